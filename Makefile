@@ -1,0 +1,44 @@
+# `make` alone lists the targets. Needs only make and Python >= 3.11.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("posterior needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	@touch $(READY)
+
+demo: $(READY) ## classify the bundled penguins, strings and gaps and all
+	$(BIN)/python examples/penguins.py
+
+test: $(READY) ## the test suite (minutes)
+	$(BIN)/python -m pytest -n auto -m "not long"
+
+test-all: $(READY) ## the suite and the long runs (fuzzing, simulations)
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY) ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## apply the formatter and the safe fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## time against scikit-learn, after checking that the answers agree
+	$(BIN)/python -m benchmarks.run
+
+clean: ## remove the environment and the caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

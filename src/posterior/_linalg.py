@@ -1,0 +1,52 @@
+"""Cholesky factors and rank, always on the correlation scale."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from posterior._types import Floats
+
+EPSILON = float(np.finfo(np.float64).eps)
+NEGLIGIBLE = 1e-9
+
+
+def dependent_columns(
+    scatter: Floats, weight: float, magnitude: Floats, scale: Floats | None = None
+) -> list[tuple[int, tuple[int, ...]]]:
+    """Columns that are linear combinations of the columns before them, and of which.
+
+    Cholesky from left to right on the correlation scale; a column whose residual is no more than
+    rounding is skipped. Going from left to right, instead of pivoting, keeps the columns that a user
+    reads first and makes the answer equal that of the table without the named ones. The threshold is
+    `200·d·ε` for the arithmetic plus `4·noise` for the rounding of the data themselves, where
+    noise = u_j² + Σ β_i² u_i², u = ε·max|x|/sd, β the regression on the kept columns.
+    `scale` are the standard deviations that set the correlation scale, those of `scatter` by default.
+    """
+    d = len(scatter)
+    sd = np.sqrt(np.diagonal(scatter) / weight) if scale is None else scale
+    sd = np.where(sd > 0, sd, 1.0)
+    correlation = scatter / weight / sd[:, None] / sd
+    rounding = EPSILON * magnitude / sd
+    factor = np.zeros((d, d))
+    kept: list[int] = []
+    found = []
+    for j in range(d):
+        r = len(kept)
+        row = solve_triangular(factor[:r, :r], correlation[kept, j], lower=True) if r else np.zeros(0)
+        residual = correlation[j, j] - row @ row
+        beta = solve_triangular(factor[:r, :r].T, row) if r else row
+        noise = rounding[j] ** 2 + (beta**2) @ rounding[kept] ** 2
+        if residual <= 200 * d * EPSILON + 4 * noise:
+            found.append((j, tuple(i for i, b in zip(kept, beta, strict=True) if abs(b) > NEGLIGIBLE)))
+            continue
+        factor[r, :r], factor[r, r] = row, np.sqrt(residual)
+        kept.append(j)
+    return found
+
+
+def whitener(covariance: Floats) -> tuple[Floats, float]:
+    """`(B, ln|Σ|)` with `B` upper triangular and `‖(x−μ) B‖² = (x−μ)'Σ⁻¹(x−μ)`, for a positive definite Σ."""
+    sd = np.sqrt(np.diagonal(covariance))
+    factor = np.linalg.cholesky(covariance / sd[:, None] / sd)
+    inverse = solve_triangular(factor, np.eye(len(sd)), lower=True)
+    log_det = 2.0 * float(np.log(np.diagonal(factor)).sum() + np.log(sd).sum())
+    return np.ascontiguousarray(inverse.T / sd[:, None]), log_det

@@ -1,0 +1,180 @@
+"""Rows in this process's memory, folded chunk by chunk on a pool of threads."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from posterior._types import Floats, Ints
+from posterior.dataset import Chunk
+from posterior.schema import Codes, Encoded, Schema
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+# Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
+CHUNK_ROWS = 32_768
+CHUNK_CELLS = 1 << 21
+
+_threads: ContextVar[int | None] = ContextVar("posterior_threads", default=None)
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Use `n` threads inside the block. Results do not depend on it, to the bit.
+
+    >>> with threads(2):
+    ...     n_threads()
+    2
+    """
+    if n < 1:
+        raise ValueError(f"the number of threads must be at least 1, found {n}")
+    token = _threads.set(n)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
+def n_threads() -> int:
+    """The number of threads in use: what `threads` set, else the cores this process may run on."""
+    chosen = _threads.get()
+    if chosen is not None:
+        return chosen
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _OneBlasThread:
+    """Holds BLAS to one thread while any fit is running; the setting is global, so entries are counted."""
+
+    def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._controller: ThreadpoolController | None = None
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limiter.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_blas_thread._reset)
+
+
+@dataclass(frozen=True)
+class LocalChunk:
+    """A range of rows of an encoded table."""
+
+    data: Encoded
+    rows: slice
+    all_y: Ints | None
+    all_weight: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows these are."""
+        return int(self.rows.stop - self.rows.start)
+
+    @property
+    def y(self) -> Ints:
+        """Class codes of the rows."""
+        if self.all_y is None:
+            raise ValueError("these rows have no classes")
+        return self.all_y[self.rows]
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weights of the rows; None where all are 1."""
+        return None if self.all_weight is None else self.all_weight[self.rows]
+
+    def values(self, columns: tuple[int, ...]) -> Floats:
+        """Numbers, NaN for missing."""
+        return self.data.values(self.rows, columns)
+
+    def codes(self, columns: tuple[int, ...]) -> Codes:
+        """Category codes, −1 for missing."""
+        return self.data.codes(self.rows, columns)
+
+    def matrix(self, columns: tuple[int, ...]) -> Any:
+        """A sparse matrix where the rows are sparse, else the values."""
+        return self.data.matrix(self.rows, columns)
+
+
+@dataclass(frozen=True)
+class LocalDataset:
+    """An encoded table with class codes and weights."""
+
+    schema: Schema
+    data: Encoded
+    y: Ints | None = None
+    weight: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.data.n_rows
+
+    def chunks(self) -> list[LocalChunk]:
+        """The rows in fixed ranges."""
+        size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(len(self.schema), 1)))
+        n = self.n_rows
+        ranges = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        return [LocalChunk(self.data, rows, self.y, self.weight) for rows in ranges]
+
+    def reduce(self, summarize: Callable[[Chunk], S]) -> S:
+        """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
+        stack: list[tuple[int, S]] = []
+        for chunk_sum in _ordered(summarize, self.chunks()):
+            part, level = chunk_sum, 0
+            while stack and stack[-1][0] == level:
+                part = stack.pop()[1] + part  # type: ignore[operator]
+                level += 1
+            stack.append((level, part))
+        result = stack.pop()[1]
+        while stack:
+            result = stack.pop()[1] + result  # type: ignore[operator]
+        return result
+
+    def map(self, score: Callable[[Chunk], Floats]) -> Floats:
+        """`score(chunk)` of all rows, in their order."""
+        parts = list(_ordered(score, self.chunks()))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Iterator[T]:
+    """Results in the order of the chunks, only a few of them waiting at any time."""
+    workers = min(n_threads(), len(chunks))
+    with _one_blas_thread:
+        if workers == 1:
+            yield from map(work, chunks)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            waiting: deque[Future[T]] = deque()
+            for chunk in chunks:
+                waiting.append(pool.submit(work, chunk))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()

@@ -1,0 +1,333 @@
+"""What every generative estimator shares: scikit-learn's conventions around one model object."""
+
+import warnings
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.engines import LocalDataset
+from posterior.estimators.explanation import Contributions, log_odds
+from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.forms import Conic, LinearForm, decision_points
+from posterior.generative import (
+    ClassStatistics,
+    GenerativeModel,
+    GenerativeSpec,
+    Note,
+    Priors,
+    given_priors,
+    summary,
+)
+from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.schema import Encoded, Schema, Source, read_table
+
+
+class GenerativeEstimator(ClassifierMixin, BaseEstimator):
+    """A classifier that learns p(row | class) and p(class) and applies Bayes' rule.
+
+    A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
+    """
+
+    model_: GenerativeModel
+
+    @abstractmethod
+    def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
+        """The composition that this estimator stands for."""
+
+    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+        """How this estimator reads a table; `kinds` are those of an earlier part of it."""
+        return Schema.infer(source, kinds)
+
+    def _priors(self) -> Priors:
+        return Priors(getattr(self, "priors", None), getattr(self, "prior_smoothing", 0.0))
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table and its class column.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            Numbers, categories and gaps as they are.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        classes, codes = encode_labels(labels)
+        if len(classes) < 2:
+            raise ValueError(
+                f"the number of classes has to be greater than one; got 1 class, {classes[0]!r}: "
+                "there is nothing to tell apart, check the class column"
+            )
+        schema = self._schema(source)
+        spec = self._spec(schema, source)
+        data = LocalDataset(schema, schema.encode(source), codes, weight)
+        model = spec.estimate(spec.summarize(data, classes))
+        self._install(model, source)
+        if model.notes:
+            warnings.warn(summary(model.notes), DataWarning, stacklevel=2)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; any split of a table in parts gives what `fit` gives, to rounding.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            More rows of the same columns.
+        y : array-like of shape (n_samples,)
+            The class of each row; new classes may appear at any time.
+        classes : array-like, default=None
+            Classes that may appear; not needed.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+
+        """
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        found, codes = encode_labels(labels, classes)
+        if not hasattr(self, "model_"):
+            schema = self._schema(source)
+            spec = self._spec(schema, source)
+            self._refuse_unmergeable(spec, schema)
+        else:
+            earlier = self.model_.spec
+            if earlier is None:
+                raise ValueError("a model built from given distributions has no data to add to; use fit")
+            spec = earlier
+            self._refuse_unmergeable(spec, self.model_.schema)
+            source = self._aligned(source)
+            schema = self._schema(source, dict(enumerate(self.model_.schema.kinds)))
+        data = LocalDataset(schema, schema.encode(source), codes, weight)
+        part = spec.summarize(data, found)
+        seen = self.model_.statistics if hasattr(self, "model_") else None
+        self._install(spec.estimate(part if seen is None else seen + part), source)
+        return self
+
+    def _refuse_unmergeable(self, spec: GenerativeSpec, schema: Schema) -> None:
+        reason = spec.why_not_mergeable(schema)
+        if reason:
+            raise ValueError(reason)
+
+    def __add__(self, other: Any) -> Self:
+        """The estimator fitted to the rows of both."""
+        if not isinstance(other, GenerativeEstimator):
+            return NotImplemented
+        check_is_fitted(self)
+        check_is_fitted(other)
+        mine, theirs = self.model_, other.model_
+        if mine.spec is not None and theirs.spec is not None and mine.spec.blocks != theirs.spec.blocks:
+            raise ValueError(
+                f"{self} and {other} describe the columns by different families and cannot be added; "
+                "fit both with the same settings"
+            )
+        merged: Self = clone(self)
+        merged._install(mine + theirs, None)
+        return merged
+
+    def _install(self, model: GenerativeModel, source: Source | None) -> None:
+        """Take over a finished model; the only place where fitted attributes are set."""
+        self.model_ = model
+        self.classes_ = model.classes
+        self.n_features_in_ = len(model.schema)
+        if model.schema.named:
+            self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    def _aligned(self, source: Source) -> Source:
+        who = type(self).__name__
+        named = self.model_.schema.named
+        if (source.names is not None) != named and self.model_.spec is not None:
+            told = (
+                f"X does not have valid feature names, but {who} was fitted with feature names"
+                if named
+                else f"X has feature names, but {who} was fitted without feature names"
+            )
+            warnings.warn(told, UserWarning, stacklevel=4)
+        return self.model_.schema.align(source, who=who)
+
+    def _dataset(self, X: Any) -> LocalDataset:
+        check_is_fitted(self)
+        source = self._aligned(read_table(X))
+        data = self.model_.schema.encode(source)
+        self._report_unseen(data)
+        return LocalDataset(self.model_.schema, data)
+
+    def _report_unseen(self, data: Encoded) -> None:
+        names = self.model_.schema.names
+        treatment = {names[j]: d.unseen for b, d in self.model_.distributions for j in b.columns}
+        told = []
+        for name, counts in data.unseen.items():
+            if name not in treatment:
+                continue
+            rows = sum(counts.values())
+            shown = ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
+            if treatment[name] == "error":
+                raise ValueError(
+                    f"column {name!r}: category {shown} was not seen in training ({rows} rows); "
+                    'pass unknown="marginalize" to leave such cells out, or "smooth"'
+                )
+            did = "left out" if treatment[name] == "marginalize" else "given the smoothing probability"
+            told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown}): {did}")
+        if told:
+            warnings.warn("; ".join(told), UnseenCategoryWarning, stacklevel=4)
+
+    def _log_prior(self, priors: Any) -> Floats | None:
+        if priors is None:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(given_priors(priors, self.classes_)))
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
+
+        `priors` replaces the class priors for this call: "uniform", numbers in the order of `classes_`,
+        or a mapping. Nothing is clipped: a log posterior of −1e5 is reported as such.
+        """
+        data = self._dataset(X)
+        return self.model_.log_posterior(data, self._log_prior(priors))
+
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
+        data = self._dataset(X)
+        return np.exp(self.model_.log_posterior(data, self._log_prior(priors)))
+
+    def predict(self, X: Any, priors: Any = None) -> AnyArray:
+        """The most probable class of each row; the first of equals."""
+        data = self._dataset(X)
+        best = self.model_.log_posterior(data, self._log_prior(priors)).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
+        data = self._dataset(X)
+        return self.model_.log_joint(data, self._log_prior(priors))
+
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
+        data = self._dataset(X)
+        return self.model_.log_evidence(data, self._log_prior(priors))
+
+    def class_log_density(self, X: Any) -> Floats:
+        """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
+        data = self._dataset(X)
+        return self.model_.log_density(data)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, AnyArray]:
+        """New rows and their classes; `X` is the kind of table that was fitted."""
+        check_is_fitted(self)
+        seed = check_random_state(random_state).randint(2**31 - 1, size=4)
+        X, codes = self.model_.sample(n_samples, np.random.default_rng(seed))
+        return X, np.asarray(self.classes_[codes])
+
+    # -- reading the model ------------------------------------------------------------------------
+
+    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
+        """Log odds of two classes by feature, adding up to the total.
+
+        By default each row's most probable class against its runner-up. A naive Bayes feature adds its
+        log density ratio; the features of a Gaussian block share its quadratic form about the centre
+        of the class means.
+        """
+        data = self._dataset(X)
+        names, terms = self.model_.log_terms(data)
+        ranked = np.argsort(-self.model_.log_posterior(data), axis=1, kind="stable")
+        first = ranked[:, 0] if of is None else np.full(len(terms), self._class_code(of))
+        if against is not None:
+            second = np.full(len(terms), self._class_code(against))
+        else:
+            second = np.where(ranked[:, 0] == first, ranked[:, 1], ranked[:, 0])
+        values = log_odds(names, terms, first, second)
+        return Contributions(names, values, self.classes_[first], self.classes_[second])
+
+    def _class_code(self, label: Any) -> int:
+        labels = self.classes_.tolist()
+        if label not in labels:
+            raise ValueError(f"{label!r} is not a class; the classes are {labels}")
+        return int(labels.index(label))
+
+    @property
+    def schema_(self) -> Schema:
+        """How each column was read, and why; print it."""
+        return self.model_.schema
+
+    @property
+    def notes_(self) -> tuple[Note, ...]:
+        """What was noticed about the columns and what was done."""
+        return self.model_.notes
+
+    @property
+    def statistics_(self) -> ClassStatistics | None:
+        """The sums that the model was estimated from, where they can be added to."""
+        return self.model_.statistics
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters; refused where shrinkage makes the count meaningless."""
+        return self.model_.n_parameters
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Joint log-likelihood of the training data, Σ ln p(row, class)."""
+        if self.model_.log_likelihood is None:
+            raise AttributeError("a model built from given distributions has no training data")
+        return self.model_.log_likelihood
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's criterion, −2 ln L + 2·parameters."""
+        return 2 * self.n_parameters_ - 2 * self.log_likelihood_
+
+    @property
+    def bic_(self) -> float:
+        """Schwarz's criterion, −2 ln L + parameters · ln n."""
+        return float(self.n_parameters_ * np.log(self.model_.weight) - 2 * self.log_likelihood_)
+
+    def linear_form(self) -> LinearForm:
+        """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances."""
+        return self.model_.quadratic()[1].linear_form()
+
+    def quadratic_form(self, a: Any, b: Any) -> Conic:
+        """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`."""
+        scores = self.model_.quadratic()[1]
+        return scores.pair(self._class_code(a), self._class_code(b))
+
+    def decision_points(self) -> tuple[Floats, AnyArray]:
+        """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
+        columns, scores = self.model_.quadratic()
+        if len(columns) != 1:
+            names = [self.model_.schema.names[j] for j in columns]
+            raise ValueError(f"decision points need one feature; the model has {len(columns)}: {names}")
+        points, winners = decision_points(scores)
+        return points, np.asarray(self.classes_[winners])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

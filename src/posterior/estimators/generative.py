@@ -1,0 +1,242 @@
+"""Any composition of families, and naive Bayes as its simplest case."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from posterior.estimators.base import GenerativeEstimator
+from posterior.families import Bernoulli, Categorical, Distribution, Family, Normal, Poisson
+from posterior.generative import (
+    NOT_WORTH_KEEPING,
+    WITHOUT_EFFECT,
+    Block,
+    FittedBlock,
+    GenerativeModel,
+    GenerativeSpec,
+)
+from posterior.generative.priors import Priors
+from posterior.schema import Column, Schema, Source
+
+# The kind in which a family reads a column that the user hands to it by name.
+READ_AS = {"Categorical": "categorical", "Bernoulli": "binary", "Poisson": "count", "Multinomial": "count"}
+
+
+def by_kind(schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]) -> tuple[Block, ...]:
+    """One block for each kind of column; kinds the user declared keep even identifier-like columns.
+
+    A kind without a family (text) is left out.
+    """
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for j in columns:
+        column = schema.columns[j]
+        groups.setdefault((column.kind, column.declared), []).append(j)
+    return tuple(
+        Block(tuple(found), families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
+        for (kind, declared), found in groups.items()
+        if kind in families
+    )
+
+
+def refuse_kind(family: Family[Any], columns: Sequence[Column]) -> None:
+    """The error for a family that cannot read a column."""
+    for column in columns:
+        if column.kind not in family.kinds:
+            wanted = " or ".join(sorted(family.kinds))
+            raise ValueError(
+                f"column {column.name!r} is {column.kind} ({column.reason}), and {type(family).__name__} "
+                f"reads {wanted} columns; choose another family, or declare kinds={{{column.name!r}: …}}"
+            )
+
+
+class GenerativeClassifier(GenerativeEstimator):
+    """Bayes' rule over any composition of families.
+
+    Blocks of columns are independent given the class; inside a block the family decides.
+
+    Parameters
+    ----------
+    features : "auto" or list of (columns, family), default="auto"
+        Which family describes which columns. Columns are a name, a position, a list of those, a slice,
+        a compiled regular expression or a selector function. A one-column family given several columns
+        takes them as independent; `MultivariateNormal` and `Categorical(joint=True)` take them together.
+        "auto" is naive Bayes by kind: Normal, Bernoulli, Categorical, Poisson.
+    kinds : mapping, default=None
+        Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
+    remainder : {"drop", "auto", "error"}, default="drop"
+        What to do with columns that `features` does not name: leave them out, describe them by kind,
+        or refuse.
+    priors : None, "uniform", array-like or mapping, default=None
+        Class priors; None takes the class frequencies.
+    prior_smoothing : float, default=0.0
+        Added to the count of every class.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    model_ : GenerativeModel
+        The fitted model.
+
+    Examples
+    --------
+    >>> from posterior import GenerativeClassifier
+    >>> from posterior.datasets import load_penguins
+    >>> from posterior.families import Categorical, MultivariateNormal
+    >>> X, y = load_penguins().X.dropna(), load_penguins().frame.dropna()["species"]
+    >>> size = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    >>> model = GenerativeClassifier(features=[(size, MultivariateNormal(tied=1)), ("sex", Categorical())])
+    >>> round(model.fit(X, y).score(X, y), 2)
+    0.99
+
+    """
+
+    def __init__(
+        self,
+        features: Any = "auto",
+        *,
+        kinds: Any = None,
+        remainder: str = "drop",
+        priors: Any = None,
+        prior_smoothing: float = 0.0,
+    ) -> None:
+        self.features = features
+        self.kinds = kinds
+        self.remainder = remainder
+        self.priors = priors
+        self.prior_smoothing = prior_smoothing
+
+    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+        schema = Schema.infer(source, self.kinds if kinds is None else kinds)
+        if kinds is not None or isinstance(self.features, str):
+            return schema
+        wanted: dict[int, str] = {}
+        for columns, family in self._pairs():
+            kind = READ_AS.get(type(family).__name__)
+            for j in schema.resolve(columns, source):
+                column = schema.columns[j]
+                if (kind and not column.declared and column.kind not in (kind, "categorical", "binary")) or (
+                    kind == "binary" and column.kind == "categorical" and not column.declared
+                ):
+                    wanted[j] = kind
+        if not wanted:
+            return schema
+        given = dict(self.kinds.items() if isinstance(self.kinds, Mapping) else self.kinds or ())
+        return Schema.infer(source, [*given.items(), *wanted.items()])
+
+    def _pairs(self) -> list[tuple[Any, Family[Any]]]:
+        pairs = []
+        for entry in self.features:
+            if not isinstance(entry, tuple) or len(entry) != 2:
+                raise ValueError(f"features must be a list of (columns, family), found {entry!r}")
+            columns, family = entry
+            family = family() if isinstance(family, type) else family
+            if not isinstance(family, Family):
+                raise ValueError(
+                    f"{family!r} is not a family; use one of posterior.families, such as Normal()"
+                )
+            pairs.append((columns, family))
+        return pairs
+
+    def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
+        if isinstance(self.features, str):
+            if self.features != "auto":
+                raise ValueError(
+                    f"features must be 'auto' or a list of (columns, family), found {self.features!r}"
+                )
+            blocks = by_kind(schema, range(len(schema)), default_families())
+            return GenerativeSpec(blocks, self._priors())
+        blocks = ()
+        taken: dict[int, int] = {}
+        for i, (columns, family) in enumerate(self._pairs()):
+            where = schema.resolve(columns, source)
+            for j in where:
+                if j in taken:
+                    raise ValueError(f"column {schema.names[j]!r} is named by features {taken[j]} and {i}")
+                taken[j] = i
+            refuse_kind(family, [schema.columns[j] for j in where])
+            blocks = (*blocks, Block(where, family))
+        return GenerativeSpec((*blocks, *self._rest(schema, taken)), self._priors())
+
+    def _rest(self, schema: Schema, taken: Mapping[int, int]) -> tuple[Block, ...]:
+        rest = [j for j in range(len(schema)) if j not in taken]
+        if self.remainder == "auto":
+            return by_kind(schema, rest, default_families())
+        if self.remainder == "error" and rest:
+            names = [schema.names[j] for j in rest]
+            raise ValueError(f"features names no family for the columns {names}")
+        if self.remainder not in ("drop", "error"):
+            raise ValueError(f"remainder must be 'drop', 'auto' or 'error', found {self.remainder!r}")
+        return ()
+
+    @classmethod
+    def from_distributions(
+        cls, classes: Any, priors: Any, blocks: Sequence[tuple[Any, Distribution]]
+    ) -> Self:
+        """A fitted classifier from given parameters, without data.
+
+        `blocks` are (columns, distribution) pairs; columns are a name or a list of names.
+
+        >>> from posterior.families import CategoricalDistribution
+        >>> balls = CategoricalDistribution([[4/5, 1/5], [3/5, 2/5]], categories=["blue", "red"])
+        >>> boxes = GenerativeClassifier.from_distributions(["B1", "B2"], [2/3, 1/3], [("ball", balls)])
+        >>> bool(np.isclose(boxes.predict_proba([["blue"]])[0, 0], 8 / 11))
+        True
+        """
+        labels = np.asarray(classes)
+        order = np.argsort(labels)
+        if (order != np.arange(len(labels))).any() or len(np.unique(labels)) != len(labels):
+            raise ValueError(f"classes must be sorted and distinct, found {labels.tolist()}")
+        columns: list[Column] = []
+        fitted = []
+        for names, distribution in blocks:
+            listed = [names] if isinstance(names, str) else list(names)
+            if distribution.n_classes != len(labels) or distribution.n_columns != len(listed):
+                raise ValueError(
+                    f"block {listed}: the distribution has {distribution.n_classes} classes and "
+                    f"{distribution.n_columns} columns, expected {len(labels)} and {len(listed)}"
+                )
+            where = tuple(range(len(columns), len(columns) + len(listed)))
+            columns += given_columns(listed, distribution)
+            reads = "codes" if distribution.kind == "categorical" else "values"
+            fitted.append(FittedBlock(where, distribution, (), reads))
+        log_prior = Priors(priors if priors is not None else "uniform").log_prior(
+            np.ones(len(labels)), labels
+        )
+        model = GenerativeModel(labels, Schema(tuple(columns), named=True), log_prior, tuple(fitted))
+        self = cls()
+        self._install(model, None)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def given_columns(names: Sequence[str], distribution: Distribution) -> list[Column]:
+    """Columns of a distribution that was built by hand."""
+    categories = distribution.categories
+    if distribution.kind == "categorical" and categories is None:
+        raise ValueError(f"columns {list(names)}: name the categories of the distribution (categories=…)")
+    return [
+        Column(name, distribution.kind, "given", None if categories is None else categories[j])  # type: ignore[arg-type]
+        for j, name in enumerate(names)
+    ]
+
+
+def default_families(
+    alpha: float = 1.0, *, tied: bool = False, unknown: Any = "marginalize"
+) -> dict[str, Family[Any]]:
+    """The family of each kind of column in naive Bayes."""
+    return {
+        "continuous": Normal(tied=tied),
+        "binary": Bernoulli(alpha=alpha),
+        "categorical": Categorical(alpha=alpha, unknown=unknown),
+        "count": Poisson(alpha=alpha),
+    }

@@ -1,0 +1,73 @@
+"""The class column and the row weights, checked once at the edge."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from posterior._types import AnyArray, Floats, Ints
+
+
+def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
+    """Labels as a 1-D array without gaps, one for each row."""
+    if y is None:
+        raise ValueError(
+            f"This {who} estimator requires y to be passed, but the target y is None: pass the class column"
+        )
+    labels = column_or_1d(np.asarray(y), warn=True)
+    if len(labels) != n_rows:
+        check_consistent_length(np.empty((n_rows, 0)), labels)
+    gaps = _missing(labels)
+    if gaps:
+        raise ValueError(
+            f"Input y contains NaN: {gaps} of {len(labels)} rows have no class; "
+            "leave those rows out of training (you can still predict their class)"
+        )
+    check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def _missing(labels: AnyArray) -> int:
+    if labels.dtype.kind == "f":
+        if np.isinf(labels).any():
+            raise ValueError("Input y contains infinity; a class must be a finite number or a string")
+        return int(np.isnan(labels).sum())
+    if labels.dtype.kind != "O":
+        return 0
+    return sum(_is_gap(v) for v in labels.tolist())
+
+
+def _is_gap(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, float) and np.isnan(value)
+
+
+def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[AnyArray, Ints]:
+    """Sorted classes and the code of each row; `classes` may name some that these rows lack."""
+    try:
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        types = sorted({type(v).__name__ for v in labels.tolist()})
+        raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type") from error
+    codes = codes.reshape(-1).astype(np.int64)
+    if classes is None:
+        return found, codes
+    wanted = np.unique(np.asarray(classes))
+    unknown = [v for v in found.tolist() if v not in wanted.tolist()]
+    if unknown:
+        raise ValueError(f"y holds the class {unknown[0]!r}, which classes={wanted.tolist()} does not list")
+    return wanted, np.searchsorted(wanted, found)[codes]
+
+
+def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
+    """Row weights, finite and not negative, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    rows = np.empty((len(labels), 1))
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count")
+    return np.asarray(weight, dtype=np.float64)

@@ -1,0 +1,39 @@
+"""Families of class-conditional densities, and the distributions they estimate.
+
+A family (`Normal(tied=True)`) holds hyperparameters; a distribution (`NormalDistribution(mean, variance)`)
+holds the parameters of every class and can be built by hand.
+"""
+
+from posterior.families.base import Distribution, Family, Repair
+from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.categorical import Categorical, CategoricalDistribution
+from posterior.families.exponential import Exponential, ExponentialDistribution
+from posterior.families.laplace import Laplace, LaplaceDistribution
+from posterior.families.multinomial import Multinomial, MultinomialDistribution
+from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
+from posterior.families.normal import LogNormal, LogNormalDistribution, Normal, NormalDistribution
+from posterior.families.poisson import Poisson, PoissonDistribution
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliDistribution",
+    "Categorical",
+    "CategoricalDistribution",
+    "Distribution",
+    "Exponential",
+    "ExponentialDistribution",
+    "Family",
+    "Laplace",
+    "LaplaceDistribution",
+    "LogNormal",
+    "LogNormalDistribution",
+    "Multinomial",
+    "MultinomialDistribution",
+    "MultivariateNormal",
+    "MultivariateNormalDistribution",
+    "Normal",
+    "NormalDistribution",
+    "Poisson",
+    "PoissonDistribution",
+    "Repair",
+]

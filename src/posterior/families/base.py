@@ -1,0 +1,158 @@
+"""What a family and a distribution promise. A new family is one file that keeps these promises."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.forms import QuadraticScores
+from posterior.stats import Statistics
+
+S = TypeVar("S", bound=Statistics)
+Reading = Literal["values", "codes", "matrix"]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was done about a covariance that the data do not determine.
+
+    `class_index` is None where all classes share the covariance; `columns` are those that the others
+    determine within the class, `blend` the weight given to the `towards` matrix.
+    """
+
+    class_index: int | None
+    columns: tuple[int, ...]
+    towards: str
+    blend: float
+
+
+class Distribution(ABC):
+    """Class-conditional densities p(block | class) with their parameters; the class is the batch axis.
+
+    A block holds n rows of b columns: floats with NaN for missing, or codes with −1.
+    """
+
+    n_classes: int
+    n_columns: int
+    kind: ClassVar[str] = "continuous"
+
+    @abstractmethod
+    def log_density(self, block: Any) -> Floats:
+        """Ln p(row | class), (n, K). Missing cells are integrated out."""
+
+    def log_relative(self, block: Any) -> Floats:
+        """Ln p(row | class) up to a term that all classes share: all that a posterior needs."""
+        return self.log_density(block)
+
+    @abstractmethod
+    def log_terms(self, block: Any) -> Floats:
+        """(n, b, K) terms by column that add up, with `log_base`, to the log density."""
+
+    @property
+    def log_base(self) -> Floats:
+        """The part of the log density that belongs to no column, (K,)."""
+        return np.zeros(self.n_classes)
+
+    @abstractmethod
+    def marginal(self, columns: Sequence[int]) -> "Distribution":
+        """The distribution of some of the columns."""
+
+    @abstractmethod
+    def sample(self, y: Ints, rng: np.random.Generator) -> AnyArray:
+        """One row for each class code in `y`, (n, b)."""
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+
+    @abstractmethod
+    def log_likelihood(self, statistics: Any) -> float:
+        """Σ w ln p(row | its class) over the rows that the statistics describe."""
+
+    def quadratic(self) -> QuadraticScores:
+        """The log densities as quadratic functions of the block, where they are."""
+        raise ValueError(f"{type(self).__name__} is not Gaussian: its log density is not quadratic in x")
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What had to be done to make the density proper."""
+        return ()
+
+    @property
+    def unseen(self) -> str:
+        """What happens to a category that was not seen in training."""
+        return "marginalize"
+
+    @property
+    def categories(self) -> tuple[tuple[Any, ...], ...] | None:
+        """The categories of each column of a distribution that was built by hand."""
+        return None
+
+
+class Family(ABC, Generic[S]):
+    """A parametric family with its hyperparameters, and no data.
+
+    Several columns given to a one-column family are independent given the class.
+    """
+
+    reads: ClassVar[Reading] = "values"
+    kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count", "binary"})
+    mergeable: ClassVar[bool] = True
+    joint: bool = False
+
+    @abstractmethod
+    def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> S:
+        """What this family needs to know of the rows."""
+
+    @abstractmethod
+    def estimate(self, statistics: S) -> Distribution:
+        """The distribution that fits the statistics."""
+
+    def check(self, block: Any, names: Sequence[str]) -> None:
+        """Refuse training values outside the support, naming the column."""
+
+    @property
+    def why_not_mergeable(self) -> str:
+        """The reason and the remedy, for the error message."""
+        return ""
+
+
+class ProductDistribution(Distribution):
+    """Columns that are independent given the class: the log density is the sum of its terms."""
+
+    def log_density(self, block: Any) -> Floats:
+        """The sum over columns, a missing cell adding nothing."""
+        return np.asarray(self.log_terms(block).sum(axis=1))
+
+    @abstractmethod
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The distribution of some of the columns."""
+
+
+def refuse_outside(outside: AnyArray, block: Floats, names: Sequence[str], rule: str) -> None:
+    """Raise the error of a family whose support a training value leaves."""
+    if not outside.any():
+        return
+    row, column = np.argwhere(outside)[0]
+    raise ValueError(
+        f"column {names[column]!r}: {rule}, found {block[row, column]:g}; "
+        "choose another family for it, or make the value missing (NaN)"
+    )
+
+
+def table(name: str, values: Any, n_classes: int | None = None) -> Floats:
+    """A (K, d) array of parameters from what a user typed; a vector is one column."""
+    array = np.array(values, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(f"{name} must be (n_classes, n_columns), found shape {np.shape(values)}")
+    if np.isnan(array).any():
+        raise ValueError(f"{name} contains NaN; every parameter must be a number")
+    if n_classes is not None and len(array) != n_classes:
+        raise ValueError(f"{name} has {len(array)} classes, expected {n_classes}")
+    return array

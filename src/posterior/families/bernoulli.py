@@ -1,0 +1,147 @@
+"""The Bernoulli family: binary features, thousands of them if need be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior import kernels
+from posterior._types import Floats, Ints
+from posterior.families.base import Family, ProductDistribution, refuse_outside, table
+from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior.stats import Totals
+
+
+def ones_and_gaps(block: Any, threshold: float) -> tuple[Any, Any, bool]:
+    """Indicators of the cells above the threshold and of missing cells, dense or sparse as the block is."""
+    if not kernels.is_sparse(block):
+        missing = np.isnan(block)
+        return (block > threshold).astype(np.float64), missing.astype(np.float64), bool(missing.any())
+    missing = np.isnan(block.data)
+    on = kernels.with_data(block, block.data > threshold)
+    return on, kernels.with_data(block, missing), bool(missing.any())
+
+
+class BernoulliDistribution(ProductDistribution):
+    """Probability (K, d) that a binary feature is on; a value counts as on above `threshold`.
+
+    >>> coin = BernoulliDistribution(probability=[[0.5], [0.9]])
+    >>> np.exp(coin.log_density(np.array([[1.0], [0.0], [np.nan]])))
+    array([[0.5, 0.9],
+           [0.5, 0.1],
+           [1. , 1. ]])
+    """
+
+    kind = "binary"
+
+    def __init__(self, probability: ArrayLike, threshold: float = 0.5) -> None:
+        self.probability = table("probability", probability)
+        if not ((self.probability >= 0) & (self.probability <= 1)).all():
+            raise ValueError("a probability must lie between 0 and 1")
+        self._set(safe_log(self.probability), safe_log(1 - self.probability), threshold)
+
+    def _set(self, log_on: Floats, log_off: Floats, threshold: float) -> None:
+        self.log_on, self.log_off, self.threshold = log_on, log_off, threshold
+        self.n_classes, self.n_columns = log_on.shape
+
+    @classmethod
+    def from_logs(cls, log_on: Floats, log_off: Floats, threshold: float) -> "BernoulliDistribution":
+        """The distribution whose two log probabilities are known without taking 1 − p."""
+        self = cls.__new__(cls)
+        self.probability = np.exp(log_on)
+        self._set(log_on, log_off, threshold)
+        return self
+
+    def log_density(self, block: Any) -> Floats:
+        """Two products, never dense where the block is sparse."""
+        on, gap, any_gap = ones_and_gaps(block, self.threshold)
+        certain = np.isneginf(self.log_off)
+        off = np.where(certain, 0.0, self.log_off)
+        out = kernels.linear_sums(on, self.log_on)
+        out += off.sum(axis=1) - np.asarray(on @ off.T)
+        if any_gap:
+            out -= np.asarray(gap @ off.T)
+        if certain.any():
+            sure = certain.astype(np.float64)
+            out[(sure.sum(axis=1) - (on + gap) @ sure.T) > 0.5] = -np.inf
+        return out
+
+    def log_terms(self, block: Any) -> Floats:
+        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        dense = block.toarray() if kernels.is_sparse(block) else block
+        terms = np.where((dense > self.threshold)[:, :, None], self.log_on.T, self.log_off.T)
+        terms[np.isnan(dense)] = 0.0
+        return terms
+
+    def marginal(self, columns: Sequence[int]) -> "BernoulliDistribution":
+        """The distribution of some of the columns."""
+        keep = list(columns)
+        return self.from_logs(self.log_on[:, keep], self.log_off[:, keep], self.threshold)
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        return (rng.random((len(y), self.n_columns)) < self.probability[y]).astype(np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """A probability for each class and column."""
+        return self.log_on.size
+
+    def log_likelihood(self, statistics: Totals) -> float:
+        """Σ ones·ln p + zeros·ln(1−p)."""
+        zeros = statistics.weight - statistics.total
+        return float((log_times(statistics.total, self.log_on) + log_times(zeros, self.log_off)).sum())
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family[Totals]):
+    """The Bernoulli family for binary features, dense or sparse.
+
+    `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
+    likelihood with 0, one number or one for each column); values above `threshold` are ones.
+
+    >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
+    >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
+    >>> Bernoulli(alpha=0).estimate(rows).probability == 103 / 157
+    array([[ True]])
+    """
+
+    alpha: Any = 1.0
+    threshold: float = 0.5
+    reads: ClassVar[Any] = "matrix"
+    kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    def check(self, block: Any, names: Sequence[str]) -> None:
+        """The default threshold is for zeros and ones; another one says that any number is meant."""
+        if self.threshold == 0.5 and not kernels.is_sparse(block):
+            outside = ~np.isnan(block) & (block != 0) & (block != 1)
+            rule = "a Bernoulli column takes 0 and 1 (or set a threshold)"
+            refuse_outside(outside, block, names, rule)
+
+    def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+        """Weight of the rows and of the ones by class."""
+        on, gap, any_gap = ones_and_gaps(block, self.threshold)
+        rows = kernels.class_sums(np.ones((block.shape[0], 1)), y, weight, n_classes)
+        there = np.broadcast_to(rows, (n_classes, block.shape[1])).copy()
+        if any_gap:
+            there -= kernels.class_sums(gap, y, weight, n_classes)
+        total = kernels.class_sums(on, y, weight, n_classes)
+        return Totals(there, total, np.zeros_like(total), binary=True)
+
+    def estimate(self, statistics: Totals) -> BernoulliDistribution:
+        """Smoothed frequencies; a class without any row is even-handed."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        weight = statistics.weight + 2 * alpha
+        ones = statistics.total + alpha
+        zeros = np.maximum(statistics.weight - statistics.total, 0.0) + alpha
+        half = np.full(ones.shape, 0.5)
+        on = np.divide(ones, weight, out=half.copy(), where=weight > 0)
+        off = np.divide(zeros, weight, out=half.copy(), where=weight > 0)
+        distribution = BernoulliDistribution.from_logs(safe_log(on), safe_log(off), self.threshold)
+        distribution.probability = on
+        return distribution

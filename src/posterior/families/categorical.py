@@ -1,0 +1,206 @@
+"""The categorical family: one column, or the joint table of several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior import kernels
+from posterior._types import AnyArray, Floats, Ints
+from posterior.families.base import Distribution, Family
+from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior.schema import Codes
+from posterior.stats import CategoryCounts
+
+Unknown = Literal["marginalize", "smooth", "error"]
+
+
+class CategoricalDistribution(Distribution):
+    """Probabilities of categories by class: a (K, V_j) table for each column, or one joint (K, V_1, …, V_m).
+
+    Built by hand it takes one table, and the names of its categories (for a joint table, a list of
+    names for each column). A code that training had not seen scores `log_unseen`.
+
+    >>> balls = CategoricalDistribution([[4/5, 1/5], [3/5, 2/5]], categories=["blue", "red"])
+    >>> np.exp(balls.log_density(np.array([[0], [-1]])))
+    array([[0.8, 0.6],
+           [1. , 1. ]])
+    """
+
+    kind = "categorical"
+
+    def __init__(
+        self, probability: ArrayLike, categories: Sequence[Any] | None = None, *, joint: bool | None = None
+    ) -> None:
+        p = np.array(probability, dtype=np.float64)
+        if p.ndim < 2 or not (p >= 0).all() or not np.allclose(p.reshape(len(p), -1).sum(axis=1), 1):
+            raise ValueError(
+                "probability must be (n_classes, n_categories), not negative, and sum to 1 in each class"
+            )
+        self._categories: tuple[tuple[Any, ...], ...] | None = None
+        self._set((safe_log(p),), p.ndim > 2 if joint is None else joint, (np.zeros(len(p)),), "marginalize")
+        if categories is not None:
+            names = [categories] if p.ndim == 2 else list(categories)
+            if [len(c) for c in names] != list(p.shape[1:]):
+                raise ValueError(f"categories must name {p.shape[1:]} categories, found {categories!r}")
+            self._categories = tuple(tuple(c) for c in names)
+
+    def _set(
+        self, log_tables: tuple[Floats, ...], joint: bool, log_unseen: tuple[Floats, ...], unseen: str
+    ) -> None:
+        self.log_tables, self.joint, self.log_unseen, self._unseen = log_tables, joint, log_unseen, unseen
+        self.n_classes = len(log_tables[0]) if log_tables else 0
+        self.n_columns = log_tables[0].ndim - 1 if joint else len(log_tables)
+
+    @classmethod
+    def from_logs(
+        cls, log_tables: tuple[Floats, ...], *, joint: bool, log_unseen: tuple[Floats, ...], unseen: str
+    ) -> "CategoricalDistribution":
+        """The distribution with these log tables, one for each column or a joint one."""
+        self = cls.__new__(cls)
+        self._categories = None
+        self._set(log_tables, joint, log_unseen, unseen)
+        return self
+
+    @property
+    def unseen(self) -> str:
+        """What happens to a category that was not seen in training."""
+        return self._unseen
+
+    @property
+    def categories(self) -> tuple[tuple[Any, ...], ...] | None:
+        """The categories of each column, where they were given."""
+        return self._categories
+
+    @cached_property
+    def _lookup(self) -> tuple[Floats, ...]:
+        """Tables (V + 2, K) to be read by code: the last but one row is unseen, the last (−1) missing."""
+        return tuple(
+            np.vstack([t.T, unseen, np.zeros(self.n_classes)])
+            for t, unseen in zip(self.log_tables, self.log_unseen, strict=True)
+        )
+
+    def log_terms(self, block: "Codes | AnyArray") -> Floats:
+        """Ln p(x_j | class), (n, b, K), 0 for a missing cell; the columns of a joint table share evenly."""
+        codes = block.array if isinstance(block, Codes) else block
+        if not self.joint:
+            terms = np.empty((*codes.shape, self.n_classes))
+            for j, lookup in enumerate(self._lookup):
+                terms[:, j] = lookup[codes[:, j]]
+            return terms
+        return np.repeat(self._log_joint(codes)[:, None] / self.n_columns, self.n_columns, axis=1)
+
+    def log_density(self, block: "Codes | AnyArray") -> Floats:
+        """Look-ups, added over independent columns."""
+        codes = block.array if isinstance(block, Codes) else block
+        if self.joint:
+            return self._log_joint(codes)
+        out = np.zeros((len(codes), self.n_classes))
+        for j, lookup in enumerate(self._lookup):
+            out += lookup[codes[:, j]]
+        return out
+
+    def _log_joint(self, codes: AnyArray) -> Floats:
+        """Cells of the joint table, summed over the columns that are missing or unseen in a row."""
+        table = self.log_tables[0]
+        new = codes >= np.asarray(table.shape[1:])
+        out = np.zeros((len(codes), self.n_classes))
+        probability = np.exp(table)
+        for rows, gone in kernels.missing_patterns((codes < 0) | new):
+            if gone.all():
+                continue
+            axes = tuple(np.flatnonzero(gone) + 1)
+            part = table if not axes else safe_log(probability.sum(axis=axes))
+            cells = tuple(codes[rows][:, ~gone].T)
+            out[rows] = part[(slice(None), *cells)].T
+        if self._unseen == "smooth":
+            out[new.any(axis=1)] = self.log_unseen[0]
+        return out
+
+    def marginal(self, columns: Sequence[int]) -> "CategoricalDistribution":
+        """The distribution of some of the columns."""
+        if not self.joint:
+            return self.from_logs(
+                tuple(self.log_tables[j] for j in columns),
+                joint=False,
+                log_unseen=tuple(self.log_unseen[j] for j in columns),
+                unseen=self._unseen,
+            )
+        table = self.log_tables[0]
+        gone = tuple(j + 1 for j in range(table.ndim - 1) if j not in set(columns))
+        part = safe_log(np.exp(table).sum(axis=gone))
+        return self.from_logs((part,), joint=True, log_unseen=self.log_unseen, unseen=self._unseen)
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Ints:
+        """One row of codes for each class code."""
+        columns = []
+        for table in self.log_tables:
+            p = np.exp(table).reshape(self.n_classes, -1).cumsum(axis=1)
+            if p.shape[1] == 0:
+                columns.append(np.full((len(y), 1), -1))
+                continue
+            u = rng.random(len(y)) * p[y, -1]
+            cell = np.minimum((u[:, None] >= p[y]).sum(axis=1), p.shape[1] - 1)
+            columns.append(np.stack(np.unravel_index(cell, table.shape[1:]), axis=1))
+        return np.concatenate(columns, axis=1).astype(np.int64)
+
+    @property
+    def n_parameters(self) -> int:
+        """Cells less one, for each class and table."""
+        return sum(self.n_classes * max(t[0].size - 1, 0) for t in self.log_tables)
+
+    def log_likelihood(self, statistics: CategoryCounts) -> float:
+        """Σ count · ln p."""
+        pairs = zip(statistics.tables, self.log_tables, strict=True)
+        return float(sum(log_times(count, log_p).sum() for count, log_p in pairs))
+
+
+@dataclass(frozen=True)
+class Categorical(Family[CategoryCounts]):
+    """The categorical family: categories as they are, no one-hot.
+
+    `alpha` is added to the count of every category (Laplace's rule with 1, maximum likelihood with 0).
+    Several columns are independent given the class, or with `joint=True` one table of all their
+    combinations. `unknown` says what to do with a category that training has not seen:
+    "marginalize" leaves the cell out, "smooth" gives it the probability of a further category that was
+    never counted, α/(N + α(V+1)), and "error" refuses.
+
+    >>> rows = Categorical().summarize(Codes(np.array([[0], [1], [1]]), (2,)), np.array([0, 0, 0]), None, 1)
+    >>> np.exp(Categorical(alpha=1).estimate(rows).log_tables[0])
+    array([[0.4, 0.6]])
+    """
+
+    alpha: float = 1.0
+    joint: bool = False
+    unknown: Unknown = "marginalize"
+    reads: ClassVar[Any] = "codes"
+    kinds: ClassVar[frozenset[str]] = frozenset({"categorical", "binary"})
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        if self.unknown not in ("marginalize", "smooth", "error"):
+            raise ValueError(f"unknown must be 'marginalize', 'smooth' or 'error', found {self.unknown!r}")
+
+    def summarize(self, block: Codes, y: Ints, weight: Floats | None, n_classes: int) -> CategoryCounts:
+        """Weight of every category by class."""
+        return CategoryCounts.of(block.array, block.sizes, y, weight, n_classes, joint=self.joint)
+
+    def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:
+        """Smoothed relative frequencies; a class without any row is even-handed."""
+        logs, unseen = [], []
+        for counts in statistics.tables:
+            axes = tuple(range(1, counts.ndim))
+            n_cells = max(counts[0].size, 1)
+            weight = counts.sum(axis=axes, keepdims=True)
+            total = weight + self.alpha * n_cells
+            even = np.full(counts.shape, 1 / n_cells)
+            logs.append(safe_log(np.divide(counts + self.alpha, total, out=even, where=total > 0)))
+            rest = weight.reshape(-1) + self.alpha * (n_cells + 1)
+            share = np.divide(self.alpha, rest, out=np.zeros(len(counts)), where=rest > 0)
+            unseen.append(safe_log(share) if self.unknown == "smooth" else np.zeros(len(counts)))
+        return CategoricalDistribution.from_logs(
+            tuple(logs), joint=self.joint, log_unseen=tuple(unseen), unseen=self.unknown
+        )

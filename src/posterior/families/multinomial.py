@@ -1,0 +1,176 @@
+"""Counts of several things in one row, such as the words of a document."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from posterior import kernels
+from posterior._types import Floats, Ints
+from posterior.families.base import Distribution, Family, refuse_outside, table
+from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior.stats import Totals
+
+
+class MultinomialDistribution(Distribution):
+    """Counts x with n = Σ x drawn with probabilities (K, d): ln n! − Σ ln x_j! + Σ x_j ln p_j.
+
+    The total n carries no information on the class. With `ordered=True` the density is that of the
+    draws in their order, without the number of orders ln n!/Πx! (posteriors are the same).
+    A missing count is left out and the other probabilities are rescaled: the exact density of the
+    counts that are there, given their total.
+
+    >>> die = MultinomialDistribution(probability=[[0.5, 0.5], [0.9, 0.1]])
+    >>> np.exp(die.log_density(np.array([[1.0, 1.0]]))).round(2)
+    array([[0.5 , 0.18]])
+    """
+
+    kind = "count"
+
+    def __init__(self, probability: ArrayLike, *, ordered: bool = False) -> None:
+        p = np.atleast_2d(np.asarray(probability, dtype=np.float64))
+        self.probability = table("probability", p)
+        if not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
+            raise ValueError("the probabilities of each class must not be negative and must sum to 1")
+        self.log_probability = safe_log(self.probability)
+        self.ordered = ordered
+        self.n_classes, self.n_columns = p.shape
+        self.mean_total: Floats | None = None
+
+    def log_density(self, block: Any) -> Floats:
+        """Ln p(counts | class)."""
+        orders = 0.0 if self.ordered else _log_orders(_split(block)[0])[:, None]
+        return orders + self.log_relative(block)
+
+    def log_relative(self, block: Any) -> Floats:
+        """Σ x ln p, without the term that all classes share."""
+        counts, gaps = _split(block)
+        out = kernels.linear_sums(counts, self.log_probability)
+        if gaps is not None:
+            there = np.clip(1 - np.asarray(gaps @ self.probability.T), 0.0, 1.0)
+            total = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+            rescaled = out - log_times(np.broadcast_to(total, out.shape), safe_log(there))
+            out = np.where(np.isneginf(out), out, rescaled)
+        if not kernels.is_sparse(block):
+            out[(block < 0).any(axis=1)] = -np.inf
+        return out
+
+    def log_terms(self, block: Any) -> Floats:
+        """x_j ln p_j, with the number of orders shared out evenly."""
+        dense = block.toarray() if kernels.is_sparse(block) else block
+        x = np.nan_to_num(dense)[:, :, None]
+        terms = log_times(np.broadcast_to(x, (*dense.shape, self.n_classes)), self.log_probability.T)
+        rest = self.log_density(block) - terms.sum(axis=1)
+        rest = np.where(np.isneginf(terms.sum(axis=1)), 0.0, rest)
+        return np.asarray(terms + rest[:, None, :] / dense.shape[1])
+
+    def marginal(self, columns: Sequence[int]) -> "MultinomialDistribution":
+        """The distribution of some of the counts, given their total."""
+        keep = list(columns)
+        p = self.probability[:, keep]
+        total = p.sum(axis=1, keepdims=True)
+        even = np.full_like(p, 1 / len(keep))
+        return MultinomialDistribution(np.divide(p, total, out=even, where=total > 0), ordered=self.ordered)
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code, its total being Poisson about the mean total of training (or 10)."""
+        mean = np.full(self.n_classes, 10.0) if self.mean_total is None else self.mean_total
+        p = self.probability / self.probability.sum(axis=1, keepdims=True)
+        return rng.multinomial(rng.poisson(mean[y]), p[y]).astype(np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """D − 1 free probabilities for each class."""
+        return self.n_classes * (self.n_columns - 1)
+
+    def log_likelihood(self, statistics: Totals) -> float:
+        """Σ x ln p, with the number of orders."""
+        used = log_times(statistics.total, self.log_probability)
+        orders = 0.0 if self.ordered else float(statistics.log_base.sum())
+        return float(used.sum()) + orders
+
+
+def _split(block: Any) -> tuple[Any, Any]:
+    """Counts with 0 for missing and negative cells, and the indicator of missing cells or None."""
+    if not kernels.is_sparse(block):
+        missing = np.isnan(block)
+        counts = np.where(missing | (block < 0), 0.0, block)
+        return counts, missing.astype(np.float64) if missing.any() else None
+    missing = np.isnan(block.data)
+    if not missing.any():
+        return block, None
+
+    counts = kernels.with_data(block, np.where(missing, 0.0, block.data))
+    return counts, kernels.with_data(block, missing)
+
+
+def _log_orders(counts: Any) -> Floats:
+    """Ln n!/Πx!: the number of orders in which the counts can come about."""
+    total = np.asarray(counts.sum(axis=1)).reshape(-1)
+    if kernels.is_sparse(counts):
+        logs = kernels.with_data(counts, gammaln(counts.data + 1))
+        return np.asarray(gammaln(total + 1) - np.asarray(logs.sum(axis=1)).reshape(-1))
+    return np.asarray(gammaln(total + 1) - gammaln(counts + 1).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Multinomial(Family[Totals]):
+    """The multinomial family for a row of counts, dense or sparse, taken as one variable.
+
+    `alpha` is added to every count (one number or one for each column; 0 is maximum likelihood).
+    Rows with a missing count are left out of training.
+
+    >>> rows = Multinomial().summarize(np.array([[1.0, 3.0]]), np.array([0]), None, 1)
+    >>> Multinomial(alpha=0).estimate(rows).probability
+    array([[0.25, 0.75]])
+    """
+
+    alpha: Any = 1.0
+    ordered: bool = False
+    reads: ClassVar[Any] = "matrix"
+    kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous", "binary"})
+    joint: bool = field(default=True, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    def check(self, block: Any, names: Sequence[str]) -> None:
+        """Counts must not be negative."""
+        dense = block if not kernels.is_sparse(block) else None
+        if dense is not None:
+            refuse_outside(dense < 0, dense, names, "counts must not be negative")
+        elif (block.data < 0).any():
+            column = int(block.indices[np.flatnonzero(block.data < 0)[0]])
+            raise ValueError(f"column {names[column]!r}: counts must not be negative")
+
+    def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+        """Sum of each count by class."""
+        counts, gaps = _split(block)
+        if gaps is not None:
+            complete = np.asarray(gaps.sum(axis=1)).reshape(-1) == 0
+            counts, y = counts[complete], y[complete]
+            weight = None if weight is None else weight[complete]
+        orders = _log_orders(counts)
+        return Totals(
+            kernels.class_sums(np.ones((len(y), 1)), y, weight, n_classes),
+            kernels.class_sums(counts, y, weight, n_classes),
+            kernels.class_sums(orders[:, None], y, weight, n_classes),
+        )
+
+    def estimate(self, statistics: Totals) -> MultinomialDistribution:
+        """Smoothed relative frequencies; a class without any count is even-handed."""
+        counts = statistics.total + np.asarray(self.alpha, dtype=np.float64)
+        total = counts.sum(axis=1, keepdims=True)
+        even = np.full_like(counts, 1 / counts.shape[1])
+        distribution = MultinomialDistribution(
+            np.divide(counts, total, out=even, where=total > 0), ordered=self.ordered
+        )
+        rows = statistics.weight[:, 0]
+        mean = statistics.total.sum() / max(rows.sum(), 1e-300)
+        distribution.mean_total = np.divide(
+            statistics.total.sum(axis=1), rows, out=np.full(len(rows), mean), where=rows > 0
+        )
+        return distribution

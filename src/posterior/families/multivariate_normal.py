@@ -1,0 +1,365 @@
+"""The multivariate normal and everything between LDA and QDA."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior import kernels
+from posterior._linalg import dependent_columns, whitener
+from posterior._types import Floats, Ints
+from posterior.families.base import Distribution, Family, Repair
+from posterior.families.normal import LOG_2PI
+from posterior.families.shrinkage import Shrinkage, shrinkage_named
+from posterior.forms import QuadraticScores
+from posterior.stats import Location, Scatter
+
+Shape = Literal["full", "diagonal", "spherical"]
+
+# Beyond this many standard deviations between class means one common centre would cost digits.
+FAR_APART = 1e3
+
+
+class MultivariateNormalDistribution(Distribution):
+    """Normal densities with means (K, d) and covariances (K, d, d), or one (1, d, d) that classes share.
+
+    >>> plane = MultivariateNormalDistribution(mean=[[0.0, 0.0], [1.0, 0.0]], covariance=np.eye(2))
+    >>> plane.log_density(np.array([[0.0, 0.0], [1.0, np.nan]])).round(3)
+    array([[-1.838, -2.338],
+           [-1.419, -0.919]])
+    """
+
+    def __init__(
+        self,
+        mean: "ArrayLike | Location",
+        covariance: ArrayLike,
+        *,
+        n_free: int | None = None,
+        uncounted: str | None = None,
+        repairs: tuple[Repair, ...] = (),
+    ) -> None:
+        self.location = Location.at(mean)
+        if self.location.pivot.ndim != 2:
+            raise ValueError(f"mean must be (n_classes, n_columns), found shape {self.location.pivot.shape}")
+        self.n_classes, self.n_columns = self.location.pivot.shape
+        cov = np.array(covariance, dtype=np.float64)
+        self.covariance = cov[None] if cov.ndim == 2 else cov
+        d = self.n_columns
+        if self.covariance.shape not in ((1, d, d), (self.n_classes, d, d)):
+            raise ValueError(
+                f"covariance must be ({d}, {d}) or ({self.n_classes}, {d}, {d}), found {cov.shape}"
+            )
+        if not np.allclose(self.covariance, self.covariance.transpose(0, 2, 1), rtol=1e-8, atol=0):
+            raise ValueError("a covariance must be symmetric")
+        self._n_free = len(self.covariance) * d * (d + 1) // 2 if n_free is None else n_free
+        self._uncounted = uncounted
+        self._repairs = repairs
+        self._whiteners  # noqa: B018  (refuses a covariance that is not positive definite, at once)
+
+    @property
+    def mean(self) -> Floats:
+        """The class means, (K, d)."""
+        return self.location.value
+
+    @property
+    def tied(self) -> bool:
+        """Whether the classes share one covariance."""
+        return len(self.covariance) == 1 and self.n_classes > 1
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What had to be done to make every covariance positive definite."""
+        return self._repairs
+
+    @cached_property
+    def _whiteners(self) -> list[tuple[Floats, float]]:
+        try:
+            return [whitener(c) for c in self.covariance]
+        except np.linalg.LinAlgError as error:
+            raise ValueError("a covariance must be positive definite") from error
+
+    def _whitener(self, k: int) -> tuple[Floats, float]:
+        return self._whiteners[0 if len(self.covariance) == 1 else k]
+
+    @cached_property
+    def precision(self) -> Floats:
+        """The inverse covariances, (K, d, d)."""
+        return np.stack([b @ b.T for b, _ in (self._whitener(k) for k in range(self.n_classes))])
+
+    @cached_property
+    def _centre(self) -> Location:
+        return self.location.average(np.full(self.n_classes, 1 / self.n_classes))
+
+    def log_density(self, block: Floats) -> Floats:
+        """−½ (x−μ)'Σ⁻¹(x−μ) − ½ ln|2πΣ|, missing cells integrated out."""
+        return self._by_pattern(block, MultivariateNormalDistribution._log_density_complete)
+
+    def log_relative(self, block: Floats) -> Floats:
+        """The linear form (x−c)·β + γ where the covariance is shared, else the log density."""
+        return self._by_pattern(block, MultivariateNormalDistribution._log_relative_complete)
+
+    def _by_pattern(self, block: Floats, score: Any) -> Floats:
+        missing = np.isnan(block)
+        if not missing.any():
+            return np.asarray(score(self, block))
+        out = np.zeros((len(block), self.n_classes))
+        for rows, gone in kernels.missing_patterns(missing):
+            if not gone.all():
+                there = np.flatnonzero(~gone)
+                out[rows] = score(self.marginal(there.tolist()), block[np.ix_(rows, there)])
+        return out
+
+    def _log_density_complete(self, block: Floats) -> Floats:
+        out = np.empty((len(block), self.n_classes))
+        for k in range(self.n_classes):
+            white, log_det = self._whitener(k)
+            z = self.location.deviation(block, k) @ white
+            out[:, k] = -0.5 * (np.einsum("ij,ij->i", z, z) + log_det + self.n_columns * LOG_2PI)
+        return out
+
+    def _log_relative_complete(self, block: Floats) -> Floats:
+        if not self.tied or self._spread > FAR_APART:
+            return self._log_density_complete(block)
+        coef = self._white_means @ self._whiteners[0][0].T
+        centred = (block - self._centre.pivot) - self._centre.remainder
+        return np.asarray(centred @ coef.T - 0.5 * (self._white_means**2).sum(axis=1))
+
+    @cached_property
+    def _white_means(self) -> Floats:
+        return np.asarray((self.location - self._centre) @ self._whiteners[0][0])
+
+    @property
+    def _spread(self) -> float:
+        return float(np.sqrt((self._white_means**2).sum(axis=1)).max())
+
+    def log_terms(self, block: Floats) -> Floats:
+        """The quadratic function about the common centre, its mixed terms shared evenly by their columns."""
+        out = np.zeros((*block.shape, self.n_classes))
+        for rows, gone in kernels.missing_patterns(np.isnan(block)):
+            there = np.flatnonzero(~gone)
+            if len(there) == 0:
+                out[rows] = -self.log_base / self.n_columns
+                continue
+            part = self if not gone.any() else self.marginal(there.tolist())
+            scores = part.quadratic()
+            z = block[np.ix_(rows, there)] - scores.centre
+            terms = z[:, :, None] * (np.einsum("kij,nj->nik", scores.quadratic, z) + scores.linear.T)
+            terms += (scores.constant - self.log_base) / len(there)
+            out[np.ix_(rows, there)] = terms
+        return out
+
+    @property
+    def log_base(self) -> Floats:
+        """The log density at the common centre."""
+        return np.asarray(self._log_density_complete(self._centre.value[None])[0])
+
+    def marginal(self, columns: Sequence[int]) -> "MultivariateNormalDistribution":
+        """The distribution of some of the columns: a part of the mean and of the covariance."""
+        keep = list(columns)
+        return MultivariateNormalDistribution(
+            self.location[:, keep], self.covariance[:, keep][:, :, keep], uncounted=self._uncounted
+        )
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        noise = rng.standard_normal((len(y), self.n_columns))
+        factors = np.linalg.cholesky(self.covariance)
+        which = np.zeros_like(y) if len(factors) == 1 else y
+        return np.asarray(self.mean[y] + np.einsum("nij,nj->ni", factors[which], noise))
+
+    @property
+    def n_parameters(self) -> int:
+        """Means and free entries of the covariances."""
+        if self._uncounted:
+            raise ValueError(f"the number of free parameters has no meaning here: {self._uncounted}")
+        return self.location.pivot.size + self._n_free
+
+    def log_likelihood(self, statistics: Scatter) -> float:
+        """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
+        apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
+        shift = np.einsum("k,ki,kij,kj->", statistics.weight, apart, self.precision, apart)
+        precision = self.precision[:1] if statistics.is_pooled else self.precision
+        spread = np.einsum("kij,kij->", precision, statistics.scatter)
+        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
+        size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))
+        return -0.5 * (size + float(spread) + float(shift))
+
+    def quadratic(self) -> QuadraticScores:
+        """The log densities as quadratic functions of x."""
+        apart = self.location - self._centre
+        pull = np.einsum("kij,kj->ki", self.precision, apart)
+        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
+        return QuadraticScores(
+            centre=self._centre.value,
+            quadratic=-0.5 * self.precision,
+            linear=pull,
+            constant=-0.5 * (np.einsum("ki,ki->k", pull, apart) + log_dets + self.n_columns * LOG_2PI),
+            scale=np.sqrt(np.diagonal(self.covariance.mean(axis=0))),
+        )
+
+
+@dataclass(frozen=True)
+class MultivariateNormal(Family[Scatter]):
+    """The multivariate normal family.
+
+    `tied` goes from 0 (a covariance for each class: QDA) to 1 (one for all: LDA), the line between them
+    being Σ_k = (1−tied) S_k + tied S (regularised discriminant analysis). `shape` is "full",
+    "diagonal" (naive Bayes) or "spherical". `shrinkage` pulls each estimate towards its diagonal on the
+    correlation scale: an amount, "oas" or "ledoit-wolf". `bias=True` divides by N, `False` by N−1
+    within a class and N−K over all (as R's MASS does).
+
+    A class whose rows do not determine its covariance is blended with the pooled one, weight d/(N_k+d)
+    on the pooled; a pooled one that is not determined is blended with its diagonal in the same way.
+
+    >>> two = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+    >>> family = MultivariateNormal()
+    >>> family.estimate(family.summarize(two, np.zeros(4, int), None, 1)).covariance
+    array([[[1., 0.],
+            [0., 1.]]])
+    """
+
+    tied: float = 0.0
+    shape: Shape = "full"
+    shrinkage: Shrinkage | str | float | None = None
+    bias: bool = True
+    floor: float = 1e-9
+    joint: bool = field(default=True, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tied <= 1:
+            raise ValueError(f"tied must lie between 0 (QDA) and 1 (LDA), found {self.tied!r}")
+        if self.shape not in ("full", "diagonal", "spherical"):
+            raise ValueError(f"shape must be 'full', 'diagonal' or 'spherical', found {self.shape!r}")
+        shrinkage_named(self.shrinkage)
+
+    @property
+    def _shrink(self) -> Shrinkage | None:
+        return shrinkage_named(self.shrinkage)
+
+    def check(self, block: Floats, names: Sequence[str]) -> None:
+        """A Gaussian block is trained on complete rows."""
+        gaps = np.isnan(block).sum(axis=0)
+        if gaps.any():
+            columns = ", ".join(f"{name!r}" for name, gap in zip(names, gaps, strict=True) if gap)
+            raise ValueError(
+                f"NaN in the Gaussian block, column {columns}: a full covariance is estimated from complete "
+                "rows only; leave those rows out, or give the columns the Normal family (NaiveBayes), "
+                "which uses every value that is there. Missing values are fine when predicting"
+            )
+
+    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
+        """Weight, mean and scatter by class, pooled at once where classes share all."""
+        shrink = self._shrink
+        by_class = shrink is not None and (shrink.by_class or shrink.needs_fourth)
+        return Scatter.of(
+            block,
+            y,
+            weight,
+            n_classes,
+            pooled=self.tied == 1 and not by_class,
+            fourth=shrink is not None and shrink.needs_fourth,
+        )
+
+    def estimate(self, statistics: Scatter) -> MultivariateNormalDistribution:
+        """Estimate, shape, shrink, tie, and repair what the data leave open."""
+        pooled, mend = self._pooled(statistics)
+        repairs = [mend] if mend else []
+        if self.tied == 1:
+            covariances = pooled[None]
+        else:
+            own = np.empty((len(statistics.weight), *pooled.shape))
+            for k in range(len(own)):
+                raw = (1 - self.tied) * self._own(statistics, k) + self.tied * pooled
+                own[k], mend = _repair_own(raw, pooled, statistics, k)
+                repairs += [mend] if mend else []
+            covariances = own
+        return MultivariateNormalDistribution(
+            _fill_empty(statistics),
+            covariances,
+            n_free=len(covariances) * self._n_free(pooled.shape[0]),
+            uncounted=self._uncounted(),
+            repairs=tuple(repairs),
+        )
+
+    def _own(self, s: Scatter, k: int) -> Floats:
+        """Covariance of class k, shaped and shrunk; zero where the class has too few rows."""
+        divisor = s.weight[k] - (0 if self.bias else 1)
+        raw = s.scatter[k] / divisor if divisor > 0 else np.zeros_like(s.scatter[k])
+        shrink = self._shrink
+        if shrink is None or s.weight[k] <= 0:
+            return self._shaped(raw)
+        fourth = None if s.fourth is None else s.fourth[k]
+        spare = np.sqrt(np.diagonal(s.scatter.sum(axis=0)) / s.weight.sum())
+        return self._shaped(shrink.shrink(raw, float(s.weight[k]), fourth, spare))
+
+    def _pooled(self, s: Scatter) -> tuple[Floats, Repair | None]:
+        """Covariance within classes, shaped, shrunk and, where deficient, blended with its diagonal."""
+        total = float(s.weight.sum())
+        lost = 0 if self.bias else int((s.weight > 0).sum())
+        shrink = self._shrink
+        if shrink is not None and shrink.by_class:
+            pooled = sum(s.weight[k] * self._own(s, k) for k in range(len(s.weight))) / total
+        else:
+            pooled = s.scatter.sum(axis=0) / max(total - lost, 1.0)
+            if shrink is not None:
+                fourth = None if s.fourth is None else s.fourth.sum(axis=0)
+                pooled = shrink.shrink(pooled, total, fourth, np.zeros(len(pooled)))
+            pooled = self._shaped(pooled)
+        variance = np.diagonal(pooled)
+        floor = self.floor * np.diagonal(s.total()) / total
+        lifted = np.where(variance > 0, variance, np.where(floor > 0, floor, 1.0))
+        pooled = pooled + np.diag(lifted - variance)
+        found = dependent_columns(pooled, 1.0, s.magnitude)
+        if not found and (lifted == variance).all():
+            return pooled, None
+        flat = tuple(np.flatnonzero(lifted != variance).tolist())
+        blend = len(pooled) / (total + len(pooled)) if found else 0.0
+        columns = tuple(sorted({*flat, *(j for j, _ in found)}))
+        mended = (1 - blend) * pooled + blend * np.diag(lifted)
+        return mended, Repair(None, columns, "its diagonal", blend)
+
+    def _shaped(self, covariance: Floats) -> Floats:
+        if self.shape == "full":
+            return covariance
+        variance = np.diagonal(covariance)
+        return np.diag(variance if self.shape == "diagonal" else np.full_like(variance, variance.mean()))
+
+    def _n_free(self, d: int) -> int:
+        return {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
+
+    def _uncounted(self) -> str | None:
+        if self.shrinkage is not None:
+            return f"shrinkage={self.shrinkage!r} pulls the covariances towards fewer parameters"
+        if 0 < self.tied < 1:
+            return f"tied={self.tied} lies between one covariance for all classes and one for each"
+        return None
+
+
+def _repair_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
+    """The class covariance, blended with the pooled one where the rows of the class do not determine it."""
+    weight = float(s.weight[k])
+    if weight <= 0:
+        return pooled, None
+    found = dependent_columns(raw, 1.0, s.magnitude, scale=np.sqrt(np.diagonal(pooled)))
+    if not found:
+        return raw, None
+    d = len(pooled)
+    blend = 1.0 if not raw.any() else d / (weight + d)
+    return (1 - blend) * raw + blend * pooled, Repair(
+        k, tuple(j for j, _ in found), "the pooled covariance", blend
+    )
+
+
+def _fill_empty(s: Scatter) -> Location:
+    """A class without rows takes the overall mean."""
+    empty = s.weight <= 0
+    if not empty.any():
+        return s.location
+    mean = s.location.average(s.weight / s.weight.sum())
+    return Location(
+        np.where(empty[:, None], mean.pivot, s.location.pivot),
+        np.where(empty[:, None], mean.remainder, s.location.remainder),
+    )

@@ -1,0 +1,239 @@
+"""The univariate normal, and the log-normal as a normal of logarithms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior._types import Floats, Ints
+from posterior.families.base import Family, ProductDistribution, refuse_outside, table
+from posterior.forms import QuadraticScores
+from posterior.stats import Location, Moments
+
+LOG_2PI = float(np.log(2 * np.pi))
+SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
+
+
+class NormalDistribution(ProductDistribution):
+    """Normal densities with mean and variance (K, d): −½ (x−μ)²/σ² − ½ ln 2πσ².
+
+    >>> heights = NormalDistribution(mean=[[178.0], [165.0]], variance=[[49.0], [36.0]])
+    >>> heights.log_density(np.array([[178.0]])).round(3)
+    array([[-2.865, -5.058]])
+    """
+
+    def __init__(self, mean: "ArrayLike | Location", variance: ArrayLike) -> None:
+        self.location = mean if isinstance(mean, Location) else Location.at(table("mean", mean))
+        self.n_classes, self.n_columns = self.location.pivot.shape
+        self.variance = table("variance", variance, self.n_classes)
+        if self.variance.shape != self.location.pivot.shape or not (self.variance > 0).all():
+            raise ValueError(
+                f"variance must be positive and of the shape of the mean, {self.location.pivot.shape}"
+            )
+        self._n_variances = self.variance.size
+
+    @property
+    def mean(self) -> Floats:
+        """The class means, (K, d)."""
+        return self.location.value
+
+    @cached_property
+    def _log_scale(self) -> Floats:
+        return -0.5 * (np.log(self.variance) + LOG_2PI)
+
+    def log_terms(self, block: Floats) -> Floats:
+        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        missing = np.isnan(block)
+        terms = np.empty((*block.shape, self.n_classes))
+        for k in range(self.n_classes):
+            z = self.location.deviation(block, k)
+            terms[:, :, k] = self._log_scale[k] - 0.5 * z * z / self.variance[k]
+        terms[missing] = 0.0
+        return terms
+
+    def log_density(self, block: Floats) -> Floats:
+        """The sum over columns, without holding every term."""
+        observed = ~np.isnan(block)
+        complete = bool(observed.all())
+        out = np.empty((len(block), self.n_classes))
+        for k in range(self.n_classes):
+            z = self.location.deviation(block, k)
+            form = z * z / self.variance[k]
+            if complete:
+                out[:, k] = self._log_scale[k].sum() - 0.5 * form.sum(axis=1)
+            else:
+                out[:, k] = np.where(observed, self._log_scale[k] - 0.5 * form, 0.0).sum(axis=1)
+        return out
+
+    def marginal(self, columns: Sequence[int]) -> "NormalDistribution":
+        """The distribution of some of the columns."""
+        keep = list(columns)
+        return NormalDistribution(self.location[:, keep], self.variance[:, keep])
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        noise = rng.standard_normal((len(y), self.n_columns))
+        return np.asarray(self.mean[y] + np.sqrt(self.variance[y]) * noise)
+
+    @property
+    def n_parameters(self) -> int:
+        """A mean for each class and column, and the variances."""
+        return self.location.pivot.size + self._n_variances
+
+    def log_likelihood(self, statistics: Moments) -> float:
+        """From the moments: −½ Σ [N ln 2πσ² + (S + N(m−μ)²)/σ²]."""
+        seen = statistics.weight > 0
+        apart = np.where(seen, statistics.location - self.location, 0.0)
+        spread = statistics.scatter + statistics.weight * apart**2
+        return float((statistics.weight * self._log_scale - 0.5 * spread / self.variance).sum())
+
+    def quadratic(self) -> QuadraticScores:
+        """The log densities as quadratic functions of x."""
+        centre = self.location.average(np.full(self.n_classes, 1 / self.n_classes))
+        apart = self.location - centre
+        return QuadraticScores(
+            centre=centre.value,
+            quadratic=np.stack([np.diag(-0.5 / v) for v in self.variance]),
+            linear=apart / self.variance,
+            constant=(self._log_scale - 0.5 * apart**2 / self.variance).sum(axis=1),
+            scale=np.sqrt(self.variance.mean(axis=0)),
+        )
+
+
+@dataclass(frozen=True)
+class Normal(Family[Moments]):
+    """The normal family, one column at a time: mean and variance by maximum likelihood over the cells there.
+
+    `tied` shares the variance of a column among the classes; `bias=False` divides by N−1 (N−K when
+    tied). A variance below `floor` times the column's variance within classes is raised to it.
+
+    >>> Normal().estimate(Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0]), None, 1)).variance
+    array([[1.]])
+    """
+
+    tied: bool = False
+    bias: bool = True
+    floor: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if not self.floor >= 0:
+            raise ValueError(f"floor must not be negative, found {self.floor}")
+
+    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
+        """Weight, mean and sum of squares by class."""
+        return Moments.of(block, y, weight, n_classes)
+
+    def estimate(self, statistics: Moments) -> NormalDistribution:
+        """Divide the sums of squares by their weights, with a relative floor."""
+        weight, within, _ = statistics.pooled()
+        seen = statistics.weight > 0
+        lost = 0.0 if self.bias else 1.0
+        pooled = _ratio(within, weight - lost * seen.sum(axis=0))
+        own = _ratio(statistics.scatter, statistics.weight - lost)
+        variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
+        distribution = NormalDistribution(
+            _fill_empty(statistics, seen), np.maximum(variance, self.lowest(statistics))
+        )
+        if self.tied:
+            distribution._n_variances = distribution.n_columns
+        return distribution
+
+    def lowest(self, statistics: Moments) -> Floats:
+        """The smallest variance allowed in each column, (d,), relative to the column's own scale.
+
+        The scale is the variance within classes; the total variance where that is zero (a column that
+        separates the classes perfectly); 1 where the column is constant and its density cancels.
+        """
+        weight, within, total = statistics.pooled()
+        scale = np.where(within > 0, _ratio(within, weight), _ratio(total, weight))
+        return np.where(scale > 0, max(self.floor, SMALLEST_FLOOR) * scale, 1.0)
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    out = np.zeros(shape)
+    np.divide(top, bottom, out=out, where=bottom > 0)
+    return out
+
+
+def _fill_empty(statistics: Moments, seen: Any) -> Location:
+    """A class that never shows a column takes the column's overall mean."""
+    if seen.all():
+        return statistics.location
+    share = _ratio(statistics.weight, statistics.weight.sum(axis=0))
+    mean = (share * statistics.location.value).sum(axis=0)
+    return Location(
+        np.where(seen, statistics.location.pivot, mean), np.where(seen, statistics.location.remainder, 0.0)
+    )
+
+
+class LogNormalDistribution(ProductDistribution):
+    """exp of a normal: ln p(x) = ln N(ln x; μ, σ²) − ln x, and no density at x ≤ 0.
+
+    >>> LogNormalDistribution(mean=[[0.0]], variance=[[1.0]]).log_density(np.array([[1.0]])).round(3)
+    array([[-0.919]])
+    """
+
+    def __init__(self, mean: "ArrayLike | Location", variance: ArrayLike) -> None:
+        self.log_normal = NormalDistribution(mean, variance)
+        self.n_classes, self.n_columns = self.log_normal.n_classes, self.log_normal.n_columns
+
+    def log_terms(self, block: Floats) -> Floats:
+        """The normal's terms at ln x, less ln x."""
+        inside = np.isnan(block) | (block > 0)
+        logs = np.log(np.where(inside, block, 1.0))
+        terms = self.log_normal.log_terms(logs) - np.nan_to_num(logs)[:, :, None]
+        terms[~inside] = -np.inf
+        return terms
+
+    def marginal(self, columns: Sequence[int]) -> "LogNormalDistribution":
+        """The distribution of some of the columns."""
+        part = self.log_normal.marginal(columns)
+        return LogNormalDistribution(part.location, part.variance)
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        return np.exp(self.log_normal.sample(y, rng))
+
+    @property
+    def n_parameters(self) -> int:
+        """Those of the normal."""
+        return self.log_normal.n_parameters
+
+    def log_likelihood(self, statistics: Moments) -> float:
+        """The normal's, less Σ w ln x."""
+        logs = statistics.weight * statistics.location.value
+        return self.log_normal.log_likelihood(statistics) - float(logs.sum())
+
+
+@dataclass(frozen=True)
+class LogNormal(Family[Moments]):
+    """The log-normal family: positive values whose logarithm is normal.
+
+    >>> rows = LogNormal().summarize(np.array([[1.0], [np.e**2]]), np.array([0, 0]), None, 1)
+    >>> LogNormal().estimate(rows).log_normal.mean
+    array([[1.]])
+    """
+
+    tied: bool = False
+    bias: bool = True
+    floor: float = 1e-9
+    kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count"})
+
+    def check(self, block: Floats, names: Sequence[str]) -> None:
+        """Only positive values have a logarithm."""
+        refuse_outside(block <= 0, block, names, "a log-normal column takes positive values only")
+
+    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
+        """The moments of ln x."""
+        return Moments.of(np.log(block), y, weight, n_classes)
+
+    def estimate(self, statistics: Moments) -> LogNormalDistribution:
+        """The normal of the logarithms."""
+        normal = Normal(tied=self.tied, bias=self.bias, floor=self.floor).estimate(statistics)
+        distribution = LogNormalDistribution(normal.location, normal.variance)
+        distribution.log_normal = normal
+        return distribution

@@ -1,0 +1,74 @@
+"""A Gaussian whose covariances come from somebody else's estimator."""
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posterior._types import Floats, Ints
+from posterior.families.base import Family
+from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
+from posterior.stats import Sample, Scatter
+
+
+class PlugInDistribution(MultivariateNormalDistribution):
+    """A Gaussian that was fitted to rows, not to their scatter."""
+
+    def log_likelihood(self, statistics: Any) -> float:
+        """From the scatter of the rows."""
+        s = statistics
+        return super().log_likelihood(Scatter.of(s.values, s.y, s.weight, s.n_classes))
+
+
+@dataclass(frozen=True)
+class PlugInNormal(Family[Sample]):
+    """The multivariate normal with covariances by `estimator`, an object with `fit(X)` and `covariance_`.
+
+    Each class is estimated on its own rows; `tied` averages them with the class frequencies.
+
+    >>> class Unit:
+    ...     def fit(self, X):
+    ...         self.covariance_ = np.eye(X.shape[1])
+    >>> family = PlugInNormal(Unit())
+    >>> rows = family.summarize(np.array([[0.0], [4.0], [6.0]]), np.array([0, 0, 1]), None, 2)
+    >>> family.estimate(rows).covariance
+    array([[[1.]]])
+    """
+
+    estimator: Any
+    tied: bool = True
+    joint: bool = field(default=True, init=False, repr=False)
+    mergeable: ClassVar[bool] = False
+
+    @property
+    def why_not_mergeable(self) -> str:
+        """The reason and the remedy."""
+        return (
+            "a covariance_estimator needs all rows at once; use shrinkage='auto' or a number instead, "
+            "whose statistics add up"
+        )
+
+    def check(self, block: Floats, names: Any) -> None:
+        """Complete rows, as for any Gaussian block."""
+        MultivariateNormal().check(block, names)
+
+    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Sample:
+        """The rows themselves."""
+        return Sample.of(block, y, weight, n_classes)
+
+    def estimate(self, statistics: Sample) -> PlugInDistribution:
+        """One fit of the estimator for each class."""
+        s = Scatter.of(statistics.values, statistics.y, statistics.weight, statistics.n_classes)
+        covariances = []
+        for k in range(statistics.n_classes):
+            estimator = deepcopy(self.estimator)
+            estimator.fit(statistics.values[statistics.y == k])
+            if not hasattr(estimator, "covariance_"):
+                name = type(estimator).__name__
+                raise ValueError(f"{name} does not have a covariance_ attribute")
+            covariances.append(np.asarray(estimator.covariance_, dtype=np.float64))
+        cov = np.stack(covariances)
+        if self.tied:
+            cov = np.einsum("k,kij->ij", s.weight / s.weight.sum(), cov)[None]
+        return PlugInDistribution(s.location, cov, uncounted="another library estimated the covariances")

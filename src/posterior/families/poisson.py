@@ -1,0 +1,97 @@
+"""The Poisson family: numbers of events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, xlogy
+
+from posterior._types import Floats, Ints
+from posterior.families.base import Family, ProductDistribution, refuse_outside, table
+from posterior.families.sums import check_alpha, column_totals, overall_mean
+from posterior.stats import Totals
+
+
+class PoissonDistribution(ProductDistribution):
+    """Poisson probabilities with rate (K, d): x ln λ − λ − ln x! for whole x ≥ 0.
+
+    >>> PoissonDistribution(rate=[[2.0]]).log_density(np.array([[0.0]]))
+    array([[-2.]])
+    """
+
+    kind = "count"
+
+    def __init__(self, rate: ArrayLike) -> None:
+        self.rate = table("rate", rate)
+        self.n_classes, self.n_columns = self.rate.shape
+        if not (self.rate >= 0).all():
+            raise ValueError("the rate of a Poisson distribution must not be negative")
+
+    def log_terms(self, block: Floats) -> Floats:
+        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        outside = (block < 0) | (block != np.floor(block))
+        x = np.where(outside, 0.0, block)[:, :, None]
+        terms = xlogy(x, self.rate.T) - self.rate.T - gammaln(x + 1)
+        terms[outside] = -np.inf
+        terms[np.isnan(block)] = 0.0
+        return np.asarray(terms)
+
+    def marginal(self, columns: Sequence[int]) -> "PoissonDistribution":
+        """The distribution of some of the columns."""
+        return PoissonDistribution(self.rate[:, list(columns)])
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        return rng.poisson(self.rate[y]).astype(np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """A rate for each class and column."""
+        return self.rate.size
+
+    def log_likelihood(self, statistics: Totals) -> float:
+        """Σ (x ln λ − λ − ln x!)."""
+        terms = xlogy(statistics.total, self.rate) - statistics.weight * self.rate + statistics.log_base
+        return float(terms.sum())
+
+
+@dataclass(frozen=True)
+class Poisson(Family[Totals]):
+    """The Poisson family for counts of events.
+
+    `alpha` adds that many rows at the column's overall mean to every class, so that a class in which an
+    event never happened does not rule it out; 0 is maximum likelihood.
+
+    >>> rows = Poisson().summarize(np.array([[1.0], [3.0]]), np.array([0, 0]), None, 1)
+    >>> Poisson(alpha=0).estimate(rows).rate
+    array([[2.]])
+    """
+
+    alpha: float = 1.0
+    kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous"})
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    def check(self, block: Floats, names: Sequence[str]) -> None:
+        """Counts are whole numbers, not negative."""
+        outside = (block < 0) | (~np.isnan(block) & (block != np.floor(block)))
+        refuse_outside(outside, block, names, "a Poisson column takes the counts 0, 1, 2, …")
+
+    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+        """Weight and sum by class."""
+        return column_totals(block, -gammaln(block + 1), y, weight, n_classes)
+
+    def estimate(self, statistics: Totals) -> PoissonDistribution:
+        """The smoothed class rates."""
+        overall = overall_mean(statistics)
+        weight = statistics.weight + self.alpha
+        rate = np.divide(
+            statistics.total + self.alpha * overall,
+            weight,
+            out=np.broadcast_to(overall, statistics.total.shape).copy(),
+            where=weight > 0,
+        )
+        return PoissonDistribution(rate)

@@ -1,0 +1,45 @@
+"""What the families share whose statistics are plain sums."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats, Ints
+from posterior.stats import Totals
+
+
+def safe_log(p: Floats) -> Floats:
+    """Logarithm with ln 0 = −inf and no warning: a probability of zero is meant."""
+    with np.errstate(divide="ignore"):
+        return np.log(p)
+
+
+def column_totals(block: Floats, log_base: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+    """Totals by class and column over the cells that are not missing."""
+    observed = ~np.isnan(block)
+    return Totals(
+        kernels.class_sums(observed.astype(np.float64), y, weight, n_classes),
+        kernels.class_sums(np.where(observed, block, 0.0), y, weight, n_classes),
+        kernels.class_sums(np.where(observed, log_base, 0.0), y, weight, n_classes),
+    )
+
+
+def overall_mean(statistics: Totals) -> Floats:
+    """Mean of each column over all classes."""
+    weight = statistics.weight.sum(axis=0)
+    return np.asarray(
+        np.divide(statistics.total.sum(axis=0), weight, out=np.zeros_like(weight), where=weight > 0)
+    )
+
+
+def check_alpha(alpha: Any) -> None:
+    """Smoothing is a number, or one for each column, not negative."""
+    if not (np.asarray(alpha, dtype=np.float64) >= 0).all():
+        raise ValueError(f"alpha must not be negative, found {alpha!r}; 0 is maximum likelihood")
+
+
+def log_times(count: Floats, log_p: Floats) -> Floats:
+    """`count · ln p` with 0 × −inf = 0."""
+    some = count > 0
+    return np.where(some, count * np.where(some, log_p, 0.0), 0.0)

@@ -1,0 +1,164 @@
+"""A fitted generative model: class priors and class densities, joined by Bayes' rule."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Chunk, Dataset
+from posterior.families import Distribution
+from posterior.forms import QuadraticScores
+from posterior.generative.notes import Note
+from posterior.generative.statistics import ClassStatistics
+from posterior.math import log_sum_exp
+from posterior.schema import Schema
+
+if TYPE_CHECKING:
+    from posterior.generative.spec import GenerativeSpec
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """How to write a column that the model left out: intercept + Σ coef · other columns."""
+
+    column: int
+    intercept: float
+    sources: tuple[int, ...]
+    coef: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBlock:
+    """Columns with the distribution that describes them (None where every column was left out)."""
+
+    columns: tuple[int, ...]
+    distribution: Distribution | None
+    fillings: tuple[Filling, ...] = ()
+    reads: str = "values"
+
+
+@dataclass(frozen=True, eq=False)
+class GenerativeModel:
+    """p(class) and p(row | class); everything else follows.
+
+    `statistics` are kept where parts of data can be added to the model, and None otherwise.
+    """
+
+    classes: AnyArray
+    schema: Schema
+    log_prior: Floats
+    blocks: tuple[FittedBlock, ...]
+    spec: "GenerativeSpec | None" = None
+    statistics: ClassStatistics | None = None
+    log_likelihood: float | None = None
+    weight: float = 0.0
+    notes: tuple[Note, ...] = field(default=())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def distributions(self) -> list[tuple[FittedBlock, Distribution]]:
+        """The blocks that have a distribution, with it."""
+        return [(b, b.distribution) for b in self.blocks if b.distribution is not None]
+
+    def log_density(self, dataset: Dataset) -> Floats:
+        """Ln p(row | class), (n, K)."""
+        return dataset.map(self._chunk_density)
+
+    def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+        """Ln p(row, class), (n, K)."""
+        return self.log_density(dataset) + (self.log_prior if log_prior is None else log_prior)
+
+    def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+        """Ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
+        prior = self.log_prior if log_prior is None else log_prior
+        return dataset.map(lambda chunk: log_sum_exp(self._chunk_density(chunk) + prior))
+
+    def log_posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+        """Ln p(class | row), (n, K).
+
+        A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
+        outside the support of every density) says nothing, and gets the priors.
+        """
+        prior = self.log_prior if log_prior is None else log_prior
+
+        def score(chunk: Chunk) -> Floats:
+            scores = np.tile(prior, (chunk.n_rows, 1))
+            for block, distribution in self.distributions:
+                scores += distribution.log_relative(getattr(chunk, block.reads)(block.columns))
+            impossible = np.isneginf(scores.max(axis=1))
+            scores[impossible] = prior
+            return np.asarray(scores - log_sum_exp(scores)[:, None])
+
+        return dataset.map(score)
+
+    def _chunk_density(self, chunk: Chunk) -> Floats:
+        total = np.zeros((chunk.n_rows, self.n_classes))
+        for block, distribution in self.distributions:
+            total += distribution.log_density(getattr(chunk, block.reads)(block.columns))
+        return total
+
+    def log_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
+        """Names and values (n, T, K) of terms by feature that add up to the log joint, the prior first."""
+        used = [(b, d) for b, d in self.distributions]
+        names = ("prior", *(self.schema.names[j] for b, _ in used for j in b.columns))
+        base = self.log_prior + sum((d.log_base for _, d in used), np.zeros(self.n_classes))
+
+        def terms(chunk: Chunk) -> Floats:
+            parts = [np.broadcast_to(base, (chunk.n_rows, 1, self.n_classes))]
+            parts += [d.log_terms(getattr(chunk, b.reads)(b.columns)) for b, d in used]
+            return np.concatenate(parts, axis=1)
+
+        return names, dataset.map(terms)
+
+    def quadratic(self) -> tuple[tuple[int, ...], QuadraticScores]:
+        """Columns and log joints as quadratic functions of them, for a model of Gaussian blocks only."""
+        parts = [d.quadratic() for _, d in self.distributions]
+        if not parts:
+            raise ValueError("the model uses no column: there is no boundary to describe")
+        columns = tuple(j for b, _ in self.distributions for j in b.columns)
+        joined = parts[0] if len(parts) == 1 else QuadraticScores.block_diagonal(parts)
+        return columns, joined.shifted(self.log_prior)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of the densities, and K − 1 of the priors where those were estimated."""
+        given = self.spec is not None and self.spec.priors.given is not None
+        return sum(d.n_parameters for _, d in self.distributions) + (0 if given else self.n_classes - 1)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Ints]:
+        """`n` rows in the kind of table that was fitted, and their class codes.
+
+        Columns that the model left out are written from the others where they follow from them
+        (constants, linear combinations) and missing otherwise.
+        """
+        y = rng.choice(self.n_classes, size=n, p=np.exp(self.log_prior))
+        columns: list[AnyArray] = [np.full(n, np.nan) for _ in range(len(self.schema))]
+        for block, distribution in self.distributions:
+            drawn = distribution.sample(y, rng)
+            for j, values in zip(block.columns, drawn.T, strict=True):
+                columns[j] = values
+        for block in self.blocks:
+            for filling in block.fillings:
+                parts = [columns[j] * c for j, c in zip(filling.sources, filling.coef, strict=True)]
+                columns[filling.column] = filling.intercept + sum(parts, np.zeros(n))
+        return self.schema.decode(columns), y
+
+    def __add__(self, other: "GenerativeModel") -> "GenerativeModel":
+        return self.update(other._mergeable_statistics())
+
+    def update(self, more: ClassStatistics) -> "GenerativeModel":
+        """The model of the rows seen so far and of these."""
+        if self.spec is None:
+            raise ValueError("a model built from given distributions has no data to add to")
+        return self.spec.estimate(self._mergeable_statistics() + more)
+
+    def _mergeable_statistics(self) -> ClassStatistics:
+        if self.statistics is None:
+            reason = None if self.spec is None else self.spec.why_not_mergeable(self.schema)
+            raise ValueError(reason or "a model built from given distributions has no data to add to")
+        return self.statistics

@@ -1,0 +1,60 @@
+"""What was noticed about the columns, and what was done, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from posterior._types import AnyArray
+from posterior.families import Repair
+from posterior.stats.base import Problem
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Note:
+    """One fact about one column (or one class), with the names a user knows."""
+
+    problem: str
+    columns: tuple[str, ...]
+    of: tuple[str, ...] = ()
+    left_out: bool = False
+    text: str = ""
+
+
+def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: bool) -> Note:
+    """The note on a column, saying what was done."""
+    did = "left out" if left_out else "kept"
+    text = {
+        "constant": f"{name!r} is constant: no effect" if left_out else f"{name!r} is constant",
+        "identifier": f"{name!r} has a category for nearly every row, like an identifier: {did}"
+        + (" (declare its kind to use it)" if left_out else ""),
+        "duplicate": f"{name!r} repeats {', '.join(map(repr, of))}: its evidence counts twice; "
+        "consider dropping it",
+        "redundant": f"{name!r} is a linear combination of {', '.join(map(repr, of))}: {did}",
+    }[problem]
+    return Note(problem, (name,), tuple(of), left_out, text)
+
+
+def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
+    """The note on a covariance that the data do not determine."""
+    whose = (
+        "shared by the classes" if repair.class_index is None else f"of class {classes[repair.class_index]!s}"
+    )
+    columns = tuple(names[j] for j in repair.columns)
+    listed = ", ".join(map(repr, columns[:SHOWN])) + (", …" if len(columns) > SHOWN else "")
+    text = (
+        f"the covariance {whose} is not determined by its rows (columns {listed}): "
+        f"blended with {repair.towards}, weight {repair.blend:.3g}"
+    )
+    return Note("singular", columns, (), False, text)
+
+
+def summary(notes: Sequence[Note]) -> str:
+    """One message for all notes, long lists shortened."""
+    texts = []
+    for problem in dict.fromkeys(note.problem for note in notes):
+        same = [note.text for note in notes if note.problem == problem]
+        texts += same[:SHOWN]
+        if len(same) > SHOWN:
+            texts.append(f"and {len(same) - SHOWN} more like these")
+    return "; ".join(texts)

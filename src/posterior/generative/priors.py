@@ -1,0 +1,70 @@
+"""Class priors: frequencies, even, smoothed, or given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats
+
+
+@dataclass(frozen=True)
+class Priors:
+    """How the class priors come about.
+
+    `given` is None (class frequencies), "uniform", one number for each class in the order of the
+    classes, or a mapping from class to number. `smoothing` is added to the count of every class.
+
+    >>> np.exp(Priors(smoothing=1.0).log_prior(np.array([3.0, 1.0]), np.array(["a", "b"])))
+    array([0.66666667, 0.33333333])
+    """
+
+    given: Any = None
+    smoothing: float = 0.0
+
+    def log_prior(self, weight: Floats, classes: AnyArray) -> Floats:
+        """The log priors, (K,); −inf for a class without rows or with prior zero."""
+        if self.given is None:
+            counts = weight + self.smoothing
+            prior = counts / counts.sum()
+        else:
+            prior = given_priors(self.given, classes)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(prior))
+
+    @property
+    def n_parameters_of(self) -> int:
+        """1 where priors are estimated from the data, 0 where they are given."""
+        return 1 if self.given is None else 0
+
+
+def given_priors(given: Any, classes: AnyArray) -> Floats:
+    """Checked priors from what a user wrote, in the order of the classes."""
+    if isinstance(given, str):
+        if given != "uniform":
+            raise ValueError(f"priors must be None, 'uniform', numbers or a mapping, found {given!r}")
+        return np.full(len(classes), 1 / len(classes))
+    if isinstance(given, Mapping):
+        labels = classes.tolist()
+        unknown = [k for k in given if k not in labels]
+        absent = [k for k in labels if k not in given]
+        if unknown or absent:
+            raise ValueError(
+                f"priors must name every class once: missing {absent}, not a class {unknown}; "
+                f"the classes are {labels}"
+            )
+        given = [given[k] for k in labels]
+    prior = np.asarray(given, dtype=np.float64)
+    if prior.shape != (len(classes),):
+        raise ValueError(
+            f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
+            f"in the order {classes.tolist()}"
+        )
+    if not (prior >= 0).all():
+        raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
+    if abs(prior.sum() - 1) > 1e-5:
+        raise ValueError(
+            f"The sum of the priors should be 1, found {prior.sum():g}; divide them by their sum"
+        )
+    return np.asarray(prior / prior.sum())

@@ -1,0 +1,23 @@
+"""Pure functions of one chunk of rows. Everything heavy that a model does with data happens here."""
+
+from posterior.kernels.reference import (
+    category_counts,
+    class_moments,
+    class_scatter,
+    class_sums,
+    is_sparse,
+    linear_sums,
+    missing_patterns,
+    with_data,
+)
+
+__all__ = [
+    "category_counts",
+    "class_moments",
+    "class_scatter",
+    "class_sums",
+    "is_sparse",
+    "linear_sums",
+    "missing_patterns",
+    "with_data",
+]

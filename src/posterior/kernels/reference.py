@@ -1,0 +1,140 @@
+"""The maths of one chunk of rows in a few NumPy lines each: the truth that faster kernels are held to.
+
+Kernels take clean input (checked at the edge): `y` holds codes 0…K−1, weights are finite and not negative.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from posterior._types import AnyArray, Bools, Floats, Ints
+
+
+class ClassMoments(NamedTuple):
+    """Weight, pivot, mean − pivot and centred sum of squares, each (K, d)."""
+
+    weight: Floats
+    pivot: Floats
+    remainder: Floats
+    scatter: Floats
+
+
+def rows_by_class(y: Ints, weight: Floats | None, n_classes: int) -> list[Ints]:
+    """Row numbers of each class, in their order; rows of weight zero are as good as absent."""
+    order = np.argsort(y, kind="stable")
+    if weight is not None:
+        order = order[weight[order] > 0]
+    bounds = np.searchsorted(y[order], np.arange(n_classes + 1))
+    return [order[bounds[k] : bounds[k + 1]] for k in range(n_classes)]
+
+
+def class_moments(values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
+    """Moments by class and column over the cells that are not missing.
+
+    Each class and column is centred at its first observed value before anything is summed, so that an
+    offset of the column, even one of its own for each class, costs no digits.
+    """
+    d = values.shape[1]
+    out = ClassMoments(*(np.zeros((n_classes, d)) for _ in range(4)))
+    for k, rows in enumerate(rows_by_class(y, weight, n_classes)):
+        if len(rows) == 0:
+            continue
+        x = values[rows]
+        observed = ~np.isnan(x)
+        w = observed.astype(np.float64) if weight is None else observed * weight[rows, None]
+        pivot = np.where(observed.any(axis=0), x[observed.argmax(axis=0), np.arange(d)], 0.0)
+        z = np.where(observed, x - pivot, 0.0)
+        total = w.sum(axis=0)
+        remainder = np.divide((w * z).sum(axis=0), total, out=np.zeros(d), where=total > 0)
+        z = np.where(observed, z - remainder, 0.0)
+        out.weight[k], out.pivot[k], out.remainder[k] = total, pivot, remainder
+        out.scatter[k] = (w * z * z).sum(axis=0)
+    return out
+
+
+class ClassScatter(NamedTuple):
+    """Weight (K,), pivot and remainder (K, d), scatter (K or 1, d, d), mixed moments of order 3 and 4."""
+
+    weight: Floats
+    pivot: Floats
+    remainder: Floats
+    scatter: Floats
+    third: Floats | None
+    fourth: Floats | None
+
+
+def class_scatter(
+    values: Floats, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool, fourth: bool
+) -> ClassScatter:
+    """Scatter about the class means; on request also Σ w z_j² z_l (third) and Σ w z_j² z_l² (fourth)."""
+    d = values.shape[1]
+    groups = 1 if pooled else n_classes
+    total = np.zeros(n_classes)
+    pivot, remainder = np.zeros((n_classes, d)), np.zeros((n_classes, d))
+    scatter = np.zeros((groups, d, d))
+    cubes, quarts = (np.zeros((groups, d, d)) if fourth else None for _ in range(2))
+    for k, rows in enumerate(rows_by_class(y, weight, n_classes)):
+        if len(rows) == 0:
+            continue
+        x = values[rows]
+        w = np.ones(len(rows)) if weight is None else weight[rows]
+        total[k], pivot[k] = w.sum(), x[0]
+        z = x - pivot[k]
+        remainder[k] = (w @ z) / total[k]
+        z -= remainder[k]
+        g = 0 if pooled else k
+        root = z * np.sqrt(w)[:, None]
+        scatter[g] += root.T @ root
+        if cubes is not None and quarts is not None:
+            square = z * z
+            cubes[g] += (square * w[:, None]).T @ z
+            root = square * np.sqrt(w)[:, None]
+            quarts[g] += root.T @ root
+    return ClassScatter(total, pivot, remainder, scatter, cubes, quarts)
+
+
+def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
+    """Weighted column sums by class, (K, d), of a dense or sparse matrix without missing cells."""
+    m = len(y)
+    data = np.ones(m) if weight is None else weight
+    indicator = sparse.csr_array((data, (y, np.arange(m))), shape=(n_classes, m))
+    sums = indicator @ matrix
+    return np.asarray(sums.toarray() if is_sparse(sums) else sums, dtype=np.float64)
+
+
+def category_counts(codes: AnyArray, size: int, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
+    """Weight of every (class, category) pair, (K, V); codes outside 0…V−1 are missing and not counted."""
+    known = (codes >= 0) & (codes < size)
+    cell = y[known] * size + codes[known]
+    counted = np.bincount(cell, None if weight is None else weight[known], minlength=n_classes * size)
+    return counted.astype(np.float64).reshape(n_classes, size)
+
+
+def linear_sums(counts: Any, log_table: Floats) -> Floats:
+    """`counts @ log_table.T` where 0 × −inf = 0: (n, d) counts ≥ 0 and (K, d) logs to (n, K)."""
+    impossible = np.isneginf(log_table)
+    sums = np.asarray(counts @ np.where(impossible, 0.0, log_table).T)
+    if impossible.any():
+        hits = np.asarray(counts @ impossible.T.astype(np.float64))
+        sums = np.where(hits > 0, -np.inf, sums)
+    return sums
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether a block is a sparse matrix."""
+    return bool(sparse.issparse(matrix))
+
+
+def with_data(matrix: Any, data: AnyArray) -> Any:
+    """The sparse matrix with the same cells and other numbers in them."""
+    return sparse.csr_array((data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def missing_patterns(missing: Bools) -> list[tuple[Ints, Bools]]:
+    """Rows grouped by which of their cells are missing: (row numbers, pattern) of each group."""
+    if not missing.any():
+        return [(np.arange(len(missing)), np.zeros(missing.shape[1], dtype=np.bool_))]
+    patterns, group = np.unique(missing, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    return [(np.flatnonzero(group == g), pattern) for g, pattern in enumerate(patterns)]

@@ -1,0 +1,13 @@
+"""What the library tells a user without stopping: the warning categories."""
+
+
+class PosteriorWarning(UserWarning):
+    """The parent of every warning that this library issues."""
+
+
+class DataWarning(PosteriorWarning):
+    """Something in the training table that a person would want to know, with what was done about it."""
+
+
+class UnseenCategoryWarning(PosteriorWarning):
+    """Categories met in prediction that training had not seen, with their counts and treatment."""

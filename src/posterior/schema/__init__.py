@@ -1,0 +1,9 @@
+"""Tables of any kind as typed columns: what each column is, and its rows chunk by chunk."""
+
+from posterior.schema.columns import Column
+from posterior.schema.encode import Codes, Encoded
+from posterior.schema.kinds import KINDS, RULE, Kind
+from posterior.schema.sources import Source, read_table
+from posterior.schema.table import Schema
+
+__all__ = ["KINDS", "RULE", "Codes", "Column", "Encoded", "Kind", "Schema", "Source", "read_table"]

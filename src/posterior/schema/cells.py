@@ -1,0 +1,244 @@
+"""One column as it was read: numbers in place, or labels as codes and their levels."""
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterior._types import AnyArray, Bools, Floats
+from posterior.schema.kinds import Storage, listed, order, shortened
+
+Codes32: TypeAlias = NDArray[np.int32]
+Test: TypeAlias = Literal["binary", "count"]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric or true/false column, left where the user keeps it; `missing` marks nulls of integers."""
+
+    storage: Storage
+    array: AnyArray
+    missing: Bools | None = None
+
+    def floats(self, rows: slice = slice(None)) -> Floats:
+        """Return the rows as float64, NaN where missing; a float64 column is not copied."""
+        part = self.array[rows]
+        if self.missing is None:
+            return np.asarray(part, dtype=np.float64)
+        return np.where(self.missing[rows], np.nan, part).astype(np.float64, copy=False)
+
+    def labels(self) -> "Labels":
+        """Return the column as codes of its sorted distinct values."""
+        gaps = self.gaps()
+        known = self.array[~gaps] if gaps.any() else self.array
+        levels, inverse = _distinct_of_few(known) or np.unique(known, return_inverse=True)
+        codes = np.full(len(self.array), -1, dtype=np.int32)
+        codes[~gaps] = inverse
+        return Labels(self.storage if len(levels) else "empty", codes, tuple(levels.tolist()))
+
+    def gaps(self) -> Bools:
+        """Return which rows are missing."""
+        if self.missing is not None:
+            return self.missing
+        if self.array.dtype.kind == "f":
+            return np.asarray(np.isnan(self.array), dtype=np.bool_)
+        return np.zeros(len(self.array), dtype=np.bool_)
+
+    def first_outside(self, test: Test) -> tuple[int, Any] | None:
+        """Return row and value of the first cell that is `outside`, or None."""
+        wrong = outside(self.array, test)
+        if self.missing is not None:
+            wrong &= ~self.missing
+        if not wrong.any():
+            return None
+        row = int(wrong.argmax())
+        return row, self.array[row].item()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels: `levels` are its values, `codes` point to them, −1 is missing."""
+
+    storage: Storage
+    codes: Codes32
+    levels: tuple[Any, ...]
+    fixed: bool = False
+    ordered: bool = False
+
+    def distinct(self) -> tuple[Any, ...]:
+        """Return the categories: those of the dtype in its order, or the values found, sorted."""
+        return self.levels if self.fixed else tuple(sorted(self.levels, key=order))
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return the number of rows of each level."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+
+    def labels(self) -> "Labels":
+        """Return itself, as `Numbers.labels` returns a column of labels."""
+        return self
+
+    def numbers(self) -> Numbers | None:
+        """Return the column as numbers if all its levels are numbers (or there are none)."""
+        if not all(isinstance(level, int | float) for level in self.levels):
+            return None
+        table = np.array([*self.levels, np.nan], dtype=np.float64)
+        return Numbers("float", table[self.codes])
+
+    def lookup(self, categories: Sequence[Any]) -> Codes32:
+        """Return the positions in `categories`: −1 missing, len(categories) not among them."""
+        index = {category: code for code, category in enumerate(categories)}
+        table = [index.get(level, len(categories)) for level in self.levels]
+        return np.array([*table, -1], dtype=np.int32)[self.codes]
+
+    def objects(self, rows: slice = slice(None)) -> AnyArray:
+        """Return the values themselves, None where missing."""
+        table = np.empty(len(self.levels) + 1, dtype=object)
+        table[:-1] = self.levels
+        return table[self.codes[rows]]
+
+    def example(self) -> str:
+        """Return a value that is no number, written for a message."""
+        other: Any = next(level for level in self.levels if not isinstance(level, int | float))
+        return shortened(other)
+
+
+Cells: TypeAlias = Numbers | Labels
+
+
+def outside(array: AnyArray, test: Test) -> Bools:
+    """Return which cells are neither NaN nor (binary) 0 or 1, nor (count) a finite number ≥ 0."""
+    if array.dtype.kind == "b":
+        return np.zeros(array.shape, dtype=np.bool_)
+    wrong = (array != 0) & (array != 1) if test == "binary" else (array < 0) | (array == np.inf)
+    if array.dtype.kind == "f" and wrong.any():
+        wrong &= ~np.isnan(array)
+    return np.asarray(wrong, dtype=np.bool_)
+
+
+def _distinct_of_few(values: AnyArray) -> tuple[AnyArray, AnyArray] | None:
+    """Return what `np.unique` does, without sorting, for whole numbers close together; else None."""
+    if not len(values) or values.dtype.kind == "b" or not -(2**31) < values.min() <= values.max() < 2**31:
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low >= 2**16 or (values.dtype.kind == "f" and (values != np.rint(values)).any()):
+        return None
+    offset = values.astype(np.int64) - low
+    found = np.bincount(offset) > 0
+    return (np.flatnonzero(found) + low).astype(values.dtype), (np.cumsum(found) - 1)[offset]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is None, NaN, NaT or pandas.NA.
+
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "", "nan")]
+    [True, True, False, False, False]
+    """
+    if value is None or isinstance(value, str):
+        return value is None
+    if type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def factorize(values: Sequence[Any], storage: Storage) -> Labels:
+    """Return a sequence of hashable values as codes and levels, in the order they are met."""
+    code: dict[Any, int] = {}
+    levels: list[Any] = []
+    for value in dict.fromkeys(values):
+        if is_missing(value):
+            code[value] = -1
+        else:
+            code[value] = len(levels)
+            levels.append(native(value))
+    # One pass in C: the dictionary maps every cell, missing ones too.
+    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int32, count=len(values))
+    return Labels(storage if levels else "empty", codes, tuple(levels))
+
+
+def native(value: Any) -> Any:
+    """Return the Python scalar behind a numpy one; a Decimal becomes a float."""
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def read_objects(values: Sequence[Any], name: str) -> Cells:
+    """Read a column of Python objects by what its cells are: numbers, true/false, strings or a mixture."""
+    families = {kind: _family(kind) for kind in set(map(type, values))}
+    if "other" in families.values():
+        _refuse_cell(values, families, name)
+    found = set(families.values()) - {"missing"}
+    if found <= {"number", "boolean"}:
+        missing = np.fromiter(map(is_missing, values), dtype=np.bool_, count=len(values))
+        if missing.all():
+            return Labels("empty", np.full(len(values), -1, dtype=np.int32), ())
+        if found == {"boolean"}:
+            filled = [not gap and bool(value) for value, gap in zip(values, missing, strict=True)]
+            return Numbers("boolean", np.array(filled), missing if missing.any() else None)
+        return _read_number_objects(values, missing)
+    labels = factorize(values, "string")
+    if labels.levels and not all(isinstance(level, str) for level in labels.levels):
+        return Labels("mixed", labels.codes, labels.levels)
+    return labels
+
+
+def _read_number_objects(values: Sequence[Any], missing: Bools) -> Numbers:
+    pairs = list(zip(values, missing.tolist(), strict=True))
+    if all(gap or isinstance(value, int | np.integer) for value, gap in pairs):
+        whole = [0 if gap else int(value) for value, gap in pairs]
+        if max(map(abs, whole)) < 2**63:
+            return Numbers("integer", np.array(whole, dtype=np.int64), missing if missing.any() else None)
+    return Numbers("float", np.array([math.nan if gap else float(value) for value, gap in pairs]))
+
+
+def _family(kind: type) -> Literal["missing", "boolean", "number", "string", "other"]:
+    if issubclass(kind, bool | np.bool_):
+        return "boolean"
+    if issubclass(kind, np.timedelta64):  # which numpy counts among the integers
+        return "other"
+    if issubclass(kind, Real | Decimal | np.integer | np.floating):
+        return "number"
+    if issubclass(kind, str):
+        return "string"
+    return "missing" if kind is type(None) or kind.__name__ in {"NAType", "NaTType"} else "other"
+
+
+def _refuse_cell(values: Sequence[Any], families: Mapping[type, str], name: str) -> None:
+    row, value = next((i, v) for i, v in enumerate(values) if families[type(v)] == "other")
+    if isinstance(value, complex | np.complexfloating):
+        raise ValueError(f"Complex data not supported: column {name!r} holds {value!r} in row {row}")
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64):
+        raise ValueError(time_message(name, type(value).__name__))
+    raise TypeError(
+        f"column {name!r}, row {row}: a cell argument must be a string or a number (or missing), "
+        f"not {type(value).__name__} {shortened(value)}; turn the column into numbers or strings, or drop it"
+    )
+
+
+def time_message(name: str, type_name: str) -> str:
+    """Return the message that refuses dates, times and durations."""
+    return (
+        f"column {name!r} holds {type_name} values, which have no kind of their own; "
+        "derive a number from them (the year, the hour, or the days since a date), or drop the column"
+    )
+
+
+def mixture_message(name: str, labels: Labels) -> str:
+    """Return the message that refuses strings and numbers in one column."""
+    types = sorted({type(level).__name__ for level in labels.levels})
+    return (
+        f"column {name!r} mixes values of type {' and '.join(types)} ({listed(labels.levels, 4)}); "
+        f'convert them to one type, or declare kinds={{{name!r}: "categorical"}}'
+    )

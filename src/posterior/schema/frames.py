@@ -1,0 +1,85 @@
+"""Data-frame columns, read through narwhals."""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from posterior.schema.cells import Cells, Labels, Numbers, factorize, native, read_objects, time_message
+
+
+def read_series(series: nw.Series[Any], name: str) -> Cells:
+    """Read one data-frame column by its dtype."""
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return _read_numbers(series)
+    if dtype == nw.Boolean:
+        missing = series.is_null()
+        if not missing.any():
+            return Numbers("boolean", np.asarray(series.to_numpy(), dtype=np.bool_))
+        return Numbers(
+            "boolean", np.asarray(series.fill_null(False).to_numpy(), dtype=np.bool_), mask(missing)
+        )
+    if dtype == nw.String:
+        return factorize(series.to_list(), "string")
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        return _read_categories(series)
+    if dtype.is_temporal():
+        raise ValueError(time_message(name, str(dtype)))
+    if dtype.is_nested() or dtype == nw.Binary:
+        raise ValueError(
+            f"column {name!r} holds {dtype} values; a column needs one number or string per row: "
+            "split it into several columns, or drop it"
+        )
+    return _read_unknown(series, name)
+
+
+def mask(missing: nw.Series[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return a true/false series without gaps as an array."""
+    return np.asarray(missing.to_numpy(), dtype=np.bool_)
+
+
+def _read_numbers(series: nw.Series[Any]) -> Numbers:
+    dtype = series.dtype
+    if dtype.is_integer() and series.null_count():
+        # Integers keep their type beside a mask: a float would merge categories above 2**53.
+        array = np.asarray(series.fill_null(0).to_numpy())
+        if array.dtype.kind in "iu":
+            return Numbers("integer", array, mask(series.is_null()))
+    array = np.asarray(series.to_numpy())
+    if array.dtype.kind not in "fiu":  # Decimal, Int128, and what else has no numpy dtype
+        array = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return Numbers("integer" if dtype.is_integer() else "float", array)
+
+
+def _read_categories(series: nw.Series[Any]) -> Labels:
+    accessor: Any = getattr(series.to_native(), "cat", None)
+    if hasattr(accessor, "codes"):  # pandas-like: narwhals does not tell the levels that no row has
+        levels = tuple(_scalar(level) for level in accessor.categories)
+        codes = np.asarray(accessor.codes, dtype=np.int32)
+        return Labels("category", codes, levels, fixed=True, ordered=bool(accessor.ordered))
+    # As a list: to_numpy fills the gaps of a pyarrow dictionary with its first value (narwhals 2.28).
+    found = factorize(series.to_list(), "category")
+    if isinstance(series.dtype, nw.Enum):
+        levels = tuple(series.dtype.categories)
+        return Labels("category", found.lookup(levels), levels, fixed=True, ordered=True)
+    return found
+
+
+def _read_unknown(series: nw.Series[Any], name: str) -> Cells:
+    array = np.asarray(series.to_numpy())
+    if series.null_count() == len(series):
+        return Labels("empty", np.full(len(series), -1, dtype=np.int32), ())
+    if array.dtype.kind == "b":
+        return Numbers("boolean", array)
+    if array.dtype.kind in "fiu":  # a pandas sparse column
+        return Numbers("float" if array.dtype.kind == "f" else "integer", array)
+    if array.dtype.kind in "mM":
+        raise ValueError(time_message(name, str(series.dtype)))
+    return read_objects(array.tolist(), name)
+
+
+def _scalar(level: Any) -> Any:
+    # pandas.cut makes categories of intervals; a schema keeps what can be written down.
+    level = native(level)
+    return level if isinstance(level, str | int | float) else str(level)

@@ -1,0 +1,92 @@
+"""Two descriptions of the same column become one."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterior.schema.columns import Column
+from posterior.schema.kinds import Storage, listed, order
+
+
+def merged_column(a: Column, b: Column) -> Column:
+    """Return the column that holds the values of both."""
+    if a.empty or b.empty:
+        kept, gone = (b, a) if a.empty else (a, b)
+        return (
+            replace(kept, declared=a.declared or b.declared)
+            if kept.kind == gone.kind
+            else _adopted(kept, gone)
+        )
+    if a.kind != b.kind:
+        raise ValueError(_kinds_message(a, b))
+    storage = _merged_storage(a.storage, b.storage)
+    declared = a.declared or b.declared
+    if a.levels is None or b.levels is None:
+        return replace(a, storage=storage, declared=declared)
+    if a.kind == "binary" and (a.categories is None) and (b.categories is None):
+        return replace(a, storage=storage, declared=declared)
+    fixed = a.levels_fixed or b.levels_fixed
+    categories = tuple(dict.fromkeys((*a.levels, *b.levels)))
+    if not fixed:
+        categories = tuple(sorted(categories, key=order))
+    if a.kind == "binary" and len(categories) > 2:
+        raise ValueError(
+            f"column {a.name!r} is binary, but the two tables together have {len(categories)} values: "
+            f'{listed(categories)}; recode it to 0 and 1, or declare it "categorical"'
+        )
+    return replace(
+        a,
+        categories=categories,
+        storage=storage,
+        declared=declared,
+        levels_fixed=fixed,
+        ordered=a.ordered and b.ordered,
+        reason=a.reason if a.categories == categories else _reason(a, b, len(categories)),
+    )
+
+
+def recoded(old: Column, new: Column) -> NDArray[np.int64] | None:
+    """Return the new code of each old code, or None for a column without categories."""
+    if old.levels is None or (old.categories is None and new.categories is None):
+        return None
+    index = {level: code for code, level in enumerate(new.levels or ())}
+    lost = [category for category in old.levels if category not in index]
+    if lost:
+        raise ValueError(
+            f"column {old.name!r}: the other schema lacks the categories {listed(lost)}; recode into a union"
+        )
+    codes = [index[category] for category in old.levels]
+    if old.kind == "binary":
+        # Both codes exist even if one has no value yet: it takes the place that is left.
+        codes += [code for code in (0, 1) if code not in codes][: 2 - len(codes)]
+    return np.array(codes, dtype=np.int64)
+
+
+def _adopted(kept: Column, gone: Column) -> Column:
+    if gone.declared:
+        raise ValueError(_kinds_message(kept, gone))
+    return kept
+
+
+def _merged_storage(a: Storage, b: Storage) -> Storage:
+    if a == b:
+        return a
+    pair: set[Any] = {a, b}
+    if pair <= {"float", "integer", "boolean"}:
+        return "float" if "float" in pair else "integer"
+    return "string" if pair <= {"string", "category"} else "mixed"
+
+
+def _reason(a: Column, b: Column, n: int) -> str:
+    if a.declared or b.declared:
+        return "declared"
+    return f"{a.reason.split(',')[0]}, {n} categories"
+
+
+def _kinds_message(a: Column, b: Column) -> str:
+    return (
+        f"column {a.name!r} is {a.kind} ({a.reason}) in one table and {b.kind} ({b.reason}) in the other; "
+        f'declare it in both, as in kinds={{{a.name!r}: "{a.kind}"}}'
+    )

@@ -1,0 +1,19 @@
+"""Statistics that add up over disjoint rows."""
+
+from posterior.stats.base import ColumnFact, Statistics
+from posterior.stats.counts import CategoryCounts, Totals
+from posterior.stats.location import Location
+from posterior.stats.moments import Moments
+from posterior.stats.sample import Sample
+from posterior.stats.scatter import Scatter
+
+__all__ = [
+    "CategoryCounts",
+    "ColumnFact",
+    "Location",
+    "Moments",
+    "Sample",
+    "Scatter",
+    "Statistics",
+    "Totals",
+]

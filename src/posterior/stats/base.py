@@ -1,0 +1,65 @@
+"""Statistics: what a model needs to know of some rows, and no more.
+
+The one law: the statistics of disjoint rows add up to those of their union.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from posterior._types import Floats, Ints
+
+Problem = Literal["constant", "identifier", "duplicate", "redundant"]
+Recoding = Sequence["Ints | None"]
+
+
+@dataclass(frozen=True)
+class ColumnFact:
+    """Something worth saying about a column, `of` naming the columns it repeats or combines."""
+
+    column: int
+    problem: Problem
+    of: tuple[int, ...] = ()
+
+
+class Statistics(ABC):
+    """Immutable sums over rows, the class being the first axis of every array."""
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self:
+        """The statistics of both sets of rows together."""
+
+    @abstractmethod
+    def reindex(self, classes: Ints, n_classes: int) -> Self:
+        """Make room for more classes: class `i` becomes `classes[i]`, the others are empty."""
+
+    @abstractmethod
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The statistics of some of the columns."""
+
+    def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
+        """Follow a change of category codes; only statistics of categories have any."""
+        return self
+
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """Columns that are constant, repeated, redundant or mere identifiers."""
+        return ()
+
+    def fill(self, fact: ColumnFact) -> "tuple[float, Floats] | None":
+        """Intercept and coefficients on `fact.of` that give back a column that was left out, if any."""
+        return None
+
+
+def duplicate_facts(fingerprints: Sequence[bytes], skip: set[int]) -> list[ColumnFact]:
+    """Columns whose statistics equal, to the bit, those of an earlier column."""
+    first: dict[bytes, int] = {}
+    facts = []
+    for j, mark in enumerate(fingerprints):
+        if j in skip:
+            continue
+        if mark in first:
+            facts.append(ColumnFact(j, "duplicate", (first[mark],)))
+        else:
+            first[mark] = j
+    return facts

@@ -1,0 +1,162 @@
+"""Weights of categories, one table a column or one joint table, and sums of counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import AnyArray, Floats, Ints
+from posterior.stats.base import ColumnFact, Recoding, Statistics, duplicate_facts
+from posterior.stats.location import place
+
+IDENTIFIER_LEVELS = 20
+IDENTIFIER_SHARE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCounts(Statistics):
+    """Weight of every category by class: a (K, V_j) table for each column, or one (K, V_1, …, V_m)."""
+
+    tables: tuple[Floats, ...]
+    joint: bool
+
+    @classmethod
+    def of(
+        cls,
+        codes: AnyArray,
+        sizes: Sequence[int],
+        y: Ints,
+        weight: Floats | None,
+        n_classes: int,
+        *,
+        joint: bool = False,
+    ) -> Self:
+        """Count these rows; in a joint table a row with a gap is not counted."""
+        if not joint:
+            tables = (
+                kernels.category_counts(codes[:, j], size, y, weight, n_classes)
+                for j, size in enumerate(sizes)
+            )
+            return cls(tuple(tables), joint)
+        complete = ((codes >= 0) & (codes < np.asarray(sizes))).all(axis=1)
+        cells = int(np.prod(sizes))
+        flat = np.ravel_multi_index(tuple(codes[complete].T), tuple(sizes)) if cells else codes[complete, 0]
+        w = None if weight is None else weight[complete]
+        table = kernels.category_counts(flat, cells, y[complete], w, n_classes)
+        return cls((table.reshape(n_classes, *sizes),), joint)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(tuple(a + b for a, b in zip(self.tables, other.tables, strict=True)), self.joint)
+
+    def reindex(self, classes: Ints, n_classes: int) -> Self:
+        """Make room for more classes."""
+        return type(self)(tuple(place(t, classes, n_classes) for t in self.tables), self.joint)
+
+    def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
+        """Move each category to its new code."""
+        if self.joint:
+            table = self.tables[0]
+            for axis, (codes, size) in enumerate(zip(recoding, sizes, strict=True), start=1):
+                table = _move(table, axis, codes, size)
+            return type(self)((table,), self.joint)
+        columns = zip(self.tables, recoding, sizes, strict=True)
+        return type(self)(tuple(_move(t, 1, codes, size) for t, codes, size in columns), self.joint)
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The counts of some of the columns."""
+        if not self.joint:
+            return type(self)(tuple(self.tables[j] for j in columns), self.joint)
+        table = self.tables[0]
+        gone = tuple(j + 1 for j in range(table.ndim - 1) if j not in set(columns))
+        return type(self)((table.sum(axis=gone),), self.joint)
+
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """Constant columns, repeated ones, and identifiers: a category for nearly every row."""
+        if self.joint:
+            return ()
+        totals = [t.sum(axis=0) for t in self.tables]
+        levels = [int((t > 0).sum()) for t in totals]
+        constant = {j for j, n in enumerate(levels) if n <= 1}
+        marks = [str(t.shape).encode() + t.tobytes() for t in self.tables]
+        return (
+            *(ColumnFact(j, "constant") for j in sorted(constant)),
+            *(
+                ColumnFact(j, "identifier")
+                for j, (n, t) in enumerate(zip(levels, totals, strict=True))
+                if n >= IDENTIFIER_LEVELS and n >= IDENTIFIER_SHARE * t.sum()
+            ),
+            *duplicate_facts(marks, constant),
+        )
+
+    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+        """The code of a constant column."""
+        seen = np.flatnonzero(self.tables[fact.column].sum(axis=0))
+        return (float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
+
+
+def _move(table: Floats, axis: int, codes: Ints | None, size: int) -> Floats:
+    if codes is None:
+        return table
+    shape = list(table.shape)
+    shape[axis] = size
+    out = np.zeros(shape)
+    out[(slice(None),) * axis + (codes,)] = table
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Statistics):
+    """Weight of the cells that are there and weighted sum of their values, (K, d).
+
+    `log_base` is the sum of the part of the log density that no parameter touches, such as −ln x!.
+    The values are counts or other non-negative numbers, for which plain sums lose nothing.
+    """
+
+    weight: Floats
+    total: Floats
+    log_base: Floats
+    binary: bool = False
+
+    def __add__(self, other: Self) -> Self:
+        return replace(
+            self,
+            weight=self.weight + other.weight,
+            total=self.total + other.total,
+            log_base=self.log_base + other.log_base,
+        )
+
+    def reindex(self, classes: Ints, n_classes: int) -> Self:
+        """Make room for more classes."""
+        weight, total, log_base = (
+            place(a, classes, n_classes) for a in (self.weight, self.total, self.log_base)
+        )
+        return type(self)(weight, total, log_base, self.binary)
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The totals of some of the columns."""
+        keep = list(columns)
+        return type(self)(self.weight[:, keep], self.total[:, keep], self.log_base[:, keep], self.binary)
+
+    def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
+        """A binary column whose first category became the second: ones and zeros change places."""
+        flip = [codes is not None and len(codes) > 0 and codes[0] == 1 for codes in recoding]
+        if not any(flip) or self.total.shape[1] != len(flip):
+            return self
+        return replace(self, total=np.where(flip, self.weight - self.total, self.total))
+
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """Columns that are zero (or, if binary, one) everywhere, and columns that repeat an earlier one."""
+        total = self.total.sum(axis=0)
+        same = (total == 0) | (self.binary & (total == self.weight.sum(axis=0)))
+        constant = set(np.flatnonzero(same).tolist())
+        marks = [
+            np.stack([self.weight[:, j], self.total[:, j]]).tobytes() for j in range(self.total.shape[1])
+        ]
+        return (*(ColumnFact(j, "constant") for j in sorted(constant)), *duplicate_facts(marks, constant))
+
+    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+        """The value of a constant column."""
+        on = bool(self.total[:, fact.column].any())
+        return (float(on), np.zeros(0)) if fact.problem == "constant" else None

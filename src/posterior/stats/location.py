@@ -1,0 +1,84 @@
+"""Class means kept as pivot + remainder, so that large offsets cost no digits."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior._types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """A mean for each class and column, as the exact sum of a value of the data and a small remainder.
+
+    With a mean of 1e8 and a standard deviation of 1 a single double leaves an error of 1e-8 standard
+    deviations in every mean; two doubles leave none.
+
+    >>> mean = Location.at([[1e8, 2.0]])
+    >>> mean.deviation(np.array([[1e8 + 3.0, 2.0]]), 0)
+    array([[3., 0.]])
+    """
+
+    pivot: Floats
+    remainder: Floats
+
+    @classmethod
+    def at(cls, value: "ArrayLike | Location") -> "Location":
+        """The location with these means; a location is returned as it is."""
+        if isinstance(value, Location):
+            return value
+        pivot = np.array(value, dtype=np.float64)
+        return cls(pivot, np.zeros_like(pivot))
+
+    @property
+    def value(self) -> Floats:
+        """The means as plain numbers."""
+        return self.pivot + self.remainder
+
+    def __sub__(self, other: "Location") -> Floats:
+        return (self.pivot - other.pivot) + (self.remainder - other.remainder)
+
+    def __getitem__(self, index: Any) -> "Location":
+        return Location(self.pivot[index], self.remainder[index])
+
+    def deviation(self, values: Floats, k: int) -> Floats:
+        """Rows minus the mean of class `k`."""
+        return np.asarray((values - self.pivot[k]) - self.remainder[k])
+
+    def average(self, share: Floats) -> "Location":
+        """The weighted average over classes, kept about the pivot of the class with the largest share."""
+        anchor = self[int(np.argmax(share))]
+        return Location(anchor.pivot, anchor.remainder + share @ (self - anchor))
+
+
+class Merged(NamedTuple):
+    """The merged location with what the second moments need: weights and the shift between the means."""
+
+    weight: Floats
+    location: Location
+    shift: Floats
+    share: Floats
+
+
+def merge_locations(a_weight: Floats, a: Location, b_weight: Floats, b: Location) -> Merged:
+    """Chan, Golub & LeVeque (1979): exact whatever the offset, the pivot of the first non-empty part kept.
+
+    Weights are (K, d), or (K, 1) where all columns of a row are there or none.
+    """
+    weight = a_weight + b_weight
+    share = np.divide(b_weight, weight, out=np.zeros_like(weight), where=weight > 0)
+    both = (a_weight > 0) & (b_weight > 0)
+    shift = np.where(both, b - a, 0.0)
+    use_b = a_weight == 0
+    pivot = np.where(use_b, b.pivot, a.pivot)
+    remainder = np.where(use_b, b.remainder, a.remainder + share * shift)
+    return Merged(weight, Location(pivot, remainder), shift, share)
+
+
+def place(array: Floats, classes: Ints, n_classes: int) -> Floats:
+    """Move rows of the class axis to `classes` in an array with room for `n_classes`."""
+    out = np.zeros((n_classes, *array.shape[1:]))
+    out[classes] = array
+    return out

@@ -1,0 +1,79 @@
+"""Mean and sum of squares of every column in every class, over the cells that are there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats, Ints
+from posterior.stats.base import ColumnFact, Statistics, duplicate_facts
+from posterior.stats.location import Location, merge_locations, place
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
+    """Weight, mean and centred sum of squares, each (K, d); missing cells are not counted."""
+
+    weight: Floats
+    location: Location
+    scatter: Floats
+
+    @classmethod
+    def of(cls, values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Self:
+        """The moments of these rows."""
+        m = kernels.class_moments(values, y, weight, n_classes)
+        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter)
+
+    def __add__(self, other: Self) -> Self:
+        weight, location, shift, share = merge_locations(
+            self.weight, self.location, other.weight, other.location
+        )
+        scatter = self.scatter + other.scatter + self.weight * share * shift**2
+        return type(self)(weight, location, scatter)
+
+    def reindex(self, classes: Ints, n_classes: int) -> Self:
+        """Make room for more classes."""
+        location = Location(
+            place(self.location.pivot, classes, n_classes), place(self.location.remainder, classes, n_classes)
+        )
+        return type(self)(
+            place(self.weight, classes, n_classes), location, place(self.scatter, classes, n_classes)
+        )
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The moments of some of the columns."""
+        index = (slice(None), list(columns))
+        return type(self)(self.weight[index], self.location[index], self.scatter[index])
+
+    def pooled(self) -> tuple[Floats, Floats, Floats]:
+        """Weight, within-class and total sum of squares of each column, each (d,)."""
+        weight = self.weight.sum(axis=0)
+        within = self.scatter.sum(axis=0)
+        seen = self.weight > 0
+        anchor = seen.argmax(axis=0)
+        columns = np.arange(self.weight.shape[1])
+        first = Location(self.location.pivot[anchor, columns], self.location.remainder[anchor, columns])
+        apart = np.where(seen, self.location - first, 0.0)
+        mean = np.divide(
+            (self.weight * apart).sum(axis=0), weight, out=np.zeros_like(weight), where=weight > 0
+        )
+        total = within + (self.weight * (apart - mean) ** 2).sum(axis=0)
+        return weight, within, np.where((apart == 0).all(axis=0), within, total)
+
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """Constant columns and columns that repeat an earlier one."""
+        constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist())
+        marks = [
+            np.stack([self.weight[:, j], self.location.value[:, j], self.scatter[:, j]]).tobytes()
+            for j in range(self.weight.shape[1])
+        ]
+        return (*(ColumnFact(j, "constant") for j in sorted(constant)), *duplicate_facts(marks, constant))
+
+    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+        """The value of a constant column."""
+        seen = np.flatnonzero(self.weight[:, fact.column] > 0)
+        if fact.problem != "constant" or len(seen) == 0:
+            return None
+        return float(self.location.value[seen[0], fact.column]), np.zeros(0)

@@ -1,0 +1,41 @@
+"""The rows themselves, for estimates that no fixed set of sums can give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from posterior._types import Floats, Ints
+from posterior.stats.base import Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Statistics):
+    """Every row with its class and weight. It adds up inside one fit but grows with the data."""
+
+    values: Floats
+    y: Ints
+    weight: Floats
+    n_classes: int
+
+    @classmethod
+    def of(cls, values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Self:
+        """Keep a copy of these rows."""
+        return cls(values.copy(), y, np.ones(len(y)) if weight is None else weight, n_classes)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+            self.n_classes,
+        )
+
+    def reindex(self, classes: Ints, n_classes: int) -> Self:
+        """Make room for more classes."""
+        return type(self)(self.values, classes[self.y], self.weight, n_classes)
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """Some of the columns."""
+        return type(self)(self.values[:, list(columns)], self.y, self.weight, self.n_classes)
