@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
@@ -66,9 +66,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
             The fitted estimator.
 
         """
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
+        source, labels, weight = self._rows(X, y, sample_weight)
         classes, codes = encode_labels(labels)
         if len(classes) < 2:
             raise ValueError(
@@ -104,9 +102,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
             The updated estimator.
 
         """
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
+        source, labels, weight = self._rows(X, y, sample_weight)
         found, codes = encode_labels(labels, classes)
         if not hasattr(self, "model_"):
             schema = self._schema(source)
@@ -125,6 +121,16 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         seen = self.model_.statistics if hasattr(self, "model_") else None
         self._install(spec.estimate(part if seen is None else seen + part), source)
         return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
+        """The table, labels and weights of the rows that count: a row of weight zero is not there at all."""
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        if weight is None or weight.all():
+            return source, labels, weight
+        rows = np.flatnonzero(weight)
+        return read_table(_safe_indexing(X, rows)), labels[rows], weight[rows]
 
     def _refuse_unmergeable(self, spec: GenerativeSpec, schema: Schema) -> None:
         reason = spec.why_not_mergeable(schema)

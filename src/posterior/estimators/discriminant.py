@@ -113,7 +113,7 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
     >>> from posterior import GaussianDiscriminantAnalysis
     >>> model = GaussianDiscriminantAnalysis(tied=0.5, shape="diagonal")
     >>> model.fit([[-2.0], [-1.0], [1.0], [5.0]], ["low", "low", "high", "high"]).covariance_.ravel()
-    array([3.125, 1.25 ])
+    array([3.0625, 1.1875])
 
     """
 
@@ -305,7 +305,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray(self.priors_ @ self.means_)
 
     def _directions(self) -> tuple[Floats, Floats]:
-        """Directions (n_features, r) that make Σ the identity, and the variance between classes along them."""
+        """Directions (n_features, r) that make Σ the identity, and the variance between classes on them."""
         columns, distribution = self._kept()
         if distribution is None:
             return np.zeros((self.n_features_in_, 0)), np.zeros(0)

@@ -67,8 +67,10 @@ class NaiveBayes(GenerativeEstimator):
     >>> from posterior.datasets import load_penguins
     >>> X, y = load_penguins().X, load_penguins().y
     >>> model = NaiveBayes().fit(X, y)
-    >>> model.predict_proba(X[:1]).round(3)
-    array([[0.995, 0.005, 0.   ]])
+    >>> X.iloc[3].isna().sum()  # a penguin of which only the island and the year are known
+    np.int64(5)
+    >>> model.predict_proba(X[3:4]).round(3)
+    array([[0.965, 0.019, 0.016]])
 
     """
 
@@ -268,6 +270,11 @@ class DiscreteNB(GenerativeEstimator):
     def class_log_prior_(self) -> Floats:
         """Log prior of each class."""
         return self.model_.log_prior
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # right only for discrete columns, as in scikit-learn
+        return tags
 
     def _only_distribution(self) -> Any:
         ((_, distribution),) = self.model_.distributions

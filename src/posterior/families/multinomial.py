@@ -14,6 +14,8 @@ from posterior.families.base import Distribution, Family, refuse_outside, table
 from posterior.families.sums import check_alpha, log_times, safe_log
 from posterior.stats import Totals
 
+NEGATIVE = "Negative values in data; counts must not be negative"
+
 
 class MultinomialDistribution(Distribution):
     """Counts x with n = Σ x drawn with probabilities (K, d): ln n! − Σ ln x_j! + Σ x_j ln p_j.
@@ -141,10 +143,10 @@ class Multinomial(Family[Totals]):
         """Counts must not be negative."""
         dense = block if not kernels.is_sparse(block) else None
         if dense is not None:
-            refuse_outside(dense < 0, dense, names, "counts must not be negative")
+            refuse_outside(dense < 0, dense, names, NEGATIVE)
         elif (block.data < 0).any():
             column = int(block.indices[np.flatnonzero(block.data < 0)[0]])
-            raise ValueError(f"column {names[column]!r}: counts must not be negative")
+            raise ValueError(f"column {names[column]!r}: {NEGATIVE}")
 
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Sum of each count by class."""

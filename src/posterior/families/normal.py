@@ -154,7 +154,7 @@ class Normal(Family[Moments]):
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     shape = np.broadcast_shapes(top.shape, bottom.shape)
-    out = np.zeros(shape)
+    out: Floats = np.zeros(shape)
     np.divide(top, bottom, out=out, where=bottom > 0)
     return out
 
@@ -185,7 +185,7 @@ class LogNormalDistribution(ProductDistribution):
         """The normal's terms at ln x, less ln x."""
         inside = np.isnan(block) | (block > 0)
         logs = np.log(np.where(inside, block, 1.0))
-        terms = self.log_normal.log_terms(logs) - np.nan_to_num(logs)[:, :, None]
+        terms = self.log_normal.log_terms(logs) - np.where(np.isnan(logs), 0.0, logs)[:, :, None]
         terms[~inside] = -np.inf
         return terms
 

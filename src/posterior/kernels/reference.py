@@ -1,6 +1,6 @@
 """The maths of one chunk of rows in a few NumPy lines each: the truth that faster kernels are held to.
 
-Kernels take clean input (checked at the edge): `y` holds codes 0…K−1, weights are finite and not negative.
+Kernels take clean input (checked at the edge): `y` holds codes 0…K−1, weights are finite and positive.
 """
 
 from typing import Any, NamedTuple
@@ -20,11 +20,9 @@ class ClassMoments(NamedTuple):
     scatter: Floats
 
 
-def rows_by_class(y: Ints, weight: Floats | None, n_classes: int) -> list[Ints]:
-    """Row numbers of each class, in their order; rows of weight zero are as good as absent."""
+def rows_by_class(y: Ints, n_classes: int) -> list[Ints]:
+    """Row numbers of each class, in their order."""
     order = np.argsort(y, kind="stable")
-    if weight is not None:
-        order = order[weight[order] > 0]
     bounds = np.searchsorted(y[order], np.arange(n_classes + 1))
     return [order[bounds[k] : bounds[k + 1]] for k in range(n_classes)]
 
@@ -37,7 +35,7 @@ def class_moments(values: Floats, y: Ints, weight: Floats | None, n_classes: int
     """
     d = values.shape[1]
     out = ClassMoments(*(np.zeros((n_classes, d)) for _ in range(4)))
-    for k, rows in enumerate(rows_by_class(y, weight, n_classes)):
+    for k, rows in enumerate(rows_by_class(y, n_classes)):
         if len(rows) == 0:
             continue
         x = values[rows]
@@ -74,7 +72,7 @@ def class_scatter(
     pivot, remainder = np.zeros((n_classes, d)), np.zeros((n_classes, d))
     scatter = np.zeros((groups, d, d))
     cubes, quarts = (np.zeros((groups, d, d)) if fourth else None for _ in range(2))
-    for k, rows in enumerate(rows_by_class(y, weight, n_classes)):
+    for k, rows in enumerate(rows_by_class(y, n_classes)):
         if len(rows) == 0:
             continue
         x = values[rows]

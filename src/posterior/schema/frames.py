@@ -41,13 +41,15 @@ def mask(missing: nw.Series[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 def _read_numbers(series: nw.Series[Any]) -> Numbers:
     dtype = series.dtype
+    if dtype in {nw.Int128, nw.UInt128}:
+        return Numbers("integer", np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64))
     if dtype.is_integer() and series.null_count():
         # Integers keep their type beside a mask: a float would merge categories above 2**53.
         array = np.asarray(series.fill_null(0).to_numpy())
         if array.dtype.kind in "iu":
             return Numbers("integer", array, mask(series.is_null()))
     array = np.asarray(series.to_numpy())
-    if array.dtype.kind not in "fiu":  # Decimal, Int128, and what else has no numpy dtype
+    if array.dtype.kind not in "fiu":  # Decimal, and what else has no numpy dtype
         array = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     return Numbers("integer" if dtype.is_integer() else "float", array)
 

@@ -66,7 +66,11 @@ def infer_column(name: str, cells: Cells, declared: Kind | None = None) -> Colum
         if cells.fixed
         else "category dtype"
     )
-    return _with_categories(name, "categorical", cells, f"{origin}, {len(cells.levels)} categories")
+    return _with_categories(name, "categorical", cells, f"{origin}, {_counted(len(cells.levels))}")
+
+
+def _counted(n: int) -> str:
+    return "1 category" if n == 1 else f"{n} categories"
 
 
 def is_text(labels: Labels) -> bool:
