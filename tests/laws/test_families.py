@@ -134,7 +134,8 @@ def close(a, b, tolerance):
     same = np.isneginf(a) & np.isneginf(b)
     finite = np.isfinite(a) & np.isfinite(b)
     assert (same | finite).all()
-    error = np.abs(np.where(finite, a - b, 0)) / (1 + np.abs(np.where(finite, b, 0)))
+    a, b = np.where(finite, a, 0), np.where(finite, b, 0)
+    error = np.abs(a - b) / (1 + np.abs(b))
     assert error.max(initial=0) <= tolerance, error.max()
 
 
@@ -237,7 +238,7 @@ def test_relative_log_densities_differ_from_the_densities_by_a_term_of_the_row(c
     fitted = case.family.estimate(case.family.summarize(block, y, None, K))
     density, relative = fitted.log_density(block), fitted.log_relative(block)
     finite = np.isfinite(density).all(axis=1)
-    gap = (density - relative)[finite]
+    gap = density[finite] - relative[finite]
     close(gap, np.repeat(gap[:, :1], K, axis=1), 1e-9)
     assert (np.isneginf(density) == np.isneginf(relative)).all()
 
@@ -265,14 +266,15 @@ def test_samples_refit_to_the_model_they_came_from(case):
     if isinstance(block, Codes):
         drawn = Codes(drawn.astype(np.int32), block.sizes)
     again = case.family.estimate(case.family.summarize(drawn, many, None, K))
-    shown = fitted.log_density(block)
-    usual = np.isfinite(shown).all(axis=1) & (shown.max(axis=1) > np.median(shown.max(axis=1)))
-    difference = np.abs(again.log_density(block) - shown)[usual, :][shown[usual] > shown.max() - 8]
-    shrunk = (
-        getattr(case.family, "shrinkage", None) is not None
-        or getattr(case.family, "shape", "") == "spherical"
-    )
-    assert np.median(difference) < (0.25 if shrunk else 0.05)
+    usual = fitted.log_density(block)
+    usual = usual > np.nanmax(usual) - 8
+    difference = np.abs(again.log_density(block)[usual] - fitted.log_density(block)[usual])
+    assert np.median(difference) < (0.25 if blended(case.family) else 0.05)
+
+
+def blended(family):
+    """Whether the estimate lies between models, so that its samples pull it further."""
+    return getattr(family, "shrinkage", None) is not None or 0 < getattr(family, "tied", 0) < 1
 
 
 @pytest.mark.parametrize(
