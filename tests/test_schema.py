@@ -188,6 +188,7 @@ def test_the_kind_follows_from_the_values(values, kind, reason, container):
         (np.array([[Decimal("1.5")], [Decimal("NaN")]], dtype=object), "continuous"),
         (pd.DataFrame({"c": pd.array([1, None], dtype="Int64")}), "continuous"),
         (pd.DataFrame({"c": pd.arrays.SparseArray([0.0, 1.0])}), "continuous"),
+        (pl.DataFrame({"c": pl.Series([1, None], dtype=pl.Int128)}), "continuous"),
         (pd.DataFrame({"c": pd.Categorical(["a", None])}), "categorical"),
         (pd.DataFrame({"c": pd.cut([1.0, 2.0, 3.0], 2)}), "categorical"),
         (pl.DataFrame({"c": pl.Series(["a"], dtype=pl.Enum(["b", "a"]))}), "categorical"),

@@ -35,9 +35,7 @@ ESTIMATORS = [
 def expected_failures(estimator):
     if estimator.__sklearn_tags__().input_tags.allow_nan:
         return {}
-    return {
-        "check_estimators_nan_inf": "missing values are integrated out in prediction; only training refuses them"
-    }
+    return {"check_estimators_nan_inf": "gaps are integrated out in prediction; only training refuses them"}
 
 
 @pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")

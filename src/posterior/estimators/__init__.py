@@ -1,12 +1,11 @@
 """The scikit-learn face: thin presets of one composition."""
 
-from posterior.estimators.discriminant import (
-    GaussianDiscriminantAnalysis,
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from posterior.estimators.discrete import BernoulliNB, CategoricalNB, MultinomialNB
+from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
 from posterior.estimators.generative import GenerativeClassifier
-from posterior.estimators.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from posterior.estimators.lda import LinearDiscriminantAnalysis
+from posterior.estimators.naive_bayes import GaussianNB, NaiveBayes
+from posterior.estimators.qda import QuadraticDiscriminantAnalysis
 
 __all__ = [
     "BernoulliNB",

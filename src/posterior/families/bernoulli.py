@@ -14,8 +14,9 @@ from posterior.families.sums import check_alpha, log_times, safe_log
 from posterior.stats import Totals
 
 
-def ones_and_gaps(block: Any, threshold: float) -> tuple[Any, Any, bool]:
+def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
     """Indicators of the cells above the threshold and of missing cells, dense or sparse as the block is."""
+    threshold = 0.5 if threshold is None else threshold
     if not kernels.is_sparse(block):
         missing = np.isnan(block)
         return (block > threshold).astype(np.float64), missing.astype(np.float64), bool(missing.any())
@@ -36,18 +37,18 @@ class BernoulliDistribution(ProductDistribution):
 
     kind = "binary"
 
-    def __init__(self, probability: ArrayLike, threshold: float = 0.5) -> None:
+    def __init__(self, probability: ArrayLike, threshold: float | None = None) -> None:
         self.probability = table("probability", probability)
         if not ((self.probability >= 0) & (self.probability <= 1)).all():
             raise ValueError("a probability must lie between 0 and 1")
         self._set(safe_log(self.probability), safe_log(1 - self.probability), threshold)
 
-    def _set(self, log_on: Floats, log_off: Floats, threshold: float) -> None:
+    def _set(self, log_on: Floats, log_off: Floats, threshold: float | None) -> None:
         self.log_on, self.log_off, self.threshold = log_on, log_off, threshold
         self.n_classes, self.n_columns = log_on.shape
 
     @classmethod
-    def from_logs(cls, log_on: Floats, log_off: Floats, threshold: float) -> "BernoulliDistribution":
+    def from_logs(cls, log_on: Floats, log_off: Floats, threshold: float | None) -> "BernoulliDistribution":
         """The distribution whose two log probabilities are known without taking 1 − p."""
         self = cls.__new__(cls)
         self.probability = np.exp(log_on)
@@ -71,8 +72,9 @@ class BernoulliDistribution(ProductDistribution):
     def log_terms(self, block: Any) -> Floats:
         """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
         dense = block.toarray() if kernels.is_sparse(block) else block
-        terms = np.where((dense > self.threshold)[:, :, None], self.log_on.T, self.log_off.T)
-        terms[np.isnan(dense)] = 0.0
+        on, gap, _ = ones_and_gaps(dense, self.threshold)
+        terms = np.where(on[:, :, None] > 0, self.log_on.T, self.log_off.T)
+        terms[gap > 0] = 0.0
         return terms
 
     def marginal(self, columns: Sequence[int]) -> "BernoulliDistribution":
@@ -82,7 +84,9 @@ class BernoulliDistribution(ProductDistribution):
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
         """One row for each class code."""
-        return (rng.random((len(y), self.n_columns)) < self.probability[y]).astype(np.float64)
+        on = (rng.random((len(y), self.n_columns)) < self.probability[y]).astype(np.float64)
+        # With a threshold t a one is any value above it; t and t + 1 stand for both sides.
+        return on if self.threshold in (None, 0) else on + self.threshold
 
     @property
     def n_parameters(self) -> int:
@@ -100,7 +104,8 @@ class Bernoulli(Family[Totals]):
     """The Bernoulli family for binary features, dense or sparse.
 
     `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
-    likelihood with 0, one number or one for each column); values above `threshold` are ones.
+    likelihood with 0, one number or one for each column). The values are 0 and 1, or with a `threshold`
+    any numbers, those above it being ones.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -109,7 +114,7 @@ class Bernoulli(Family[Totals]):
     """
 
     alpha: Any = 1.0
-    threshold: float = 0.5
+    threshold: float | None = None
     reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
 
@@ -117,8 +122,15 @@ class Bernoulli(Family[Totals]):
         check_alpha(self.alpha)
 
     def check(self, block: Any, names: Sequence[str]) -> None:
-        """The default threshold is for zeros and ones; another one says that any number is meant."""
-        if self.threshold == 0.5 and not kernels.is_sparse(block):
+        """Without a threshold the values are zeros and ones."""
+        if kernels.is_sparse(block):
+            if self.threshold is not None and self.threshold < 0:
+                raise ValueError(
+                    f"threshold {self.threshold} would make a one of every cell that a sparse matrix leaves "
+                    "empty; pass a dense array, or a threshold of 0 or more"
+                )
+            return
+        if self.threshold is None:
             outside = ~np.isnan(block) & (block != 0) & (block != 1)
             rule = "a Bernoulli column takes 0 and 1 (or set a threshold)"
             refuse_outside(outside, block, names, rule)
@@ -131,7 +143,8 @@ class Bernoulli(Family[Totals]):
         if any_gap:
             there -= kernels.class_sums(gap, y, weight, n_classes)
         total = kernels.class_sums(on, y, weight, n_classes)
-        return Totals(there, total, np.zeros_like(total), binary=True)
+        mark = None if kernels.is_sparse(block) else kernels.column_marks(block, weight)
+        return Totals(there, total, np.zeros_like(total), mark, binary=True)
 
     def estimate(self, statistics: Totals) -> BernoulliDistribution:
         """Smoothed frequencies; a class without any row is even-handed."""

@@ -22,6 +22,7 @@ def column_totals(block: Floats, log_base: Floats, y: Ints, weight: Floats | Non
         kernels.class_sums(observed.astype(np.float64), y, weight, n_classes),
         kernels.class_sums(np.where(observed, block, 0.0), y, weight, n_classes),
         kernels.class_sums(np.where(observed, log_base, 0.0), y, weight, n_classes),
+        kernels.column_marks(block, weight),
     )
 
 

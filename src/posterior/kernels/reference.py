@@ -109,6 +109,18 @@ def category_counts(codes: AnyArray, size: int, y: Ints, weight: Floats | None, 
     return counted.astype(np.float64).reshape(n_classes, size)
 
 
+def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
+    """A number for each column that two columns share, in practice, only if all their cells agree.
+
+    Σ w·u·x, where u in [0, 1) is a fixed irrational mixture of the whole row: columns with the same
+    counts but other rows get other sums. Marks add up over rows.
+    """
+    x = np.where(np.isnan(cells), -1.0, cells).astype(np.float64)
+    mix = np.sqrt(2.0 + np.arange(x.shape[1])) * np.pi
+    row = np.modf(np.abs(x @ mix) + 0.5)[0]
+    return np.asarray(((row if weight is None else row * weight)[:, None] * (x + 2.0)).sum(axis=0))
+
+
 def linear_sums(counts: Any, log_table: Floats) -> Floats:
     """`counts @ log_table.T` where 0 × −inf = 0: (n, d) counts ≥ 0 and (K, d) logs to (n, K)."""
     impossible = np.isneginf(log_table)

@@ -17,10 +17,14 @@ IDENTIFIER_SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistics):
-    """Weight of every category by class: a (K, V_j) table for each column, or one (K, V_1, …, V_m)."""
+    """Weight of every category by class: a (K, V_j) table for each column, or one (K, V_1, …, V_m).
+
+    `mark` tells columns apart that have the same counts in other rows.
+    """
 
     tables: tuple[Floats, ...]
     joint: bool
+    mark: Floats
 
     @classmethod
     def of(
@@ -34,25 +38,27 @@ class CategoryCounts(Statistics):
         joint: bool = False,
     ) -> Self:
         """Count these rows; in a joint table a row with a gap is not counted."""
+        mark = kernels.column_marks(codes, weight)
         if not joint:
             tables = (
                 kernels.category_counts(codes[:, j], size, y, weight, n_classes)
                 for j, size in enumerate(sizes)
             )
-            return cls(tuple(tables), joint)
+            return cls(tuple(tables), joint, mark)
         complete = ((codes >= 0) & (codes < np.asarray(sizes))).all(axis=1)
         cells = int(np.prod(sizes))
         flat = np.ravel_multi_index(tuple(codes[complete].T), tuple(sizes)) if cells else codes[complete, 0]
         w = None if weight is None else weight[complete]
         table = kernels.category_counts(flat, cells, y[complete], w, n_classes)
-        return cls((table.reshape(n_classes, *sizes),), joint)
+        return cls((table.reshape(n_classes, *sizes),), joint, mark)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(tuple(a + b for a, b in zip(self.tables, other.tables, strict=True)), self.joint)
+        tables = tuple(a + b for a, b in zip(self.tables, other.tables, strict=True))
+        return type(self)(tables, self.joint, self.mark + other.mark)
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
-        return type(self)(tuple(place(t, classes, n_classes) for t in self.tables), self.joint)
+        return replace(self, tables=tuple(place(t, classes, n_classes) for t in self.tables))
 
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """Move each category to its new code."""
@@ -60,17 +66,18 @@ class CategoryCounts(Statistics):
             table = self.tables[0]
             for axis, (codes, size) in enumerate(zip(recoding, sizes, strict=True), start=1):
                 table = _move(table, axis, codes, size)
-            return type(self)((table,), self.joint)
+            return replace(self, tables=(table,))
         columns = zip(self.tables, recoding, sizes, strict=True)
-        return type(self)(tuple(_move(t, 1, codes, size) for t, codes, size in columns), self.joint)
+        return replace(self, tables=tuple(_move(t, 1, codes, size) for t, codes, size in columns))
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The counts of some of the columns."""
+        mark = self.mark[list(columns)]
         if not self.joint:
-            return type(self)(tuple(self.tables[j] for j in columns), self.joint)
+            return replace(self, tables=tuple(self.tables[j] for j in columns), mark=mark)
         table = self.tables[0]
         gone = tuple(j + 1 for j in range(table.ndim - 1) if j not in set(columns))
-        return type(self)((table.sum(axis=gone),), self.joint)
+        return replace(self, tables=(table.sum(axis=gone),), mark=mark)
 
     def facts(self) -> tuple[ColumnFact, ...]:
         """Constant columns, repeated ones, and identifiers: a category for nearly every row."""
@@ -79,7 +86,7 @@ class CategoryCounts(Statistics):
         totals = [t.sum(axis=0) for t in self.tables]
         levels = [int((t > 0).sum()) for t in totals]
         constant = {j for j, n in enumerate(levels) if n <= 1}
-        marks = [str(t.shape).encode() + t.tobytes() for t in self.tables]
+        marks = [t.tobytes() + m.tobytes() for t, m in zip(self.tables, self.mark, strict=True)]
         return (
             *(ColumnFact(j, "constant") for j in sorted(constant)),
             *(
@@ -111,12 +118,14 @@ class Totals(Statistics):
     """Weight of the cells that are there and weighted sum of their values, (K, d).
 
     `log_base` is the sum of the part of the log density that no parameter touches, such as −ln x!.
-    The values are counts or other non-negative numbers, for which plain sums lose nothing.
+    The values are counts or other non-negative numbers, for which plain sums lose nothing. `mark` tells
+    columns apart that have the same totals in other rows; None where columns are too many to compare.
     """
 
     weight: Floats
     total: Floats
     log_base: Floats
+    mark: Floats | None = None
     binary: bool = False
 
     def __add__(self, other: Self) -> Self:
@@ -125,6 +134,7 @@ class Totals(Statistics):
             weight=self.weight + other.weight,
             total=self.total + other.total,
             log_base=self.log_base + other.log_base,
+            mark=None if self.mark is None or other.mark is None else self.mark + other.mark,
         )
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
@@ -132,12 +142,18 @@ class Totals(Statistics):
         weight, total, log_base = (
             place(a, classes, n_classes) for a in (self.weight, self.total, self.log_base)
         )
-        return type(self)(weight, total, log_base, self.binary)
+        return replace(self, weight=weight, total=total, log_base=log_base)
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""
         keep = list(columns)
-        return type(self)(self.weight[:, keep], self.total[:, keep], self.log_base[:, keep], self.binary)
+        return replace(
+            self,
+            weight=self.weight[:, keep],
+            total=self.total[:, keep],
+            log_base=self.log_base[:, keep],
+            mark=None if self.mark is None else self.mark[keep],
+        )
 
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """A binary column whose first category became the second: ones and zeros change places."""
@@ -151,10 +167,11 @@ class Totals(Statistics):
         total = self.total.sum(axis=0)
         same = (total == 0) | (self.binary & (total == self.weight.sum(axis=0)))
         constant = set(np.flatnonzero(same).tolist())
-        marks = [
-            np.stack([self.weight[:, j], self.total[:, j]]).tobytes() for j in range(self.total.shape[1])
-        ]
-        return (*(ColumnFact(j, "constant") for j in sorted(constant)), *duplicate_facts(marks, constant))
+        repeats = []
+        if self.mark is not None:
+            sums = np.stack([*self.weight, *self.total, self.mark], axis=1)
+            repeats = duplicate_facts([line.tobytes() for line in sums], constant)
+        return (*(ColumnFact(j, "constant") for j in sorted(constant)), *repeats)
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
         """The value of a constant column."""

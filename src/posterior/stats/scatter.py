@@ -139,7 +139,7 @@ class Scatter(Statistics):
         constant = np.flatnonzero((within == 0) & (mean == mean[:1]).all(axis=0)).tolist()
         rest = [j for j in range(len(total)) if j not in set(constant)]
         sub = total[np.ix_(rest, rest)]
-        found = dependent_columns(sub, float(self.weight.sum()), self.magnitude[rest])
+        found = self._redundant(sub, rest)
         marks = [
             np.concatenate([self.location.value[:, j], np.diagonal(self.scatter, axis1=1, axis2=2)[:, j]])
             for j in rest
@@ -150,6 +150,19 @@ class Scatter(Statistics):
             of = repeats.get(j, on)
             facts.append(ColumnFact(rest[j], "redundant", tuple(rest[i] for i in of)))
         return tuple(facts)
+
+    def _redundant(self, total: Floats, columns: list[int]) -> list[tuple[int, tuple[int, ...]]]:
+        """Columns that depend on earlier ones over all rows, to the last digit of the spread in a class too.
+
+        With no more rows than columns every column depends on others and nothing can be said.
+        """
+        weight = float(self.weight.sum())
+        if weight <= len(columns):
+            return []
+        within = self.scatter.sum(axis=0)[np.ix_(columns, columns)]
+        also = {j for j, _ in dependent_columns(within, weight, self.magnitude[columns])}
+        found = dependent_columns(total, weight, self.magnitude[columns])
+        return [(j, on) for j, on in found if j in also]
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
         """The regression of a redundant column on the others; the value of a constant one."""

@@ -1,0 +1,199 @@
+"""Linear discriminant analysis under scikit-learn's name and with its attributes."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import Floats
+from posterior.engines import LocalDataset
+from posterior.estimators.discriminant import (
+    GaussianEstimator,
+    refuse_both,
+    refuse_solver,
+    sklearn_shrinkage,
+)
+from posterior.estimators.presets import renormalized
+from posterior.families import Family, MultivariateNormal
+from posterior.families.plug_in import PlugInNormal
+from posterior.generative import Priors
+from posterior.schema import Source
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianEstimator):
+    """Linear discriminant analysis with scikit-learn's interface: one covariance for all classes.
+
+    Parameters
+    ----------
+    solver : {"svd", "lsqr", "eigen"}, default="svd"
+        Accepted for compatibility; every solver gives the same answer.
+    shrinkage : "auto", float or None, default=None
+        As in scikit-learn: Ledoit-Wolf by class, or an amount on the raw scale; with any solver.
+    priors : array-like of shape (n_classes,), default=None
+        Class priors; None takes the class frequencies. Given priors do not re-weight the covariance.
+    n_components : int, default=None
+        Number of directions of `transform`, at most min(n_classes − 1, n_features).
+    store_covariance : bool, default=False
+        Accepted for compatibility; `covariance_` is always there.
+    tol : float, default=1e-4
+        Accepted for compatibility; redundant columns are found by their own rule and named.
+    covariance_estimator : object, default=None
+        An estimator with `fit` and `covariance_`, used for each class instead.
+    bias : bool, default=True
+        Divide by N (maximum likelihood, as scikit-learn); False by N − K (as R's MASS).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the linear scores.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts of the linear scores.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Covariance within classes.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the variance between classes along each direction.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    scalings_ : ndarray of shape (n_features, n_directions)
+        Directions of `transform`.
+    xbar_ : ndarray of shape (n_features,)
+        Mean of the class means, weighted by the priors.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+
+    Examples
+    --------
+    >>> from posterior import LinearDiscriminantAnalysis
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = LinearDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1]])
+    array([1])
+
+    """
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.bias = bias
+
+    def _family(self) -> Family[Any]:
+        refuse_solver(self.solver, ("svd", "lsqr", "eigen"))
+        if self.covariance_estimator is not None:
+            refuse_both(self.shrinkage)
+            return PlugInNormal(self.covariance_estimator, tied=True)
+        return MultivariateNormal(tied=1.0, shrinkage=sklearn_shrinkage(self.shrinkage), bias=self.bias)
+
+    def _priors(self) -> Priors:
+        return Priors(None if self.priors is None else renormalized(self.priors))
+
+    def _install(self, model: Any, source: Source | None) -> None:
+        most = min(len(model.classes) - 1, len(model.schema))
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}, "
+                f"found {self.n_components}"
+            )
+        super()._install(model, source)
+        self._n_features_out = most if self.n_components is None else self.n_components
+
+    @property
+    def covariance_(self) -> Floats:
+        """Covariance within classes, (n_features, n_features); zero in columns that were left out."""
+        columns, distribution = self._kept()
+        d = self.n_features_in_
+        if distribution is None:
+            return np.zeros((d, d))
+        return self._embedded(distribution.covariance[0], columns, axes=2)
+
+    def _linear(self) -> tuple[Floats, Floats]:
+        """Coefficients of every class, and the scores at `xbar_`, about which the scores are written."""
+        columns, distribution = self._kept()
+        if distribution is None:
+            return np.zeros((len(self.classes_), self.n_features_in_)), self.model_.log_prior
+        white, _ = distribution._whiteners[0]
+        apart = (distribution.location - distribution.location.average(self.priors_)) @ white
+        return self._embedded(apart @ white.T, columns), self.model_.log_prior - 0.5 * (apart**2).sum(axis=1)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Linear scores, `X @ coef_.T + intercept_`: log posteriors up to a term that all classes share.
+
+        With two classes the log odds of the second against the first, shape (n_samples,).
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return super().decision_function(X)
+        data = self._dataset(X)
+        coef, level = self._linear()
+        xbar, every = self.xbar_, tuple(range(self.n_features_in_))
+        return data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level))
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the linear scores; with two classes those of the log odds."""
+        coef = self._linear()[0]
+        return coef[1:] - coef[:1] if len(self.classes_) == 2 else coef
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts of the linear scores; with two classes that of the log odds."""
+        coef, level = self._linear()
+        intercept = level - coef @ self.xbar_
+        return intercept[1:] - intercept[:1] if len(self.classes_) == 2 else intercept
+
+    @property
+    def xbar_(self) -> Floats:
+        """Mean of the class means, weighted by the priors."""
+        return np.asarray(self.priors_ @ self.means_)
+
+    def _directions(self) -> tuple[Floats, Floats]:
+        """Directions (n_features, r) that make Σ the identity, and the variance between classes on them."""
+        columns, distribution = self._kept()
+        if distribution is None:
+            return np.zeros((self.n_features_in_, 0)), np.zeros(0)
+        white, _ = distribution._whiteners[0]
+        apart = distribution.location - distribution.location.average(self.priors_)
+        centred = np.sqrt(self.priors_)[:, None] * (apart @ white)
+        _, size, rotation = np.linalg.svd(centred, full_matrices=False)
+        rank = int((size > 1e-10 * max(size[0], 1e-300)).sum())
+        rank = min(rank, len(self.classes_) - 1)
+        directions = white @ rotation[:rank].T
+        sign = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(rank)])
+        return self._embedded((directions * sign).T, columns).T, size[:rank] ** 2
+
+    @property
+    def scalings_(self) -> Floats:
+        """Directions of `transform`, in the order of the variance between classes."""
+        return self._directions()[0]
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        """Share of the variance between classes along each direction."""
+        spread = self._directions()[1]
+        return np.asarray((spread / spread.sum() if spread.sum() > 0 else spread)[: self._n_features_out])
+
+    def transform(self, X: Any) -> Floats:
+        """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components)."""
+        check_is_fitted(self)
+        data: LocalDataset = self._dataset(X)
+        directions, xbar = self.scalings_[:, : self._n_features_out], self.xbar_
+        every = tuple(range(self.n_features_in_))
+        return data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions))

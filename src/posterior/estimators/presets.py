@@ -1,0 +1,38 @@
+"""What presets with scikit-learn's names share."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.estimators.base import GenerativeEstimator
+from posterior.schema import Schema, Source
+
+
+def all_columns_as(source: Source, kind: str, kinds: Any) -> Schema:
+    """Every column read as one kind."""
+    if kinds is not None:
+        return Schema.infer(source, kinds)
+    return Schema.infer(source, [(slice(None), kind)])
+
+
+def renormalized(priors: Any) -> Any:
+    """Priors that add up to one; scikit-learn takes any positive numbers, so here it is only told."""
+    if isinstance(priors, str | Mapping):
+        return priors
+    given = np.asarray(priors, dtype=np.float64)
+    total = float(given.sum())
+    if total <= 0 or abs(total - 1) <= 1e-5:
+        return given
+    warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
+    return given / total
+
+
+def class_weight(estimator: GenerativeEstimator) -> Floats:
+    """Weight of each class in training."""
+    statistics = estimator.model_.statistics
+    if statistics is None:
+        raise AttributeError("a model built from given distributions has no training data")
+    return statistics.weight

@@ -1,0 +1,135 @@
+"""Quadratic discriminant analysis under scikit-learn's name and with its attributes."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.estimators.discriminant import (
+    GaussianEstimator,
+    refuse_both,
+    refuse_solver,
+    sklearn_shrinkage,
+)
+from posterior.families import Family, MultivariateNormal
+from posterior.families.normal import LOG_2PI
+from posterior.families.plug_in import PlugInNormal
+from posterior.families.shrinkage import RawIdentity
+
+
+class QuadraticDiscriminantAnalysis(GaussianEstimator):
+    """Quadratic discriminant analysis with scikit-learn's interface: a covariance for each class.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Accepted for compatibility; every solver gives the same answer.
+    shrinkage : "auto", float or None, default=None
+        As in scikit-learn: Ledoit-Wolf, or an amount on the raw scale; with any solver.
+    priors : array-like of shape (n_classes,), default=None
+        Class priors; None takes the class frequencies.
+    reg_param : float, default=0.0
+        As in scikit-learn: (1−reg_param)·Σ + reg_param·I in the units of the data.
+    store_covariance : bool, default=False
+        Accepted for compatibility; `covariance_` is always there.
+    tol : float, default=1e-4
+        Accepted for compatibility; what the data do not determine is repaired by a stated rule.
+    covariance_estimator : object, default=None
+        An estimator with `fit` and `covariance_`, used for each class instead.
+    bias : bool, default=True
+        Divide by N (maximum likelihood, as scikit-learn); False by N − 1 (as R's MASS).
+
+    Attributes
+    ----------
+    covariance_ : list of ndarray of shape (n_features, n_features)
+        Class covariances.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    rotations_, scalings_ : list of ndarray
+        Principal axes of each class and the variances along them.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+
+    Examples
+    --------
+    >>> from posterior import QuadraticDiscriminantAnalysis
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1]])
+    array([1])
+
+    """
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+        bias: bool = True,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.bias = bias
+
+    def _family(self) -> Family[Any]:
+        refuse_solver(self.solver, ("svd", "eigen"))
+        if not 0 <= self.reg_param <= 1:
+            raise ValueError(f"reg_param must lie between 0 and 1, found {self.reg_param!r}")
+        if self.covariance_estimator is not None:
+            refuse_both(self.shrinkage)
+            refuse_both(self.reg_param, "reg_param")
+            return PlugInNormal(self.covariance_estimator, tied=False)
+        if self.shrinkage is not None and self.reg_param > 0:
+            raise ValueError("reg_param and shrinkage are both set; use one of the two")
+        shrink = RawIdentity(self.reg_param) if self.reg_param > 0 else sklearn_shrinkage(self.shrinkage)
+        return MultivariateNormal(tied=0.0, shrinkage=shrink, bias=self.bias)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Quadratic scores: log posteriors up to a term that all classes share.
+
+        With two classes the log odds of the second against the first, shape (n_samples,).
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return super().decision_function(X)
+        data = self._dataset(X)
+        return self.model_.log_joint(data) + 0.5 * LOG_2PI * len(self._kept()[0])
+
+    @property
+    def covariance_(self) -> list[Floats]:
+        """Class covariances; zero in columns that were left out."""
+        columns, distribution = self._kept()
+        d = self.n_features_in_
+        if distribution is None:
+            return [np.zeros((d, d)) for _ in self.classes_]
+        return [self._embedded(c, columns, axes=2) for c in distribution.covariance]
+
+    def _axes(self) -> list[tuple[AnyArray, AnyArray]]:
+        columns, distribution = self._kept()
+        if distribution is None:
+            return [(np.zeros(0), np.zeros((self.n_features_in_, 0))) for _ in self.classes_]
+        pairs = [np.linalg.eigh(c) for c in distribution.covariance]
+        return [(s[::-1], self._embedded(r[:, ::-1].T, columns).T) for s, r in pairs]
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """Principal axes of each class, the widest first."""
+        return [rotation for _, rotation in self._axes()]
+
+    @property
+    def scalings_(self) -> list[Floats]:
+        """Variances along the principal axes."""
+        return [scaling for scaling, _ in self._axes()]

@@ -1,0 +1,192 @@
+"""Laws of whole models: offsets and scales change nothing, impossible rows have a defined answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from posterior import (
+    LDA,
+    QDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianDiscriminantAnalysis,
+    GaussianNB,
+    GenerativeClassifier,
+    MultinomialNB,
+    NaiveBayes,
+)
+from posterior.families import Exponential, LogNormal, MultivariateNormal, Normal
+
+GAUSSIAN = {
+    "lda": LDA(),
+    "qda": QDA(),
+    "nb": GaussianNB(),
+    "tied nb": NaiveBayes(tied=True),
+    "rda": GaussianDiscriminantAnalysis(tied=0.4, shrinkage="oas"),
+    "ledoit-wolf": GaussianDiscriminantAnalysis(shrinkage="ledoit-wolf"),
+}
+every_gaussian = pytest.mark.parametrize("model", GAUSSIAN.values(), ids=GAUSSIAN.keys())
+seeds = st.integers(0, 2**32 - 1)
+
+
+def table(seed, n=300, d=4, K=3):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    mix = rng.normal(size=(d, d)) + 2 * np.eye(d)
+    X = rng.normal(size=(n, d)) @ mix * (1 + 0.2 * y[:, None]) + rng.normal(size=(K, d))[y]
+    return np.round(X * 2**20) / 2**20, y
+
+
+@every_gaussian
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_a_column_at_mean_1e8_gives_the_posteriors_of_the_column_at_zero(model, seed):
+    X, y = table(seed)
+    offset = np.array([2.0**27, 0, -(2.0**27), 2.0**26])
+    plain = model.fit(X, y).predict_log_proba(X)
+    moved = model.fit(X + offset, y).predict_log_proba(X + offset)
+    assert (np.abs(moved - plain) <= 1e-6 * (1 + np.abs(plain))).all()
+
+
+@every_gaussian
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_offsets_of_1e8_for_each_class_leave_the_densities_of_the_own_class(model, seed):
+    X, y = table(seed)
+    offset = np.outer([0, 1, -1], [2.0**27, 2.0**26, -(2.0**27), 0])
+    own = np.arange(len(y)), y
+    plain = model.fit(X, y).class_log_density(X)[own]
+    moved = model.fit(X + offset[y], y)
+    assert np.abs(moved.class_log_density(X + offset[y])[own] - plain).max() < 1e-6
+    logs = moved.predict_log_proba(X + offset[y])
+    assert np.isfinite(logs).all()
+    assert (moved.predict(X + offset[y]) == y).all()
+
+
+@every_gaussian
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_two_classes_apart_from_a_third_by_1e8_keep_their_log_odds(model, seed):
+    """The third class sits far away; the other two must be told apart as if it did not exist."""
+    X, y = table(seed)
+    far = np.where((y == 2)[:, None], 2.0**27, 0.0) * np.array([1, 0, 0, 0])
+    near = y < 2
+    shared = getattr(model, "tied", 0) or isinstance(model, LDA)
+    if shared:
+        plain = model.fit(X, y).predict_joint_log_proba(X[near])
+    else:
+        plain = model.fit(X[near], y[near]).predict_joint_log_proba(X[near])
+    moved = model.fit(X + far, y).predict_joint_log_proba(X[near])
+    odds, expected = moved[:, 1] - moved[:, 0], plain[:, 1] - plain[:, 0]
+    assert (np.abs(odds - expected) <= 1e-6 * (1 + np.abs(expected))).all()
+
+
+@every_gaussian
+@given(seed=seeds)
+@settings(max_examples=10, deadline=None)
+def test_scales_of_1e8_and_1e_minus_8_change_no_posterior(model, seed):
+    X, y = table(seed)
+    scale = np.array([1e8, 1e-8, 1.0, 1e4])
+    plain = model.fit(X, y).predict_log_proba(X)
+    scaled = model.fit(X * scale, y).predict_log_proba(X * scale)
+    assert (np.abs(scaled - plain) <= 1e-8 * (1 + np.abs(plain))).all()
+
+
+@every_gaussian
+def test_the_posterior_is_the_joint_divided_by_the_evidence(model):
+    X, y = table(5)
+    model.fit(X, y)
+    expected = model.predict_joint_log_proba(X) - model.score_samples(X)[:, None]
+    assert model.predict_log_proba(X) == pytest.approx(expected, abs=1e-10)
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(len(y)), abs=1e-13)
+    best = model.predict_joint_log_proba(X).argmax(axis=1)
+    assert (model.predict(X) == model.classes_[best]).all()
+
+
+@every_gaussian
+@given(seed=seeds)
+@settings(max_examples=8, deadline=None)
+def test_contributions_add_up_to_the_log_odds(model, seed):
+    X, y = table(seed)
+    X = X[:60].copy(), y[:60]
+    model.fit(*X)
+    rows = X[0].copy()
+    rows[np.random.default_rng(seed).random(rows.shape) < 0.2] = np.nan
+    parts = model.contributions(rows)
+    joint = model.predict_joint_log_proba(rows)
+    code = {c: i for i, c in enumerate(model.classes_)}
+    of, against = [code[c] for c in parts.of], [code[c] for c in parts.against]
+    lines = np.arange(len(rows))
+    assert parts.total == pytest.approx(joint[lines, of] - joint[lines, against], abs=1e-9)
+    assert parts.terms == ("prior", "x0", "x1", "x2", "x3")
+    chosen = model.contributions(rows, of=2, against=0)
+    assert chosen.total == pytest.approx(joint[:, 2] - joint[:, 0], abs=1e-9)
+
+
+def test_a_probability_of_zero_is_minus_infinity_and_the_posterior_still_sums_to_one():
+    X, y = [["a", "x"], ["a", "y"], ["b", "y"]], [0, 0, 1]
+    model = CategoricalNB(alpha=0).fit(X, y)
+    logs = model.predict_log_proba([["a", "y"], ["b", "y"]])
+    assert logs.tolist() == [[0.0, -np.inf], [-np.inf, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "row"),
+    [
+        (CategoricalNB(alpha=0), [["a", "x"], ["a", "x"], ["b", "y"]], [["a", "y"]]),
+        (BernoulliNB(alpha=0), [[1, 0], [1, 0], [0, 1]], [[1, 1]]),
+        (MultinomialNB(alpha=0), [[1, 0], [1, 0], [0, 1]], [[1, 1]]),
+        (GenerativeClassifier([(0, Exponential())]), [[1.0], [2.0], [3.0]], [[-1.0]]),
+        (GenerativeClassifier([(0, LogNormal())]), [[1.0], [2.0], [3.0]], [[0.0]]),
+    ],
+)
+def test_a_row_impossible_under_every_class_gets_the_priors(model, X, row):
+    model.fit(X, [0, 0, 1])
+    assert model.predict_proba(row)[0] == pytest.approx([2 / 3, 1 / 3])
+    assert model.score_samples(row)[0] == -np.inf
+    assert model.predict_proba(row, priors=[0.1, 0.9])[0] == pytest.approx([0.1, 0.9])
+
+
+def test_a_perfect_separator_within_classes_is_kept_and_named():
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    a, b = rng.normal(size=(2, 90))
+    X = np.c_[a, b, a + b + y]
+    with pytest.warns(match=r"shared by the classes is not determined.*'x2'.*blended with its diagonal"):
+        model = LDA().fit(X, y)
+    assert (model.predict(X) == y).all()
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
+@pytest.mark.parametrize("d", [1, 2, 10, 40])
+@pytest.mark.parametrize("model", [QDA(), LDA(), GaussianNB(), GaussianDiscriminantAnalysis(shrinkage="oas")])
+def test_tiny_classes_and_more_columns_than_rows_give_finite_answers(model, d):
+    rng = np.random.default_rng(d)
+    y = np.array([0] * 20 + [1] * 3 + [2])
+    X = rng.normal(size=(24, d)) + y[:, None]
+    logs = model.fit(X, y).predict_log_proba(rng.normal(size=(50, d)))
+    assert np.isfinite(logs).all()
+    assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(50))
+
+
+def test_blocks_that_are_independent_add_up():
+    X, y = table(3)
+    blocks = [([0, 1], MultivariateNormal()), ([2, 3], Normal())]
+    model = GenerativeClassifier(blocks).fit(X, y)
+    separate = QDA().fit(X[:, :2], y).class_log_density(X[:, :2]) + GaussianNB().fit(
+        X[:, 2:], y
+    ).class_log_density(X[:, 2:])
+    assert model.class_log_density(X) == pytest.approx(separate, abs=1e-10)
+    assert model.quadratic_form(0, 1)(X) == pytest.approx(
+        np.subtract(*model.predict_joint_log_proba(X)[:, [0, 1]].T), abs=1e-9
+    )
+
+
+def test_priors_at_prediction_equal_a_refit_with_them():
+    X, y = table(4)
+    for model in (LDA(), QDA(), GaussianNB()):
+        expected = type(model)(priors=[0.2, 0.3, 0.5]).fit(X, y).predict_log_proba(X)
+        got = model.fit(X, y).predict_log_proba(X, priors={2: 0.5, 0: 0.2, 1: 0.3})
+        assert got == pytest.approx(expected, abs=1e-12)
