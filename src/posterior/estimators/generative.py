@@ -22,20 +22,23 @@ from posterior.schema import Column, Schema, Source
 READ_AS = {"Categorical": "categorical", "Bernoulli": "binary", "Poisson": "count", "Multinomial": "count"}
 
 
-def by_kind(schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]) -> tuple[Block, ...]:
-    """One block for each kind of column; kinds the user declared keep even identifier-like columns.
+def by_kind(
+    schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]
+) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+    """One block for each kind of column, and the columns whose kind has no family (text).
 
-    A kind without a family (text) is left out.
+    Kinds that the user declared keep even identifier-like columns.
     """
     groups: dict[tuple[str, bool], list[int]] = {}
     for j in columns:
         column = schema.columns[j]
         groups.setdefault((column.kind, column.declared), []).append(j)
-    return tuple(
+    blocks = tuple(
         Block(tuple(found), families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
         for (kind, declared), found in groups.items()
         if kind in families
     )
+    return blocks, tuple(j for (kind, _), found in groups.items() if kind not in families for j in found)
 
 
 def refuse_kind(family: Family[Any], columns: Sequence[Column]) -> None:
@@ -148,9 +151,9 @@ class GenerativeClassifier(GenerativeEstimator):
                 raise ValueError(
                     f"features must be 'auto' or a list of (columns, family), found {self.features!r}"
                 )
-            blocks = by_kind(schema, range(len(schema)), default_families())
-            return GenerativeSpec(blocks, self._priors())
-        blocks = ()
+            auto, alone = by_kind(schema, range(len(schema)), default_families())
+            return GenerativeSpec(auto, self._priors(), alone)
+        blocks: tuple[Block, ...] = ()
         taken: dict[int, int] = {}
         for i, (columns, family) in enumerate(self._pairs()):
             where = schema.resolve(columns, source)
@@ -160,9 +163,10 @@ class GenerativeClassifier(GenerativeEstimator):
                 taken[j] = i
             refuse_kind(family, [schema.columns[j] for j in where])
             blocks = (*blocks, Block(where, family))
-        return GenerativeSpec((*blocks, *self._rest(schema, taken)), self._priors())
+        rest, alone = self._rest(schema, taken)
+        return GenerativeSpec((*blocks, *rest), self._priors(), alone)
 
-    def _rest(self, schema: Schema, taken: Mapping[int, int]) -> tuple[Block, ...]:
+    def _rest(self, schema: Schema, taken: Mapping[int, int]) -> tuple[tuple[Block, ...], tuple[int, ...]]:
         rest = [j for j in range(len(schema)) if j not in taken]
         if self.remainder == "auto":
             return by_kind(schema, rest, default_families())
@@ -171,7 +175,7 @@ class GenerativeClassifier(GenerativeEstimator):
             raise ValueError(f"features names no family for the columns {names}")
         if self.remainder not in ("drop", "error"):
             raise ValueError(f"remainder must be 'drop', 'auto' or 'error', found {self.remainder!r}")
-        return ()
+        return (), ()
 
     @classmethod
     def from_distributions(

@@ -115,7 +115,8 @@ class NaiveBayes(GenerativeEstimator):
             alone.append(Block(where, family))
         named = {j for block in alone for j in block.columns}
         rest = [j for j in range(len(schema)) if j not in named]
-        return GenerativeSpec((*by_kind(schema, rest, families), *alone), self._priors())
+        blocks, without = by_kind(schema, rest, families)
+        return GenerativeSpec((*blocks, *alone), self._priors(), without)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,6 +35,15 @@ def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: boo
     return Note(problem, (name,), tuple(of), left_out, text)
 
 
+def no_family_note(name: str, kind: str) -> Note:
+    """The note on a column whose kind has no family."""
+    text = (
+        f"{name!r} is {kind}, a kind without a family here: left out "
+        f"(declare kinds={{{name!r}: 'categorical'}} to use its values as categories)"
+    )
+    return Note("no family", (name,), (), True, text)
+
+
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
     """The note on a covariance that the data do not determine."""
     whose = (

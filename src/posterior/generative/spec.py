@@ -9,7 +9,7 @@ from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Dataset
 from posterior.families import Family
 from posterior.generative.model import Filling, FittedBlock, GenerativeModel
-from posterior.generative.notes import Note, column_note, repair_note
+from posterior.generative.notes import Note, column_note, no_family_note, repair_note
 from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
@@ -48,10 +48,14 @@ class _Sums:
 
 @dataclass(frozen=True)
 class GenerativeSpec:
-    """Blocks that are independent given the class, and how the class priors come about."""
+    """Blocks that are independent given the class, and how the class priors come about.
+
+    `without_family` are columns of a kind that no family was given for: pointed out and left out.
+    """
 
     blocks: tuple[Block, ...]
     priors: Priors = field(default_factory=Priors)
+    without_family: tuple[int, ...] = ()
 
     def summarize(self, dataset: Dataset, classes: AnyArray) -> ClassStatistics:
         """Read the rows once."""
@@ -74,7 +78,8 @@ class GenerativeSpec:
     def estimate(self, statistics: ClassStatistics) -> GenerativeModel:
         """The model that fits the statistics; no look at the data."""
         fitted: list[FittedBlock] = []
-        notes: list[Note] = []
+        columns = statistics.schema.columns
+        notes = [no_family_note(columns[j].name, columns[j].kind) for j in self.without_family]
         log_likelihood = 0.0
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             part, found, gain = _estimate_block(block, sums, statistics)
