@@ -257,7 +257,6 @@ def test_the_drop_ins_match_columns_by_name_too(model):
         [(ncs.matches("^vis"), "categorical")],
         [(slice(0, 2), "count"), ("size", "continuous"), ("visits", "categorical")],
     ],
-    ids=str,
 )
 def test_kinds_may_be_given_by_name_position_pattern_or_selector(kinds):
     model = NaiveBayes(kinds=kinds).fit(MIXED.assign(size=MIXED["size"].abs()), Y)

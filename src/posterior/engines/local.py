@@ -141,7 +141,11 @@ class LocalDataset:
         size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(len(self.schema), 1)))
         n = self.n_rows
         ranges = [slice(a, min(a + size, n)) for a in range(0, n, size)]
-        return [LocalChunk(self.data, rows, self.y, self.weight) for rows in ranges]
+        return [self.chunk(rows) for rows in ranges]
+
+    def chunk(self, rows: slice) -> LocalChunk:
+        """Some of the rows."""
+        return LocalChunk(self.data, rows, self.y, self.weight)
 
     def reduce(self, summarize: Callable[[Chunk], S]) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""

@@ -23,6 +23,7 @@ from posterior.generative import (
     given_priors,
     summary,
 )
+from posterior.generative.model import NO_DATA
 from posterior.notices import DataWarning, UnseenCategoryWarning
 from posterior.schema import Encoded, Schema, Source, read_table
 
@@ -70,14 +71,14 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         classes, codes = encode_labels(labels)
         if len(classes) < 2:
             raise ValueError(
-                f"the number of classes has to be greater than one; got 1 class, {classes[0]!r}: "
+                f"the number of classes has to be greater than one; got 1 class, {classes.tolist()[0]!r}: "
                 "there is nothing to tell apart, check the class column"
             )
         schema = self._schema(source)
         spec = self._spec(schema, source)
         data = LocalDataset(schema, schema.encode(source), codes, weight)
         model = spec.estimate(spec.summarize(data, classes))
-        self._install(model, source)
+        self._install(model)
         if model.notes:
             warnings.warn(summary(model.notes), DataWarning, stacklevel=2)
         return self
@@ -108,19 +109,29 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
             schema = self._schema(source)
             spec = self._spec(schema, source)
             self._refuse_unmergeable(spec, schema)
-        else:
-            earlier = self.model_.spec
-            if earlier is None:
-                raise ValueError("a model built from given distributions has no data to add to; use fit")
-            spec = earlier
-            self._refuse_unmergeable(spec, self.model_.schema)
-            source = self._aligned(source)
-            schema = self._schema(source, dict(enumerate(self.model_.schema.kinds)))
+            data = LocalDataset(schema, schema.encode(source), codes, weight)
+            self._install(spec.estimate(spec.summarize(data, found)))
+            return self
+        source = self._aligned(source)
+        spec, seen = self._grown(source)
+        schema = self._schema(source, _known_kinds(self.model_.schema))
         data = LocalDataset(schema, schema.encode(source), codes, weight)
-        part = spec.summarize(data, found)
-        seen = self.model_.statistics if hasattr(self, "model_") else None
-        self._install(spec.estimate(part if seen is None else seen + part), source)
+        nothing = data.chunk(slice(0, 0))
+        self._install(spec.estimate(spec.widened(seen, nothing) + spec.summarize(data, found)))
         return self
+
+    def _grown(self, source: Source) -> tuple[GenerativeSpec, ClassStatistics]:
+        """Composition and statistics so far, ready for a part that may fill columns empty until now."""
+        model = self.model_
+        if model.spec is None or model.statistics is None:
+            self._refuse_unmergeable(model.spec, model.schema)
+            raise ValueError(NO_DATA)
+        empty = {j for j, column in enumerate(model.schema.columns) if column.empty}
+        if not empty:
+            return model.spec, model.statistics
+        merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
+        late = {j for j in empty if not merged.columns[j].empty}
+        return model.spec.joined_by(self._spec(merged, source), late), model.statistics
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
         """The table, labels and weights of the rows that count: a row of weight zero is not there at all."""
@@ -132,8 +143,8 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         rows = np.flatnonzero(weight)
         return read_table(_safe_indexing(X, rows)), labels[rows], weight[rows]
 
-    def _refuse_unmergeable(self, spec: GenerativeSpec, schema: Schema) -> None:
-        reason = spec.why_not_mergeable(schema)
+    def _refuse_unmergeable(self, spec: GenerativeSpec | None, schema: Schema) -> None:
+        reason = None if spec is None else spec.why_not_mergeable(schema)
         if reason:
             raise ValueError(reason)
 
@@ -150,10 +161,10 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
                 "fit both with the same settings"
             )
         merged: Self = clone(self)
-        merged._install(mine + theirs, None)
+        merged._install(mine + theirs)
         return merged
 
-    def _install(self, model: GenerativeModel, source: Source | None) -> None:
+    def _install(self, model: GenerativeModel) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
         self.model_ = model
         self.classes_ = model.classes
@@ -247,6 +258,8 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, AnyArray]:
         """New rows and their classes; `X` is the kind of table that was fitted."""
         check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, found {n_samples}")
         seed = check_random_state(random_state).randint(2**31 - 1, size=4)
         X, codes = self.model_.sample(n_samples, np.random.default_rng(seed))
         return X, np.asarray(self.classes_[codes])
@@ -316,15 +329,18 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
 
     def linear_form(self) -> LinearForm:
         """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances."""
+        check_is_fitted(self)
         return self.model_.quadratic()[1].linear_form()
 
     def quadratic_form(self, a: Any, b: Any) -> Conic:
         """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`."""
+        check_is_fitted(self)
         scores = self.model_.quadratic()[1]
         return scores.pair(self._class_code(a), self._class_code(b))
 
     def decision_points(self) -> tuple[Floats, AnyArray]:
         """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
+        check_is_fitted(self)
         columns, scores = self.model_.quadratic()
         if len(columns) != 1:
             names = [self.model_.schema.names[j] for j in columns]
@@ -337,3 +353,8 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _known_kinds(schema: Schema) -> dict[int, str]:
+    """The kinds of the columns of which a value has been seen, by position."""
+    return {j: column.kind for j, column in enumerate(schema.columns) if not column.empty}

@@ -25,20 +25,35 @@ READ_AS = {"Categorical": "categorical", "Bernoulli": "binary", "Poisson": "coun
 def by_kind(
     schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]
 ) -> tuple[tuple[Block, ...], tuple[int, ...]]:
-    """One block for each kind of column, and the columns whose kind has no family (text).
+    """One block for each kind of column, and the columns without a family: texts, and those without a value.
 
     Kinds that the user declared keep even identifier-like columns.
     """
     groups: dict[tuple[str, bool], list[int]] = {}
     for j in columns:
         column = schema.columns[j]
-        groups.setdefault((column.kind, column.declared), []).append(j)
+        kind: str = "empty" if column.empty and not column.declared else column.kind
+        groups.setdefault((kind, column.declared), []).append(j)
+    for (kind, _), found in groups.items():
+        if kind in families:
+            refuse_kind(families[kind], [schema.columns[j] for j in found])
     blocks = tuple(
         Block(tuple(found), families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
         for (kind, declared), found in groups.items()
         if kind in families
     )
     return blocks, tuple(j for (kind, _), found in groups.items() if kind not in families for j in found)
+
+
+def refuse_overlap(schema: Schema, where: Sequence[int], taken: dict[int, Any], entry: Any) -> None:
+    """Mark columns as taken by an entry of the user's list; refuse one that two entries name."""
+    for j in where:
+        if j in taken:
+            raise ValueError(
+                f"column {schema.names[j]!r} is named twice, by {taken[j]!r} and {entry!r}; "
+                "give it to one family only"
+            )
+        taken[j] = entry
 
 
 def refuse_kind(family: Family[Any], columns: Sequence[Column]) -> None:
@@ -133,6 +148,10 @@ class GenerativeClassifier(GenerativeEstimator):
 
     def _pairs(self) -> list[tuple[Any, Family[Any]]]:
         pairs = []
+        if not isinstance(self.features, list | tuple):
+            raise ValueError(
+                f"features must be 'auto' or a list of (columns, family), found {self.features!r}"
+            )
         for entry in self.features:
             if not isinstance(entry, tuple) or len(entry) != 2:
                 raise ValueError(f"features must be a list of (columns, family), found {entry!r}")
@@ -154,25 +173,24 @@ class GenerativeClassifier(GenerativeEstimator):
             auto, alone = by_kind(schema, range(len(schema)), default_families())
             return GenerativeSpec(auto, self._priors(), alone)
         blocks: tuple[Block, ...] = ()
-        taken: dict[int, int] = {}
+        taken: dict[int, Any] = {}
         for i, (columns, family) in enumerate(self._pairs()):
             where = schema.resolve(columns, source)
-            for j in where:
-                if j in taken:
-                    raise ValueError(f"column {schema.names[j]!r} is named by features {taken[j]} and {i}")
-                taken[j] = i
+            refuse_overlap(schema, where, taken, f"features[{i}]")
             refuse_kind(family, [schema.columns[j] for j in where])
             blocks = (*blocks, Block(where, family))
         rest, alone = self._rest(schema, taken)
         return GenerativeSpec((*blocks, *rest), self._priors(), alone)
 
-    def _rest(self, schema: Schema, taken: Mapping[int, int]) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+    def _rest(self, schema: Schema, taken: Mapping[int, Any]) -> tuple[tuple[Block, ...], tuple[int, ...]]:
         rest = [j for j in range(len(schema)) if j not in taken]
         if self.remainder == "auto":
             return by_kind(schema, rest, default_families())
         if self.remainder == "error" and rest:
             names = [schema.names[j] for j in rest]
-            raise ValueError(f"features names no family for the columns {names}")
+            raise ValueError(
+                f"features names no family for the columns {names}; add one, or set remainder='drop'"
+            )
         if self.remainder not in ("drop", "error"):
             raise ValueError(f"remainder must be 'drop', 'auto' or 'error', found {self.remainder!r}")
         return (), ()
@@ -199,6 +217,14 @@ class GenerativeClassifier(GenerativeEstimator):
         fitted = []
         for names, distribution in blocks:
             listed = [names] if isinstance(names, str) else list(names)
+            if not isinstance(distribution, Distribution):
+                raise ValueError(
+                    f"block {listed}: {distribution!r} is not a distribution; "
+                    "use one of posterior.families, such as NormalDistribution(mean, variance)"
+                )
+            repeated = [name for name in listed if name in {c.name for c in columns}]
+            if repeated:
+                raise ValueError(f"column {repeated[0]!r} is named by two blocks; name every column once")
             if distribution.n_classes != len(labels) or distribution.n_columns != len(listed):
                 raise ValueError(
                     f"block {listed}: the distribution has {distribution.n_classes} classes and "
@@ -213,7 +239,7 @@ class GenerativeClassifier(GenerativeEstimator):
         )
         model = GenerativeModel(labels, Schema(tuple(columns), named=True), log_prior, tuple(fitted))
         self = cls()
-        self._install(model, None)
+        self._install(model)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -18,7 +18,6 @@ from posterior.estimators.presets import renormalized
 from posterior.families import Family, MultivariateNormal
 from posterior.families.plug_in import PlugInNormal
 from posterior.generative import Priors
-from posterior.schema import Source
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianEstimator):
@@ -105,14 +104,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _priors(self) -> Priors:
         return Priors(None if self.priors is None else renormalized(self.priors))
 
-    def _install(self, model: Any, source: Source | None) -> None:
+    def _install(self, model: Any) -> None:
         most = min(len(model.classes) - 1, len(model.schema))
-        if self.n_components is not None and self.n_components > most:
+        if self.n_components is not None and not 1 <= self.n_components <= most:
             raise ValueError(
-                f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}, "
-                f"found {self.n_components}"
+                "n_components cannot be larger than min(n_features, n_classes - 1): it must lie between "
+                f"1 and {most}, found {self.n_components}"
             )
-        super()._install(model, source)
+        super()._install(model)
         self._n_features_out = most if self.n_components is None else self.n_components
 
     @property

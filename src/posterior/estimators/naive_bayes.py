@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.generative import READ_AS, by_kind, default_families, refuse_kind
+from posterior.estimators.generative import READ_AS, by_kind, default_families, refuse_kind, refuse_overlap
 from posterior.estimators.presets import all_columns_as, class_weight
 from posterior.families import Family, Normal, NormalDistribution
 from posterior.generative import Block, GenerativeSpec
@@ -83,6 +83,10 @@ class NaiveBayes(GenerativeEstimator):
         self.prior_smoothing = prior_smoothing
 
     def _own_families(self) -> dict[Any, Family[Any]]:
+        if self.families is not None and not isinstance(self.families, Mapping):
+            raise ValueError(
+                f"families must be a mapping from a kind or a column to a family, found {self.families!r}"
+            )
         given = {k: f() if isinstance(f, type) else f for k, f in (self.families or {}).items()}
         for key, family in given.items():
             if not isinstance(family, Family):
@@ -106,15 +110,16 @@ class NaiveBayes(GenerativeEstimator):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         families = default_families(self.alpha, tied=self.tied, unknown=self.unknown)
         alone: list[Block] = []
+        taken: dict[int, Any] = {}
         for key, family in self._own_families().items():
             if key in KINDS:
                 families[key] = family
                 continue
             where = schema.resolve(key)
+            refuse_overlap(schema, where, taken, key)
             refuse_kind(family, [schema.columns[j] for j in where])
             alone.append(Block(where, family))
-        named = {j for block in alone for j in block.columns}
-        rest = [j for j in range(len(schema)) if j not in named]
+        rest = [j for j in range(len(schema)) if j not in taken]
         blocks, without = by_kind(schema, rest, families)
         return GenerativeSpec((*blocks, *alone), self._priors(), without)
 
@@ -168,6 +173,8 @@ class GaussianNB(GenerativeEstimator):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
+        if not self.var_smoothing >= 0:
+            raise ValueError(f"var_smoothing must not be negative, found {self.var_smoothing}")
         family = Normal(floor=self.var_smoothing)
         return GenerativeSpec((Block(tuple(range(len(schema))), family),), self._priors())
 

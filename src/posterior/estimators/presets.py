@@ -24,7 +24,7 @@ def renormalized(priors: Any) -> Any:
         return priors
     given = np.asarray(priors, dtype=np.float64)
     total = float(given.sum())
-    if total <= 0 or abs(total - 1) <= 1e-5:
+    if not 0 < total < np.inf or abs(total - 1) <= 1e-5:
         return given
     warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
     return given / total

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
@@ -18,13 +17,19 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
         )
     labels = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != n_rows:
-        check_consistent_length(np.empty((n_rows, 0)), labels)
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has "
+            f"{len(labels)}; pass one class for each row"
+        )
     gaps = _missing(labels)
     if gaps:
         raise ValueError(
             f"Input y contains NaN: {gaps} of {len(labels)} rows have no class; "
             "leave those rows out of training (you can still predict their class)"
         )
+    types = sorted({type(v).__name__ for v in labels.tolist()}) if labels.dtype.kind == "O" else []
+    if "str" in types and len(types) > 1:
+        raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
     check_classification_targets(labels)
     return np.asarray(labels)
 
@@ -34,24 +39,22 @@ def _missing(labels: AnyArray) -> int:
         if np.isinf(labels).any():
             raise ValueError("Input y contains infinity; a class must be a finite number or a string")
         return int(np.isnan(labels).sum())
+    if labels.dtype.kind in "mM":
+        return int(np.isnat(labels).sum())
     if labels.dtype.kind != "O":
         return 0
     return sum(_is_gap(v) for v in labels.tolist())
 
 
 def _is_gap(value: Any) -> bool:
-    if value is None or type(value).__name__ == "NAType":
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and np.isnan(value)
 
 
 def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[AnyArray, Ints]:
     """Sorted classes and the code of each row; `classes` may name some that these rows lack."""
-    try:
-        found, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        types = sorted({type(v).__name__ for v in labels.tolist()})
-        raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type") from error
+    found, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1).astype(np.int64)
     if classes is None:
         return found, codes
@@ -67,6 +70,14 @@ def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
     if sample_weight is None:
         return None
     rows = np.empty((len(labels), 1))
+    given = np.asarray(sample_weight)
+    bad = ~((given >= 0) & (given < np.inf)) if given.dtype.kind in "fiu" else np.zeros(1, dtype=np.bool_)
+    if given.shape == labels.shape and bad.any():
+        raise ValueError(
+            f"sample_weight: {bad.sum()} of {len(given)} rows are negative, NaN or infinite, the first in row "
+            f"{bad.argmax()} ({given[bad.argmax()]}); Negative values in data passed to `sample_weight`: "
+            "weights must be finite and not negative, drop the row or give it 0"
+        )
     weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one row must count")

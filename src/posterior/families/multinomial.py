@@ -145,8 +145,9 @@ class Multinomial(Family[Totals]):
         if dense is not None:
             refuse_outside(dense < 0, dense, names, NEGATIVE)
         elif (block.data < 0).any():
-            column = int(block.indices[np.flatnonzero(block.data < 0)[0]])
-            raise ValueError(f"column {names[column]!r}: {NEGATIVE}")
+            first = np.flatnonzero(block.data < 0)[0]
+            column = int(block.indices[first])
+            refuse_outside(np.ones((1, 1)), block.data[[[first]]], [names[column]], NEGATIVE)
 
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Sum of each count by class."""

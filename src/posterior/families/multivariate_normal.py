@@ -181,7 +181,7 @@ class MultivariateNormalDistribution(Distribution):
         """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
         apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
         shift = np.einsum("k,ki,kij,kj->", statistics.weight, apart, self.precision, apart)
-        precision = self.precision[:1] if statistics.is_pooled else self.precision
+        precision = self.precision[:1] if statistics.pooled else self.precision
         spread = np.einsum("kij,kij->", precision, statistics.scatter)
         log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
         size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))

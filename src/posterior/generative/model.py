@@ -17,6 +17,8 @@ from posterior.schema import Schema
 if TYPE_CHECKING:
     from posterior.generative.spec import GenerativeSpec
 
+NO_DATA = "a model built from given distributions has no data to add to; use fit"
+
 
 @dataclass(frozen=True, eq=False)
 class Filling:
@@ -117,7 +119,15 @@ class GenerativeModel:
 
     def quadratic(self) -> tuple[tuple[int, ...], QuadraticScores]:
         """Columns and log joints as quadratic functions of them, for a model of Gaussian blocks only."""
-        parts = [d.quadratic() for _, d in self.distributions]
+        parts = []
+        for block, distribution in self.distributions:
+            try:
+                parts.append(distribution.quadratic())
+            except ValueError as error:
+                names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
+                raise ValueError(
+                    f"column {names}: {error}; boundaries are known for models of Gaussian columns only"
+                ) from error
         if not parts:
             raise ValueError("the model uses no column: there is no boundary to describe")
         columns = tuple(j for b, _ in self.distributions for j in b.columns)
@@ -154,11 +164,13 @@ class GenerativeModel:
     def update(self, more: ClassStatistics) -> "GenerativeModel":
         """The model of the rows seen so far and of these."""
         if self.spec is None:
-            raise ValueError("a model built from given distributions has no data to add to")
+            raise ValueError(NO_DATA)
         return self.spec.estimate(self._mergeable_statistics() + more)
 
     def _mergeable_statistics(self) -> ClassStatistics:
         if self.statistics is None:
             reason = None if self.spec is None else self.spec.why_not_mergeable(self.schema)
-            raise ValueError(reason or "a model built from given distributions has no data to add to")
+            raise ValueError(
+                reason or "a model built from given distributions has no data to add to; use fit"
+            )
         return self.statistics

@@ -37,10 +37,12 @@ def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: boo
 
 def no_family_note(name: str, kind: str) -> Note:
     """The note on a column whose kind has no family."""
-    text = (
-        f"{name!r} is {kind}, a kind without a family here: left out "
-        f"(declare kinds={{{name!r}: 'categorical'}} to use its values as categories)"
-    )
+    text = f"{name!r} has no value: left out"
+    if kind != "empty":
+        text = (
+            f"{name!r} is {kind}, a kind without a family here: left out "
+            f"(declare kinds={{{name!r}: 'categorical'}} to use its values as categories)"
+        )
     return Note("no family", (name,), (), True, text)
 
 

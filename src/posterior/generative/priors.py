@@ -23,6 +23,10 @@ class Priors:
     given: Any = None
     smoothing: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not self.smoothing >= 0:
+            raise ValueError(f"prior_smoothing must not be negative, found {self.smoothing}")
+
     def log_prior(self, weight: Floats, classes: AnyArray) -> Floats:
         """The log priors, (K,); −inf for a class without rows or with prior zero."""
         if self.given is None:
@@ -32,11 +36,6 @@ class Priors:
             prior = given_priors(self.given, classes)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(prior))
-
-    @property
-    def n_parameters_of(self) -> int:
-        """1 where priors are estimated from the data, 0 where they are given."""
-        return 1 if self.given is None else 0
 
 
 def given_priors(given: Any, classes: AnyArray) -> Floats:
@@ -61,7 +60,7 @@ def given_priors(given: Any, classes: AnyArray) -> Floats:
             f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
             f"in the order {classes.tolist()}"
         )
-    if not (prior >= 0).all():
+    if not (prior >= 0).all() or not np.isfinite(prior).all():
         raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
     if abs(prior.sum() - 1) > 1e-5:
         raise ValueError(

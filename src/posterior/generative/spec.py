@@ -1,6 +1,6 @@
 """A generative model before it has seen data: which columns go to which family."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,35 @@ class GenerativeSpec:
         columns = tuple(block.columns for block in self.blocks)
         return ClassStatistics(classes, dataset.schema, total.weight, total.n_rows, columns, total.blocks)
 
+    def joined_by(self, fuller: "GenerativeSpec", late: set[int]) -> "GenerativeSpec":
+        """The same blocks and, of a fuller composition, the columns that had no value before."""
+        blocks = [
+            replace(block, columns=found)
+            for block in fuller.blocks
+            if (found := tuple(j for j in block.columns if j in late))
+        ]
+        rest = tuple(j for j in self.without_family if j not in {c for b in blocks for c in b.columns})
+        return replace(self, blocks=(*self.blocks, *blocks), without_family=rest)
+
+    def widened(self, statistics: ClassStatistics, nothing: Chunk) -> ClassStatistics:
+        """Statistics of fewer blocks with empty ones for the others; `nothing` is a chunk without rows."""
+        more = [
+            block.family.summarize(
+                getattr(nothing, block.family.reads)(block.columns), nothing.y, None, len(statistics.classes)
+            )
+            for block in self.blocks[len(statistics.blocks) :]
+        ]
+        columns = tuple(block.columns for block in self.blocks)
+        return replace(statistics, columns=columns, blocks=(*statistics.blocks, *more))
+
     def estimate(self, statistics: ClassStatistics) -> GenerativeModel:
         """The model that fits the statistics; no look at the data."""
         fitted: list[FittedBlock] = []
         columns = statistics.schema.columns
-        notes = [no_family_note(columns[j].name, columns[j].kind) for j in self.without_family]
+        notes = [
+            no_family_note(columns[j].name, "empty" if columns[j].empty else columns[j].kind)
+            for j in self.without_family
+        ]
         log_likelihood = 0.0
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             part, found, gain = _estimate_block(block, sums, statistics)

@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Floats
 from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside
 from posterior.schema.columns import Column
 from posterior.schema.infer import as_numbers, as_texts, count_message
-from posterior.schema.kinds import listed
+from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
 from posterior.schema.sources import ArraySource, Source, SparseSource
 
 
@@ -167,14 +167,6 @@ def codes_of_floats(values: Floats) -> Codes32:
     return np.where(np.isnan(values), -1.0, values).astype(np.int32)
 
 
-def infinity_message(name: str, value: float, row: int) -> str:
-    """Return the message that refuses an infinite value."""
-    return (
-        f"column {name!r} contains infinity ({value}) in row {row}; "
-        "replace it by a missing value (NaN) or a finite number"
-    )
-
-
 def encode_table(columns: tuple[Column, ...], source: Source) -> Encoded:
     """Return the rows of an aligned source under a schema's columns."""
     if isinstance(source, SparseSource):
@@ -213,8 +205,9 @@ def encode_column(
     if column.categories is None and isinstance(cells, Numbers) and cells.first_outside("binary") is None:
         return cells
     labels = cells.labels()
+    refuse_infinite_level(column.name, labels.levels)
     levels = column.levels or ()
-    _refuse_type(column, levels, labels)
+    refuse_other_type(column.name, levels, labels.levels)
     codes = labels.lookup(levels)
     counts = labels.counts()
     known = set(levels)
@@ -223,18 +216,6 @@ def encode_column(
         unseen[column.name] = new
         codes[codes == len(levels)] = column.size
     return Coded(codes, column.size)
-
-
-def _refuse_type(column: Column, levels: tuple[Any, ...], labels: Labels) -> None:
-    known = {isinstance(level, str) for level in levels}
-    found = {isinstance(level, str) for level in labels.levels}
-    if len(known) == 1 and len(found) == 1 and known != found:
-        words = {True: "strings", False: "numbers"}
-        was, now = words[known.pop()], words[found.pop()]
-        raise ValueError(
-            f"column {column.name!r}: {was} such as {listed(levels, 2)} were expected, "
-            f"found {now} such as {listed(labels.levels, 2)}; convert them to {was} as in training"
-        )
 
 
 def _encode_sparse(columns: tuple[Column, ...], source: SparseSource) -> Encoded:

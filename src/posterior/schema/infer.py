@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message, outside
 from posterior.schema.columns import Column
-from posterior.schema.kinds import Kind, check_kind, listed
+from posterior.schema.kinds import Kind, check_kind, listed, refuse_infinite_level
 from posterior.schema.select import resolve
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, labels_of
 
@@ -98,7 +98,9 @@ def _with_categories(name: str, kind: Kind, labels: Labels, reason: str, declare
 
 
 def _declared_categorical(name: str, cells: Cells) -> Column:
-    return _with_categories(name, "categorical", cells.labels(), "declared", declared=True)
+    labels = cells.labels()
+    refuse_infinite_level(name, labels.levels)
+    return _with_categories(name, "categorical", labels, "declared", declared=True)
 
 
 def _declared_binary(name: str, cells: Cells) -> Column:

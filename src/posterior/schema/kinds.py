@@ -1,6 +1,7 @@
 """The five kinds of columns, how values are stored, and how values are written in messages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import isinf
 from typing import Any, Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["continuous", "binary", "categorical", "count", "text"]
@@ -43,3 +44,32 @@ def shortened(value: Any, width: int = 40) -> str:
 def order(value: Any) -> tuple[str, Any]:
     """Sort key that puts numbers before strings, so that mixed categories have one order."""
     return ("number", value) if isinstance(value, int | float) else (type(value).__name__, value)
+
+
+def refuse_other_type(name: str, levels: Sequence[Any], new: Sequence[Any]) -> None:
+    """Refuse numbers in a column of strings, and the other way round."""
+    known = {isinstance(level, str) for level in levels}
+    found = {isinstance(level, str) for level in new}
+    if len(known) == 1 and len(found) == 1 and known != found:
+        words = {True: "strings", False: "numbers"}
+        was, now = words[known.pop()], words[found.pop()]
+        raise ValueError(
+            f"column {name!r}: {was} such as {listed(levels, 2)} were expected, "
+            f"found {now} such as {listed(new, 2)}; convert them to {was} as in training"
+        )
+
+
+def infinity_message(name: str, value: float, row: int | None = None) -> str:
+    """Return the message that refuses an infinite value."""
+    where = "" if row is None else f" in row {row}"
+    return (
+        f"column {name!r} contains infinity ({value}){where}; "
+        "replace it by a missing value (NaN) or a finite number"
+    )
+
+
+def refuse_infinite_level(name: str, levels: Sequence[Any]) -> None:
+    """Refuse an infinite number among the categories of a column."""
+    for level in levels:
+        if isinstance(level, float) and isinf(level):
+            raise ValueError(infinity_message(name, level))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterior.schema.columns import Column
-from posterior.schema.kinds import Storage, listed, order
+from posterior.schema.kinds import Storage, listed, order, refuse_other_type
 
 
 def merged_column(a: Column, b: Column) -> Column:
@@ -27,6 +27,7 @@ def merged_column(a: Column, b: Column) -> Column:
         return replace(a, storage=storage, declared=declared)
     if a.kind == "binary" and (a.categories is None) and (b.categories is None):
         return replace(a, storage=storage, declared=declared)
+    refuse_other_type(a.name, a.levels, b.levels)
     fixed = a.levels_fixed or b.levels_fixed
     categories = tuple(dict.fromkeys((*a.levels, *b.levels)))
     if not fixed:

@@ -120,6 +120,7 @@ class Totals(Statistics):
     `log_base` is the sum of the part of the log density that no parameter touches, such as −ln x!.
     The values are counts or other non-negative numbers, for which plain sums lose nothing. `mark` tells
     columns apart that have the same totals in other rows; None where columns are too many to compare.
+    The counts of a multinomial are one variable: their `weight` and `log_base` are (K, 1).
     """
 
     weight: Floats
@@ -127,6 +128,11 @@ class Totals(Statistics):
     log_base: Floats
     mark: Floats | None = None
     binary: bool = False
+
+    @property
+    def _is_one_variable(self) -> bool:
+        """Whether the columns are the parts of one count, weighed by rows and not by cells."""
+        return bool(self.weight.shape[1] != self.total.shape[1])
 
     def __add__(self, other: Self) -> Self:
         return replace(
@@ -147,6 +153,8 @@ class Totals(Statistics):
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""
         keep = list(columns)
+        if self._is_one_variable:
+            return replace(self, total=self.total[:, keep])
         return replace(
             self,
             weight=self.weight[:, keep],
@@ -164,6 +172,8 @@ class Totals(Statistics):
 
     def facts(self) -> tuple[ColumnFact, ...]:
         """Columns that are zero (or, if binary, one) everywhere, and columns that repeat an earlier one."""
+        if self._is_one_variable:
+            return ()
         total = self.total.sum(axis=0)
         same = (total == 0) | (self.binary & (total == self.weight.sum(axis=0)))
         constant = set(np.flatnonzero(same).tolist())

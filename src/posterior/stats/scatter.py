@@ -19,7 +19,8 @@ class Scatter(Statistics):
 
     `magnitude` is the largest absolute value of each column, which says how many digits of a deviation
     are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
-    intensity asks for them (they add up like everything else).
+    intensity asks for them (they add up like everything else). `pooled` says that one matrix is kept
+    for all classes together.
     """
 
     weight: Floats
@@ -28,6 +29,7 @@ class Scatter(Statistics):
     magnitude: Floats
     third: Floats | None = None
     fourth: Floats | None = None
+    pooled: bool = False
 
     @classmethod
     def of(
@@ -43,24 +45,19 @@ class Scatter(Statistics):
         """The scatter of these rows, which must be complete."""
         s = kernels.class_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
         magnitude = np.abs(values).max(axis=0, initial=0.0)
-        return cls(s.weight, Location(s.pivot, s.remainder), s.scatter, magnitude, s.third, s.fourth)
-
-    @property
-    def is_pooled(self) -> bool:
-        """Whether one scatter matrix is kept for all classes together."""
-        return len(self.scatter) == 1 and len(self.weight) != 1
+        return cls(s.weight, Location(s.pivot, s.remainder), s.scatter, magnitude, s.third, s.fourth, pooled)
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(
             self.weight[:, None], self.location, other.weight[:, None], other.location
         )
         between = (self.weight[:, None] * share * shift)[:, :, None] * shift[:, None, :]
-        if self.is_pooled:
+        if self.pooled:
             between = between.sum(axis=0, keepdims=True)
         scatter = self.scatter + other.scatter + between
         magnitude = np.maximum(self.magnitude, other.magnitude)
         if self.third is None or other.third is None:
-            return type(self)(weight[:, 0], location, scatter, magnitude)
+            return type(self)(weight[:, 0], location, scatter, magnitude, pooled=self.pooled)
         a = self._recentred(share * shift)
         b = other._recentred((share - 1) * shift)
         return type(self)(weight[:, 0], location, scatter, magnitude, a[0] + b[0], a[1] + b[1])
@@ -93,7 +90,7 @@ class Scatter(Statistics):
 
         location = Location(move(self.location.pivot), move(self.location.remainder))
         changed = replace(self, weight=move(self.weight), location=location)
-        if self.is_pooled:
+        if self.pooled:
             return changed
         return replace(
             changed,
@@ -116,6 +113,7 @@ class Scatter(Statistics):
             self.magnitude[keep],
             None if self.third is None else sub(self.third),
             None if self.fourth is None else sub(self.fourth),
+            self.pooled,
         )
 
     def total(self) -> Floats:
