@@ -340,7 +340,10 @@ def test_declaring_many_array_columns_equals_declaring_each(flags, counts):
 
 @given(
     st.lists(
-        st.one_of(st.integers(-5, 5), st.integers(-(2**40), 2**40), st.just(np.nan), st.floats()), min_size=1
+        st.one_of(
+            st.integers(-5, 5), st.integers(-(2**40), 2**40), st.just(np.nan), st.floats(allow_infinity=False)
+        ),
+        min_size=1,
     )
 )
 def test_categories_of_numbers_are_the_sorted_distinct_values(values):
@@ -436,8 +439,14 @@ def test_fixed_levels_keep_their_order_and_new_ones_follow():
 
 def test_plain_categories_are_sorted_numbers_first():
     kinds = {0: "categorical"}
-    union = infer([[2], [1]], kinds).union(infer([["b"], ["a"]], kinds))
+    union = infer([[2], ["a"]], kinds).union(infer([["b"], [1]], kinds))
     assert union.columns[0].categories == (1, 2, "a", "b")
+
+
+def test_strings_do_not_join_a_column_of_numbers():
+    kinds = {0: "categorical"}
+    with pytest.raises(ValueError, match=r"column 'x0': numbers such as 1, 2 were expected, found strings"):
+        infer([[2], [1]], kinds).union(infer([["b"], ["a"]], kinds))
 
 
 def test_a_column_without_values_takes_the_kind_of_the_other():

@@ -349,3 +349,11 @@ def test_r_mass_lda_on_iris_gives_its_published_scalings():
     )
     assert np.abs(scalings) == pytest.approx(np.abs(published), abs=5e-7)
     assert LDA().fit(X, y).explained_variance_ratio_ == pytest.approx([0.9912, 0.0088], abs=5e-5)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_penguins_straight_from_a_data_frame_are_told_apart(backend):
+    from sklearn.model_selection import cross_val_score
+
+    penguins = datasets.load_penguins(backend=backend)
+    assert cross_val_score(NaiveBayes(), penguins.X, penguins.y.to_numpy(), cv=10).mean() >= 0.96

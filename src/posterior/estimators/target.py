@@ -27,7 +27,8 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
             f"Input y contains NaN: {gaps} of {len(labels)} rows have no class; "
             "leave those rows out of training (you can still predict their class)"
         )
-    types = sorted({type(v).__name__ for v in labels.tolist()}) if labels.dtype.kind == "O" else []
+    objects = labels.tolist() if labels.dtype.kind == "O" else []
+    types = sorted({"str" if isinstance(v, str) else type(v).__name__ for v in objects})
     if "str" in types and len(types) > 1:
         raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
     check_classification_targets(labels)
@@ -69,16 +70,17 @@ def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
     """Row weights, finite and not negative, or None where all are 1."""
     if sample_weight is None:
         return None
-    rows = np.empty((len(labels), 1))
     given = np.asarray(sample_weight)
-    bad = ~((given >= 0) & (given < np.inf)) if given.dtype.kind in "fiu" else np.zeros(1, dtype=np.bool_)
-    if given.shape == labels.shape and bad.any():
-        raise ValueError(
-            f"sample_weight: {bad.sum()} of {len(given)} rows are negative, NaN or infinite, the first in row "
-            f"{bad.argmax()} ({given[bad.argmax()]}); Negative values in data passed to `sample_weight`: "
-            "weights must be finite and not negative, drop the row or give it 0"
-        )
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    if given.dtype.kind in "fiu" and given.shape == labels.shape:
+        bad = ~((given >= 0) & (given < np.inf))
+        if bad.any():
+            row = int(bad.argmax())
+            raise ValueError(
+                f"sample_weight: {bad.sum()} of {len(given)} rows are negative, NaN or infinite, first row "
+                f"{row} ({given[row]}); a weight must be finite and not negative: drop the row, or give it 0"
+            )
+    rows = np.empty((len(labels), 1))
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one row must count")
     return np.asarray(weight, dtype=np.float64)

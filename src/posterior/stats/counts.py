@@ -19,7 +19,8 @@ IDENTIFIER_SHARE = 0.9
 class CategoryCounts(Statistics):
     """Weight of every category by class: a (K, V_j) table for each column, or one (K, V_1, …, V_m).
 
-    `mark` tells columns apart that have the same counts in other rows.
+    `mark` tells columns apart that have the same counts in other rows; it is of the codes as they were
+    when a part was counted, which is all the same to two columns that repeat each other.
     """
 
     tables: tuple[Floats, ...]
@@ -172,10 +173,10 @@ class Totals(Statistics):
 
     def facts(self) -> tuple[ColumnFact, ...]:
         """Columns that are zero (or, if binary, one) everywhere, and columns that repeat an earlier one."""
-        if self._is_one_variable:
-            return ()
         total = self.total.sum(axis=0)
-        same = (total == 0) | (self.binary & (total == self.weight.sum(axis=0)))
+        same = total == 0
+        if self.binary:
+            same |= total == self.weight.sum(axis=0)
         constant = set(np.flatnonzero(same).tolist())
         repeats = []
         if self.mark is not None:
