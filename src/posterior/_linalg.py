@@ -17,8 +17,9 @@ def dependent_columns(
     Cholesky from left to right on the correlation scale; a column whose residual is no more than
     rounding is skipped. Going from left to right, instead of pivoting, keeps the columns that a user
     reads first and makes the answer equal that of the table without the named ones. The threshold is
-    `200·d·ε` for the arithmetic plus `4·noise` for the rounding of the data themselves, where
-    noise = u_j² + Σ β_i² u_i², u = ε·max|x|/sd, β the regression on the kept columns.
+    `200·d·ε + 4ε(Σ|β|)²` for the arithmetic, which nearly collinear columns before it make worse, plus
+    `4·noise` for the rounding of the data themselves, where noise = u_j² + Σ β_i² u_i²,
+    u = ε·max|x|/sd, β the regression on the kept columns.
     `scale` are the standard deviations that set the correlation scale, those of `scatter` by default.
     """
     d = len(scatter)
@@ -35,12 +36,26 @@ def dependent_columns(
         residual = correlation[j, j] - row @ row
         beta = solve_triangular(factor[:r, :r].T, row) if r else row
         noise = rounding[j] ** 2 + (beta**2) @ rounding[kept] ** 2
-        if residual <= 200 * d * EPSILON + 4 * noise:
+        arithmetic = (200 * d + 4 * np.abs(beta).sum() ** 2) * EPSILON
+        if residual <= arithmetic + 4 * noise:
             found.append((j, tuple(i for i, b in zip(kept, beta, strict=True) if abs(b) > NEGLIGIBLE)))
             continue
         factor[r, :r], factor[r, r] = row, np.sqrt(residual)
         kept.append(j)
     return found
+
+
+def is_positive_definite(covariance: Floats) -> bool:
+    """Whether the covariance can be factored on the correlation scale."""
+    variance = np.diagonal(covariance)
+    if not (variance > 0).all():
+        return False
+    sd = np.sqrt(variance)
+    try:
+        np.linalg.cholesky(covariance / sd[:, None] / sd)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:

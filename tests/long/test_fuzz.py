@@ -14,33 +14,19 @@ from posterior.families import Categorical, Laplace, LogNormal, MultivariateNorm
 
 pytestmark = pytest.mark.long
 
-KINDS = ("normal", "heavy", "tiny", "offset", "constant", "integer", "flag", "label", "many", "count", "rare")
-
-
-def column(kind, rng, n, y):
-    match kind:
-        case "normal":
-            return rng.normal(size=n) + y
-        case "heavy":
-            return rng.standard_cauchy(n) * 10.0 ** rng.integers(-3, 6)
-        case "tiny":
-            return rng.normal(size=n) * 1e-12
-        case "offset":
-            return rng.normal(size=n) + 1e8
-        case "constant":
-            return np.full(n, 3.5)
-        case "integer":
-            return rng.integers(-3, 4, n)
-        case "flag":
-            return rng.random(n) < 0.3
-        case "label":
-            return np.array(["a", "b b", "ü", ""])[rng.integers(0, 4, n)]
-        case "many":
-            return np.array([f"id{i}" for i in rng.integers(0, 4 * n, n)])
-        case "count":
-            return rng.poisson(2 + y)
-        case _:
-            return np.where(rng.random(n) < 0.02, 1.0, 0.0)
+DRAW = {
+    "normal": lambda rng, n, y: rng.normal(size=n) + y,
+    "heavy": lambda rng, n, y: rng.standard_cauchy(n) * 10.0 ** rng.integers(-3, 6),
+    "tiny": lambda rng, n, y: rng.normal(size=n) * 1e-12,
+    "offset": lambda rng, n, y: rng.normal(size=n) + 1e8,
+    "constant": lambda rng, n, y: np.full(n, 3.5),
+    "integer": lambda rng, n, y: rng.integers(-3, 4, n),
+    "flag": lambda rng, n, y: rng.random(n) < 0.3,
+    "label": lambda rng, n, y: np.array(["a", "b b", "ü", ""])[rng.integers(0, 4, n)],
+    "many": lambda rng, n, y: np.array([f"id{i}" for i in rng.integers(0, 4 * n, n)]),
+    "count": lambda rng, n, y: rng.poisson(2 + y),
+    "rare": lambda rng, n, y: np.where(rng.random(n) < 0.02, 1.0, 0.0),
+}
 
 
 def with_gaps(values, rng, share):
@@ -57,11 +43,9 @@ def tables(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, K = draw(st.integers(4, 60)), draw(st.integers(2, 4))
     y = np.concatenate([np.arange(K), rng.integers(0, K, max(n - K, 0))])
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=6))
+    kinds = draw(st.lists(st.sampled_from(sorted(DRAW)), min_size=1, max_size=6))
     share = draw(st.sampled_from([0.0, 0.1, 0.5]))
-    X = pd.DataFrame(
-        {f"{k}{i}": with_gaps(column(k, rng, len(y), y), rng, share) for i, k in enumerate(kinds)}
-    )
+    X = pd.DataFrame({f"{k}{i}": with_gaps(DRAW[k](rng, len(y), y), rng, share) for i, k in enumerate(kinds)})
     weight = draw(st.sampled_from([None, "whole", "real"]))
     w = {
         None: None,

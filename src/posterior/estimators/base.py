@@ -116,8 +116,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         spec, seen = self._grown(source)
         schema = self._schema(source, _known_kinds(self.model_.schema))
         data = LocalDataset(schema, schema.encode(source), codes, weight)
-        nothing = data.chunk(slice(0, 0))
-        self._install(spec.estimate(spec.widened(seen, nothing) + spec.summarize(data, found)))
+        self._install(spec.estimate(seen + spec.summarize(data, found)))
         return self
 
     def _grown(self, source: Source) -> tuple[GenerativeSpec, ClassStatistics]:
@@ -131,7 +130,9 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
             return model.spec, model.statistics
         merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
         late = {j for j in empty if not merged.columns[j].empty}
-        return model.spec.joined_by(self._spec(merged, source), late), model.statistics
+        spec = model.spec.joined_by(self._spec(merged, source), late)
+        nothing = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64)).chunk(slice(0, 0))
+        return spec, spec.widened(model.statistics.aligned(model.classes, merged), nothing)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
         """The table, labels and weights of the rows that count: a row of weight zero is not there at all."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._linalg import dependent_columns, whitener
+from posterior._linalg import whitener
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, Repair
+from posterior.families.mending import mend_own, mend_pooled
 from posterior.families.normal import LOG_2PI
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.forms import QuadraticScores
@@ -273,7 +274,7 @@ class MultivariateNormal(Family[Scatter]):
             own = np.empty((len(statistics.weight), *pooled.shape))
             for k in range(len(own)):
                 raw = (1 - self.tied) * self._own(statistics, k) + self.tied * pooled
-                own[k], mend = _repair_own(raw, pooled, statistics, k)
+                own[k], mend = mend_own(raw, pooled, statistics, k)
                 repairs += [mend] if mend else []
             covariances = own
         return MultivariateNormalDistribution(
@@ -308,18 +309,7 @@ class MultivariateNormal(Family[Scatter]):
                 fourth = None if s.fourth is None else s.fourth.sum(axis=0)
                 pooled = shrink.shrink(pooled, total, fourth, np.zeros(len(pooled)))
             pooled = self._shaped(pooled)
-        variance = np.diagonal(pooled)
-        floor = self.floor * np.diagonal(s.total()) / total
-        lifted = np.where(variance > 0, variance, np.where(floor > 0, floor, 1.0))
-        pooled = pooled + np.diag(lifted - variance)
-        found = dependent_columns(pooled, 1.0, s.magnitude)
-        if not found and (lifted == variance).all():
-            return pooled, None
-        flat = tuple(np.flatnonzero(lifted != variance).tolist())
-        blend = len(pooled) / (total + len(pooled)) if found else 0.0
-        columns = tuple(sorted({*flat, *(j for j, _ in found)}))
-        mended = (1 - blend) * pooled + blend * np.diag(lifted)
-        return mended, Repair(None, columns, "its diagonal", blend)
+        return mend_pooled(pooled, s, self.floor)
 
     def _shaped(self, covariance: Floats) -> Floats:
         if self.shape == "full":
@@ -336,21 +326,6 @@ class MultivariateNormal(Family[Scatter]):
         if 0 < self.tied < 1:
             return f"tied={self.tied} lies between one covariance for all classes and one for each"
         return None
-
-
-def _repair_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
-    """The class covariance, blended with the pooled one where the rows of the class do not determine it."""
-    weight = float(s.weight[k])
-    if weight <= 0:
-        return pooled, None
-    found = dependent_columns(raw, 1.0, s.magnitude, scale=np.sqrt(np.diagonal(pooled)))
-    if not found:
-        return raw, None
-    d = len(pooled)
-    blend = 1.0 if not raw.any() else d / (weight + d)
-    return (1 - blend) * raw + blend * pooled, Repair(
-        k, tuple(j for j, _ in found), "the pooled covariance", blend
-    )
 
 
 def _fill_empty(s: Scatter) -> Location:

@@ -92,8 +92,10 @@ class GenerativeModel:
             scores = np.tile(prior, (chunk.n_rows, 1))
             for block, distribution in self.distributions:
                 scores += distribution.log_relative(getattr(chunk, block.reads)(block.columns))
-            impossible = np.isneginf(scores.max(axis=1))
-            scores[impossible] = prior
+            peak = scores.max(axis=1, keepdims=True)
+            impossible = np.isneginf(peak[:, 0])
+            scores[impossible], peak[impossible] = prior, 0.0
+            scores -= peak  # so that the sum to 1 is exact however large the scores are
             return np.asarray(scores - log_sum_exp(scores)[:, None])
 
         return dataset.map(score)

@@ -1,0 +1,48 @@
+"""What is done about a covariance that the rows do not determine. Never an inverse of rubbish."""
+
+import numpy as np
+
+from posterior._linalg import dependent_columns, is_positive_definite
+from posterior._types import Floats
+from posterior.families.base import Repair
+from posterior.stats import Scatter
+
+
+def mend_pooled(pooled: Floats, s: Scatter, floor: float) -> tuple[Floats, Repair | None]:
+    """The covariance within classes, blended with its diagonal where it is deficient.
+
+    A column that is constant within every class but not over all (a perfect separator) gets `floor`
+    times its total variance.
+    """
+    total = float(s.weight.sum())
+    variance = np.diagonal(pooled)
+    least = floor * np.diagonal(s.total()) / total
+    lifted = np.where(variance > 0, variance, np.where(least > 0, least, 1.0))
+    flat = np.flatnonzero(lifted != variance).tolist()
+    pooled = pooled + np.diag(lifted - variance)
+    found = _undetermined(pooled, s.magnitude, np.sqrt(lifted))
+    if not found and not flat:
+        return pooled, None
+    blend = len(pooled) / (total + len(pooled)) if found else 0.0
+    mended = (1 - blend) * pooled + blend * np.diag(lifted)
+    return mended, Repair(None, tuple(sorted({*flat, *found})), "its diagonal", blend)
+
+
+def mend_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
+    """The covariance of class k, blended with the pooled one where its rows do not determine it."""
+    weight = float(s.weight[k])
+    if weight <= 0:
+        return pooled, None
+    found = _undetermined(raw, s.magnitude, np.sqrt(np.diagonal(pooled)))
+    if not found:
+        return raw, None
+    d = len(pooled)
+    blend = d / (weight + d) if raw.any() else 1.0
+    mended = (1 - blend) * raw + blend * pooled
+    return mended, Repair(k, tuple(found), "the pooled covariance", blend)
+
+
+def _undetermined(covariance: Floats, magnitude: Floats, scale: Floats) -> list[int]:
+    """Columns that the ones before them determine; all, should the matrix resist factoring all the same."""
+    found = [j for j, _ in dependent_columns(covariance, 1.0, magnitude, scale)]
+    return found if found or is_positive_definite(covariance) else list(range(len(covariance)))
