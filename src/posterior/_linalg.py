@@ -7,6 +7,8 @@ from posterior._types import Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-9
+# Residuals above this are no rounding, and one factorisation settles the matter.
+CLEAR = 1e-6
 
 
 def dependent_columns(
@@ -27,6 +29,8 @@ def dependent_columns(
     sd = np.where(sd > 0, sd, 1.0)
     correlation = scatter / weight / sd[:, None] / sd
     rounding = EPSILON * magnitude / sd
+    if (rounding < CLEAR).all() and _smallest_residual(correlation) > CLEAR:
+        return []
     factor = np.zeros((d, d))
     kept: list[int] = []
     found = []
@@ -45,17 +49,21 @@ def dependent_columns(
     return found
 
 
+def _smallest_residual(correlation: Floats) -> float:
+    """The smallest share of a column's variance that the columns before it leave; 0 where there is none."""
+    try:
+        return float((np.diagonal(np.linalg.cholesky(correlation)) ** 2).min(initial=1.0))
+    except np.linalg.LinAlgError:
+        return 0.0
+
+
 def is_positive_definite(covariance: Floats) -> bool:
     """Whether the covariance can be factored on the correlation scale."""
     variance = np.diagonal(covariance)
     if not (variance > 0).all():
         return False
     sd = np.sqrt(variance)
-    try:
-        np.linalg.cholesky(covariance / sd[:, None] / sd)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    return _smallest_residual(covariance / sd[:, None] / sd) > 0
 
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:

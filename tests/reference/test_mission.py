@@ -182,6 +182,13 @@ def test_m09_the_ladder_meets_at_its_ends():
         assert (np.abs(logs[a] - logs[b]) <= 1e-10 * (1 + np.abs(logs[b]))).all()
 
 
+def test_m09_naive_bayes_is_diagonal_qda_even_with_a_redundant_column():
+    X, y, X_test, _ = water_and_normal([*STATS, "total"])
+    naive = GaussianNB(var_smoothing=0).fit(X, y).predict_log_proba(X_test)
+    diagonal = GaussianDiscriminantAnalysis(shape="diagonal").fit(X, y).predict_log_proba(X_test)
+    assert (np.abs(naive - diagonal) <= 1e-10 * (1 + np.abs(naive))).all()
+
+
 def test_m10_the_pokemon_example():
     X, y, X_test, y_test = water_and_normal(["defense", "sp_def"])
     assert (y == "Water").sum() == 79

@@ -163,8 +163,16 @@ class LocalDataset:
 
     def map(self, score: Callable[[Chunk], Floats]) -> Floats:
         """`score(chunk)` of all rows, in their order."""
-        parts = list(_ordered(score, self.chunks()))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        chunks = self.chunks()
+        parts = _ordered(score, chunks)
+        first = next(parts)
+        if len(chunks) == 1:
+            return first
+        out = np.empty((self.n_rows, *first.shape[1:]))
+        out[chunks[0].rows] = first
+        for chunk, part in zip(chunks[1:], parts, strict=True):
+            out[chunk.rows] = part
+        return out
 
 
 def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Iterator[T]:

@@ -10,6 +10,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.forms import QuadraticScores
 from posterior.stats import Statistics
+from posterior.stats.base import Problem
 
 S = TypeVar("S", bound=Statistics)
 Reading = Literal["values", "codes", "matrix"]
@@ -103,6 +104,11 @@ class Family(ABC, Generic[S]):
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count", "binary"})
     mergeable: ClassVar[bool] = True
     joint: bool = False
+
+    @property
+    def unharmed_by(self) -> frozenset[Problem]:
+        """Problems of columns that mean nothing to this family."""
+        return frozenset()
 
     @abstractmethod
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> S:

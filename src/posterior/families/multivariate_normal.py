@@ -17,6 +17,7 @@ from posterior.families.normal import LOG_2PI
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Scatter
+from posterior.stats.base import Problem
 
 Shape = Literal["full", "diagonal", "spherical"]
 
@@ -235,6 +236,11 @@ class MultivariateNormal(Family[Scatter]):
         if self.shape not in ("full", "diagonal", "spherical"):
             raise ValueError(f"shape must be 'full', 'diagonal' or 'spherical', found {self.shape!r}")
         shrinkage_named(self.shrinkage)
+
+    @property
+    def unharmed_by(self) -> frozenset[Problem]:
+        """Without correlations no column is a combination of others: naive Bayes keeps them all."""
+        return frozenset() if self.shape == "full" else frozenset({"redundant"})
 
     @property
     def _shrink(self) -> Shrinkage | None:

@@ -141,7 +141,8 @@ def _estimate_block(
     """The distribution of the columns worth keeping, what was noticed, and the log-likelihood."""
     names = [statistics.schema.names[j] for j in block.columns]
     notes, gone, fillings = [], set(), []
-    for fact in sums.facts() if block.leave_out else ():
+    facts = sums.facts() if block.leave_out else ()
+    for fact in (f for f in facts if f.problem not in block.family.unharmed_by):
         leave = fact.problem in block.leave_out
         notes.append(
             column_note(fact.problem, names[fact.column], [names[j] for j in fact.of], left_out=leave)
