@@ -154,7 +154,7 @@ def test_linearity_does_not_depend_on_units(seed, d, units):
 
 def test_linear_form_says_why_there_is_none():
     scores = gaussians([[0], [1]], [[[1]], [[2]]])
-    with pytest.raises(ValueError, match=r"relative difference 0\.5.*use pair\(a, b\)"):
+    with pytest.raises(ValueError, match=r"relative difference 0\.5.*use quadratic_form\(a, b\)"):
         scores.linear_form()
 
 

@@ -30,6 +30,7 @@ class QuadraticScores:
     `centre` (d,), `quadratic` (K, d, d) symmetric, `linear` (K, d), `constant` (K,). Shapes broadcast, so
     that one (d, d) matrix serves all classes. A constant of −inf is a class with prior zero. `scale` (d,) is
     the typical spread of each coordinate, which says what is small; left out, it is read off the A_k.
+    `columns` names the coordinates, where they have names.
 
     >>> scores = QuadraticScores(centre=[0], quadratic=[[-0.5]], linear=[[-1], [1]], constant=[0, 0])
     >>> scores([[0], [2]])
@@ -44,6 +45,7 @@ class QuadraticScores:
     linear: Floats
     constant: Floats
     scale: Floats = field(default_factory=lambda: np.empty(0))
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         d, K = len(self.centre), len(self.constant)
@@ -54,7 +56,7 @@ class QuadraticScores:
 
     def __call__(self, X: ArrayLike) -> Floats:
         """Scores of the rows of X, shape (n, K)."""
-        Z = np.asarray(X, dtype=np.float64) - self.centre
+        Z = _centred(X, self.centre, self.columns)
         quadratics = [((Z @ A) * Z).sum(axis=1) for A in self.quadratic]
         return np.asarray(np.stack(quadratics, axis=1) + Z @ self.linear.T + self.constant)
 
@@ -69,9 +71,9 @@ class QuadraticScores:
             raise ValueError(
                 "the classes have different quadratic terms (relative difference"
                 f" {_relative_spread(self.quadratic):.2g}, allowed {_ROUNDING:g}), so their boundaries are"
-                " not linear; use pair(a, b) for the conic between two classes, or fit one shared covariance"
+                " not linear; use quadratic_form(a, b) for the boundary of two classes, or one shared covariance"
             )
-        return LinearForm(self.centre, self.linear, self.constant)
+        return LinearForm(self.centre, self.linear, self.constant, self.columns)
 
     def pair(self, a: int, b: int) -> "Conic":
         """Log odds of class a against class b, f_a − f_b; zero on the boundary between the two."""
@@ -84,6 +86,19 @@ class QuadraticScores:
             linear=self.linear[a] - self.linear[b],
             constant=float(self.constant[a]) - float(self.constant[b]),
             scale=self.scale,
+            columns=self.columns,
+        )
+
+    def reordered(self, order: Sequence[int], columns: Sequence[str]) -> Self:
+        """The same functions with the coordinates in another order, and named."""
+        keep = list(order)
+        return replace(
+            self,
+            centre=self.centre[keep],
+            quadratic=self.quadratic[:, keep][:, :, keep],
+            linear=self.linear[:, keep],
+            scale=self.scale[keep],
+            columns=tuple(columns),
         )
 
     def shifted(self, log_prior: ArrayLike) -> Self:
@@ -118,6 +133,7 @@ class LinearForm:
     centre: Floats
     coef: Floats
     intercept: Floats
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         d, K = len(self.centre), len(self.intercept)
@@ -125,7 +141,7 @@ class LinearForm:
 
     def __call__(self, X: ArrayLike) -> Floats:
         """Scores of the rows of X, shape (n, K)."""
-        return np.asarray((np.asarray(X, dtype=np.float64) - self.centre) @ self.coef.T + self.intercept)
+        return np.asarray(_centred(X, self.centre, self.columns) @ self.coef.T + self.intercept)
 
     def pair(self, a: int, b: int) -> tuple[Floats, float]:
         """Coefficients (w, w0) of the log odds of class a against class b, w·x + w0, about the origin."""
@@ -166,6 +182,7 @@ class Conic:
     linear: Floats
     constant: float
     scale: Floats = field(default_factory=lambda: np.ones(1))
+    columns: tuple[str, ...] = ()
 
     tolerance: ClassVar[float] = 1e-9
 
@@ -175,7 +192,7 @@ class Conic:
 
     def __call__(self, X: ArrayLike) -> Floats:
         """Values at the rows of X, shape (n,)."""
-        Z = np.asarray(X, dtype=np.float64) - self.centre
+        Z = _centred(X, self.centre, self.columns)
         return np.asarray(((Z @ self.quadratic + self.linear) * Z).sum(axis=1) + self.constant)
 
     def expanded(self) -> tuple[Floats, Floats, float]:
@@ -350,3 +367,12 @@ def _freeze(form: object, **shapes: tuple[int, ...]) -> None:
     for name, shape in shapes.items():
         value = np.broadcast_to(np.asarray(getattr(form, name), dtype=np.float64), shape)
         object.__setattr__(form, name, value)
+
+
+def _centred(X: ArrayLike, centre: Floats, columns: tuple[str, ...]) -> Floats:
+    """Rows less the centre; the rows must have the coordinates of the form and no others."""
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != len(centre):
+        wanted = f"the columns {list(columns)}" if columns else f"{len(centre)} columns"
+        raise ValueError(f"expected rows of {wanted}, in this order; found an array of shape {rows.shape}")
+    return np.asarray(rows - centre)

@@ -9,5 +9,9 @@ class DataWarning(PosteriorWarning):
     """Something in the training table that a person would want to know, with what was done about it."""
 
 
+class OutsideSupportWarning(PosteriorWarning):
+    """Values met in prediction that no class can have, such as a negative waiting time, with their counts."""
+
+
 class UnseenCategoryWarning(PosteriorWarning):
     """Categories met in prediction that training had not seen, with their counts and treatment."""

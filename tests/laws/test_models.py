@@ -16,7 +16,8 @@ from posterior import (
     MultinomialNB,
     NaiveBayes,
 )
-from posterior.families import Exponential, LogNormal, MultivariateNormal, Normal
+from posterior.families import Exponential, LogNormal, MultivariateNormal, Normal, Poisson
+from posterior.notices import OutsideSupportWarning
 
 GAUSSIAN = {
     "lda": LDA(),
@@ -119,7 +120,13 @@ def test_contributions_add_up_to_the_log_odds(model, seed):
     of, against = [code[c] for c in parts.of], [code[c] for c in parts.against]
     lines = np.arange(len(rows))
     assert parts.total == pytest.approx(joint[lines, of] - joint[lines, against], abs=1e-9)
-    assert parts.terms == ("prior", "x0", "x1", "x2", "x3")
+    lead = (
+        ("prior",)
+        if "nb" in str(type(model)).lower() or isinstance(model, NaiveBayes)
+        else ("prior", "baseline")
+    )
+    assert parts.terms == (*lead, "x0", "x1", "x2", "x3")
+    assert parts.values.sum(axis=1) == pytest.approx(parts.total, abs=1e-9)
     chosen = model.contributions(rows, of=2, against=0)
     assert chosen.total == pytest.approx(joint[:, 2] - joint[:, 0], abs=1e-9)
 
@@ -141,11 +148,25 @@ def test_a_probability_of_zero_is_minus_infinity_and_the_posterior_still_sums_to
         (GenerativeClassifier([(0, LogNormal())]), [[1.0], [2.0], [3.0]], [[0.0]]),
     ],
 )
+@pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")
 def test_a_row_impossible_under_every_class_gets_the_priors(model, X, row):
     model.fit(X, [0, 0, 1])
     assert model.predict_proba(row)[0] == pytest.approx([2 / 3, 1 / 3])
     assert model.score_samples(row)[0] == -np.inf
     assert model.predict_proba(row, priors=[0.1, 0.9])[0] == pytest.approx([0.1, 0.9])
+
+
+def test_a_value_that_no_class_can_have_is_left_out_of_the_posterior_and_counted():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.c_[rng.normal(3.0 * y), np.exp(rng.normal(size=60)), rng.poisson(2, 60)]
+    model = GenerativeClassifier([(0, Normal()), (1, LogNormal()), (2, Poisson())]).fit(X, y)
+    row, gap = np.array([[3.0, -1.0, 2.5]]), np.array([[3.0, np.nan, np.nan]])
+    with pytest.warns(OutsideSupportWarning, match="column 'x1': 1 rows.*column 'x2': 1 rows.*left out"):
+        logs = model.predict_log_proba(row)
+    assert logs == pytest.approx(model.predict_log_proba(gap), abs=1e-12)
+    with pytest.warns(OutsideSupportWarning):
+        assert model.score_samples(row)[0] == -np.inf
 
 
 def test_a_perfect_separator_within_classes_is_kept_and_named():

@@ -70,6 +70,7 @@ def test_m02_any_distribution_can_be_given():
     assert set(y) <= {0, 1}
 
 
+@NO_NOTES
 def test_m03_priors_are_frequencies_smoothed_uniform_or_given():
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "a", "b"]
     assert GaussianNB().fit(X, y).class_prior_ == pytest.approx([0.75, 0.25])
@@ -317,6 +318,22 @@ def test_m17_voters_straight_from_a_data_frame_with_strings_and_gaps(backend):
     assert np.isfinite(logs).all()
     assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(len(logs)), abs=1e-12)
     assert model.score(voters.X, voters.y) > 0.5
+
+
+def test_forms_follow_the_table_and_name_the_columns_they_use():
+    X, y, _, _ = water_and_normal(STATS)
+    numbers = X.to_numpy(dtype=float)
+    backwards = GenerativeClassifier([(STATS[::-1], MultivariateNormal(tied=1))]).fit(X, y)
+    assert backwards.linear_form().columns == tuple(STATS)
+    scores, joint = backwards.linear_form()(numbers), backwards.predict_joint_log_proba(X)
+    assert scores[:, 0] - scores[:, 1] == pytest.approx(joint[:, 0] - joint[:, 1], abs=1e-9)
+    two = GenerativeClassifier([("speed", Normal()), ("hp", Normal(tied=True))]).fit(X, y)
+    conic = two.quadratic_form("Water", "Normal")
+    assert conic.columns == ("hp", "speed")
+    joint = two.predict_joint_log_proba(X)
+    assert conic(X[["hp", "speed"]]) == pytest.approx(joint[:, 1] - joint[:, 0], abs=1e-9)
+    with pytest.raises(ValueError, match=r"expected rows of the columns \['hp', 'speed'\]"):
+        conic(numbers)
 
 
 def test_r_conventions_come_from_bias_false():

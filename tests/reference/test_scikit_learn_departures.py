@@ -49,6 +49,7 @@ def test_a_wide_column_leaves_the_variance_of_a_narrow_one_alone():
     assert posterior.GaussianNB().fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:the variance of class:posterior.notices.DataWarning")
 def test_partial_fit_with_the_default_floor_is_fit():
     X, y = load_wine(return_X_y=True)
     X = X * np.where(np.arange(len(X)) < 60, 1e3, 1e-3)[:, None]  # parts of different spread
@@ -66,6 +67,7 @@ def test_partial_fit_with_the_default_floor_is_fit():
     assert worst(their_parts.var_, their_whole.var_) > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore:the variance of class:posterior.notices.DataWarning")
 def test_a_column_that_is_constant_in_one_class_gives_no_nan():
     X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [3.0, 5.0], [4.0, 6.0], [5.0, 8.0]])
     y = [0, 0, 0, 1, 1, 1]

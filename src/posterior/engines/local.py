@@ -1,5 +1,6 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
+import operator
 import os
 import threading
 from collections import deque
@@ -35,6 +36,7 @@ def threads(n: int) -> Iterator[None]:
     ...     n_threads()
     2
     """
+    n = operator.index(n)
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, found {n}")
     token = _threads.set(n)

@@ -1,7 +1,9 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
+import operator
 import warnings
 from abc import abstractmethod
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,13 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.explanation import Contributions, log_odds
 from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.families import Distribution
 from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import (
     ClassStatistics,
+    FittedBlock,
     GenerativeModel,
     GenerativeSpec,
     Note,
@@ -24,7 +29,7 @@ from posterior.generative import (
     summary,
 )
 from posterior.generative.model import NO_DATA
-from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning
 from posterior.schema import Encoded, Schema, Source, read_table
 
 
@@ -156,6 +161,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = self.model_, other.model_
+        mine.schema.union(theirs.schema)  # first, for it names the columns that differ
         if mine.spec is not None and theirs.spec is not None and mine.spec.blocks != theirs.spec.blocks:
             raise ValueError(
                 f"{self} and {other} describe the columns by different families and cannot be added; "
@@ -164,6 +170,10 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         merged: Self = clone(self)
         merged._install(mine + theirs)
         return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let `sum(models)` work: it starts from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _install(self, model: GenerativeModel) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
@@ -194,7 +204,24 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         source = self._aligned(read_table(X))
         data = self.model_.schema.encode(source)
         self._report_unseen(data)
-        return LocalDataset(self.model_.schema, data)
+        dataset = LocalDataset(self.model_.schema, data)
+        self._report_outside(dataset)
+        return dataset
+
+    def _report_outside(self, dataset: LocalDataset) -> None:
+        """Say which columns hold values that no class can have, such as a negative waiting time."""
+        told = []
+        for block, distribution in self.model_.distributions:
+            if not distribution.has_support:
+                continue
+            rows = dataset.reduce(partial(_outside, block=block, distribution=distribution))
+            told += [
+                f"column {self.model_.schema.names[j]!r}: {n} rows with a value that no class can have"
+                for j, n in zip(block.columns, rows.tolist(), strict=True)
+                if n
+            ]
+        if told:
+            warnings.warn("; ".join(told) + ": left out", OutsideSupportWarning, stacklevel=4)
 
     def _report_unseen(self, data: Encoded) -> None:
         names = self.model_.schema.names
@@ -261,8 +288,10 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, found {n_samples}")
-        seed = check_random_state(random_state).randint(2**31 - 1, size=4)
-        X, codes = self.model_.sample(n_samples, np.random.default_rng(seed))
+        rng = random_state
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        X, codes = self.model_.sample(operator.index(n_samples), rng)
         return X, np.asarray(self.classes_[codes])
 
     # -- reading the model ------------------------------------------------------------------------
@@ -270,26 +299,36 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
     def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
         """Log odds of two classes by feature, adding up to the total.
 
-        By default each row's most probable class against its runner-up. A naive Bayes feature adds its
-        log density ratio; the features of a Gaussian block share its quadratic form about the centre
-        of the class means.
+        By default each row's most probable class against its runner-up; with one class given, the best
+        other one. A naive Bayes feature adds its log density ratio; the features of a Gaussian block share
+        its quadratic form about the centre of the class means, whose own log odds are the baseline.
         """
         data = self._dataset(X)
         names, terms = self.model_.log_terms(data)
-        ranked = np.argsort(-self.model_.log_posterior(data), axis=1, kind="stable")
-        first = ranked[:, 0] if of is None else np.full(len(terms), self._class_code(of))
-        if against is not None:
-            second = np.full(len(terms), self._class_code(against))
+        logs = self.model_.log_posterior(data)
+        ranked = np.argsort(-logs, axis=1, kind="stable")
+        second = None if against is None else np.full(len(terms), self._class_code(against))
+        if of is not None:
+            first = np.full(len(terms), self._class_code(of))
         else:
-            second = np.where(ranked[:, 0] == first, ranked[:, 1], ranked[:, 0])
-        values = log_odds(names, terms, first, second)
-        return Contributions(names, values, self.classes_[first], self.classes_[second])
+            first = ranked[:, 0] if second is None else _best_other(ranked, second)
+        second = _best_other(ranked, first) if second is None else second
+        rows = np.arange(len(terms))
+        total = logs[rows, first] - logs[rows, second]
+        return Contributions(
+            names, log_odds(terms, first, second), total, self.classes_[first], self.classes_[second]
+        )
 
     def _class_code(self, label: Any) -> int:
         labels = self.classes_.tolist()
         if label not in labels:
             raise ValueError(f"{label!r} is not a class; the classes are {labels}")
         return int(labels.index(label))
+
+    @property
+    def priors_(self) -> Floats:
+        """Class priors, in the order of `classes_`."""
+        return np.exp(self.model_.log_prior)
 
     @property
     def schema_(self) -> Schema:
@@ -326,26 +365,33 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
     @property
     def bic_(self) -> float:
         """Schwarz's criterion, −2 ln L + parameters · ln n."""
-        return float(self.n_parameters_ * np.log(self.model_.weight) - 2 * self.log_likelihood_)
+        fit = -2 * self.log_likelihood_
+        return float(fit + self.n_parameters_ * np.log(self.model_.weight))
 
     def linear_form(self) -> LinearForm:
-        """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances."""
+        """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances.
+
+        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
+        """
         check_is_fitted(self)
-        return self.model_.quadratic()[1].linear_form()
+        return self.model_.quadratic().linear_form()
 
     def quadratic_form(self, a: Any, b: Any) -> Conic:
-        """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`."""
+        """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`.
+
+        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
+        """
         check_is_fitted(self)
-        scores = self.model_.quadratic()[1]
+        scores = self.model_.quadratic()
         return scores.pair(self._class_code(a), self._class_code(b))
 
     def decision_points(self) -> tuple[Floats, AnyArray]:
         """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
         check_is_fitted(self)
-        columns, scores = self.model_.quadratic()
-        if len(columns) != 1:
-            names = [self.model_.schema.names[j] for j in columns]
-            raise ValueError(f"decision points need one feature; the model has {len(columns)}: {names}")
+        scores = self.model_.quadratic()
+        if len(scores.columns) != 1:
+            names = list(scores.columns)
+            raise ValueError(f"decision points need one feature; the model has {len(names)}: {names}")
         points, winners = decision_points(scores)
         return points, np.asarray(self.classes_[winners])
 
@@ -354,6 +400,16 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
+    """How many rows of a chunk hold an impossible value, by column of the block."""
+    return np.asarray(distribution.outside(getattr(chunk, block.reads)(block.columns)).sum(axis=0))
+
+
+def _best_other(ranked: Any, than: Any) -> Any:
+    """The best class of each row other than a given one."""
+    return np.where(ranked[:, 0] == than, ranked[:, 1], ranked[:, 0])
 
 
 def _known_kinds(schema: Schema) -> dict[int, str]:

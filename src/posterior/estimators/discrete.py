@@ -279,6 +279,8 @@ class CategoricalNB(DiscreteNB):
             wanted = np.asarray(self.min_categories)
             if wanted.dtype.kind not in "iu":
                 raise ValueError(f"'min_categories' should have integral type. Got {wanted.dtype} instead.")
+            if wanted.ndim == 0 and wanted < 1:
+                raise ValueError(f"'min_categories' should be at least 1. Got {self.min_categories} instead.")
             if wanted.ndim and wanted.shape != least.shape:
                 raise ValueError(
                     f"'min_categories' should have shape {least.shape} when an array-like is provided. "

@@ -45,17 +45,13 @@ class GaussianEstimator(GenerativeEstimator):
     def means_(self) -> Floats:
         """Class means, (n_classes, n_features)."""
         statistics = self.model_.statistics
+        means = np.zeros((len(self.classes_), self.n_features_in_))
         if statistics is not None and isinstance(statistics.blocks[0], Scatter):
-            return statistics.blocks[0].location.value
+            means = statistics.blocks[0].location.value.copy()
         columns, distribution = self._kept()
-        return self._embedded(
-            np.zeros((len(self.classes_), 0)) if distribution is None else distribution.mean, columns
-        )
-
-    @property
-    def priors_(self) -> Floats:
-        """Class priors."""
-        return np.exp(self.model_.log_prior)
+        if distribution is not None:
+            means[:, columns] = distribution.mean
+        return means
 
     def decision_function(self, X: Any) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""

@@ -11,32 +11,37 @@ from posterior._types import AnyArray, Floats
 class Contributions:
     """Log odds of class `of` against class `against`, split by feature, one line of `values` a row.
 
-    The columns of `values` follow `terms`; the first is the prior (with what belongs to no feature).
-    They add up to `total`, the log odds of the two classes.
+    The columns of `values` follow `terms`: the prior, then (with Gaussian blocks) the baseline, their log
+    odds at the centre of the class means, then the features. They add up to `total`.
+
+    >>> from posterior import GaussianNB
+    >>> model = GaussianNB().fit([[1.0, 7.0], [2.0, 8.0], [3.0, 7.0], [4.0, 8.0]], ["a", "a", "b", "b"])
+    >>> print(model.contributions([[1.5, 7.5]]))
+    log odds of a against b: +8.00
+      prior  +0.00
+      x0     +8.00
+      x1     +0.00
     """
 
     terms: tuple[str, ...]
     values: Floats
+    total: Floats
     of: AnyArray
     against: AnyArray
-
-    @property
-    def total(self) -> Floats:
-        """Log odds of the two classes, the sum of all terms."""
-        return np.asarray(self.values.sum(axis=1))
 
     def __str__(self) -> str:
         blocks = []
         for row, of, against, total in zip(self.values, self.of, self.against, self.total, strict=True):
             width = max(len(t) for t in self.terms)
             lines = [f"log odds of {of} against {against}: {total:+.2f}"]
-            order = [0, *(1 + np.argsort(-np.abs(row[1:]), kind="stable"))]
+            lead = 1 + (self.terms[1:2] == ("baseline",))
+            order = [*range(lead), *(lead + np.argsort(-np.abs(row[lead:]), kind="stable"))]
             lines += [f"  {self.terms[j]:<{width}}  {row[j]:+.2f}" for j in order]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)
 
 
-def log_odds(names: tuple[str, ...], terms: Floats, of: AnyArray, against: AnyArray) -> Floats:
+def log_odds(terms: Floats, of: AnyArray, against: AnyArray) -> Floats:
     """Differences of the terms of two classes in each row; (n, T, K) terms and class codes to (n, T)."""
     rows = np.arange(len(terms))
     with np.errstate(invalid="ignore"):

@@ -201,7 +201,8 @@ class GenerativeClassifier(GenerativeEstimator):
     ) -> Self:
         """A fitted classifier from given parameters, without data.
 
-        `blocks` are (columns, distribution) pairs; columns are a name or a list of names.
+        `classes` are sorted and distinct; `priors` follow their order (or are a mapping, or "uniform");
+        `blocks` are (columns, distribution) pairs, columns being a name or a list of names.
 
         >>> from posterior.families import CategoricalDistribution
         >>> balls = CategoricalDistribution([[4/5, 1/5], [3/5, 2/5]], categories=["blue", "red"])
@@ -216,7 +217,9 @@ class GenerativeClassifier(GenerativeEstimator):
         columns: list[Column] = []
         fitted = []
         for names, distribution in blocks:
-            listed = [names] if isinstance(names, str) else list(names)
+            listed = list(names) if isinstance(names, list | tuple) else [names]
+            if not all(isinstance(name, str) for name in listed):
+                raise ValueError(f"columns are named by strings here, found {listed}")
             if not isinstance(distribution, Distribution):
                 raise ValueError(
                     f"block {listed}: {distribution!r} is not a distribution; "

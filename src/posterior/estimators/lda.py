@@ -135,7 +135,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def decision_function(self, X: Any) -> Floats:
         """Linear scores, `X @ coef_.T + intercept_`: log posteriors up to a term that all classes share.
 
-        With two classes the log odds of the second against the first, shape (n_samples,).
+        With two classes the log odds of the second against the first, shape (n_samples,). A row with gaps
+        gets log posteriors.
         """
         check_is_fitted(self)
         if len(self.classes_) == 2:
@@ -143,7 +144,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         data = self._dataset(X)
         coef, level = self._linear()
         xbar, every = self.xbar_, tuple(range(self.n_features_in_))
-        return data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level))
+        scores = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level))
+        gaps = np.isnan(scores[:, 0])
+        if gaps.any():
+            scores[gaps] = self.model_.log_posterior(data)[gaps]
+        return scores
 
     @property
     def coef_(self) -> Floats:
@@ -195,4 +200,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         data: LocalDataset = self._dataset(X)
         directions, xbar = self.scalings_[:, : self._n_features_out], self.xbar_
         every = tuple(range(self.n_features_in_))
-        return data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions))
+        out = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions))
+        if np.isnan(out).any():
+            gaps = int(np.isnan(out).any(axis=1).sum())
+            raise ValueError(
+                f"transform needs complete rows: {gaps} of {len(out)} rows have missing values (NaN); "
+                "leave them out, or use predict_proba, which integrates them out"
+            )
+        return out

@@ -198,7 +198,11 @@ class GaussianNB(GenerativeEstimator):
     @property
     def theta_(self) -> Floats:
         """Mean of each feature in each class."""
-        return self._moments().location.value
+        means = self._moments().location.value.copy()
+        for block, distribution in self.model_.distributions:
+            assert isinstance(distribution, NormalDistribution)  # noqa: S101
+            means[:, list(block.columns)] = distribution.mean
+        return means
 
     @property
     def var_(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.forms import QuadraticScores
 from posterior.stats import Statistics
 from posterior.stats.base import Problem
@@ -18,16 +18,17 @@ Reading = Literal["values", "codes", "matrix"]
 
 @dataclass(frozen=True)
 class Repair:
-    """What was done about a covariance that the data do not determine.
+    """What was done about a parameter that the data do not determine.
 
-    `class_index` is None where all classes share the covariance; `columns` are those that the others
-    determine within the class, `blend` the weight given to the `towards` matrix.
+    `class_index` is None where all classes share the parameter; `columns` are those at fault; `problem`
+    and `done` say what was found and what was done, in words.
     """
 
     class_index: int | None
     columns: tuple[int, ...]
-    towards: str
-    blend: float
+    parameter: str
+    problem: str
+    done: str
 
 
 class Distribution(ABC):
@@ -42,11 +43,17 @@ class Distribution(ABC):
 
     @abstractmethod
     def log_density(self, block: Any) -> Floats:
-        """Ln p(row | class), (n, K). Missing cells are integrated out."""
+        """Log density ln p(row | class), (n, K). Missing cells are integrated out."""
 
     def log_relative(self, block: Any) -> Floats:
-        """Ln p(row | class) up to a term that all classes share: all that a posterior needs."""
+        """Log density ln p(row | class) up to a term that all classes share: all that a posterior needs."""
         return self.log_density(block)
+
+    has_support: ClassVar[bool] = False
+
+    def outside(self, block: Any) -> Bools:
+        """Cells that no class can have, (n, b). In a posterior they are left out, as if missing."""
+        return np.zeros(np.shape(block), dtype=np.bool_)
 
     @abstractmethod
     def log_terms(self, block: Any) -> Floats:
@@ -69,6 +76,9 @@ class Distribution(ABC):
     @abstractmethod
     def n_parameters(self) -> int:
         """Number of free parameters."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.n_classes} classes, {self.n_columns} columns>"
 
     @abstractmethod
     def log_likelihood(self, statistics: Any) -> float:
@@ -133,6 +143,12 @@ class ProductDistribution(Distribution):
     def log_density(self, block: Any) -> Floats:
         """The sum over columns, a missing cell adding nothing."""
         return np.asarray(self.log_terms(block).sum(axis=1))
+
+    def log_relative(self, block: Any) -> Floats:
+        """The log density, without the cells that no class can have."""
+        if self.has_support and (outside := self.outside(block)).any():
+            block = np.where(outside, np.nan, block)
+        return self.log_density(block)
 
     @abstractmethod
     def marginal(self, columns: Sequence[int]) -> Self:

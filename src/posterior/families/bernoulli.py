@@ -70,7 +70,7 @@ class BernoulliDistribution(ProductDistribution):
         return out
 
     def log_terms(self, block: Any) -> Floats:
-        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
         dense = block.toarray() if kernels.is_sparse(block) else block
         on, gap, _ = ones_and_gaps(dense, self.threshold)
         terms = np.where(on[:, :, None] > 0, self.log_on.T, self.log_off.T)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from posterior.families.sums import check_alpha, log_times, safe_log
 from posterior.schema import Codes
 from posterior.stats import CategoryCounts
 
+LARGEST_TABLE = 1 << 26
 Unknown = Literal["marginalize", "smooth", "error"]
 
 
@@ -84,7 +86,7 @@ class CategoricalDistribution(Distribution):
         )
 
     def log_terms(self, block: "Codes | AnyArray") -> Floats:
-        """Ln p(x_j | class), (n, b, K), 0 for a missing cell; the columns of a joint table share evenly."""
+        """Log density by column, (n, b, K), 0 for a missing cell; a joint table is shared out evenly."""
         codes = block.array if isinstance(block, Codes) else block
         if not self.joint:
             terms = np.empty((*codes.shape, self.n_classes))
@@ -186,6 +188,12 @@ class Categorical(Family[CategoryCounts]):
 
     def summarize(self, block: Codes, y: Ints, weight: Floats | None, n_classes: int) -> CategoryCounts:
         """Weight of every category by class."""
+        cells = n_classes * prod(block.sizes)
+        if self.joint and cells > LARGEST_TABLE:
+            raise ValueError(
+                f"a joint table of columns with {list(block.sizes)} categories has {cells:,} "
+                f"cells, more than {LARGEST_TABLE:,}; join fewer columns, or leave joint=True out"
+            )
         return CategoryCounts.of(block.array, block.sizes, y, weight, n_classes, joint=self.joint)
 
     def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterior._types import Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, ProductDistribution, refuse_outside, table
 from posterior.families.sums import column_totals, overall_mean
 from posterior.stats import Totals
@@ -26,8 +26,14 @@ class ExponentialDistribution(ProductDistribution):
         if not (self.mean > 0).all():
             raise ValueError("the mean of an exponential density must be positive")
 
+    has_support = True
+
+    def outside(self, block: Floats) -> Bools:
+        """Negative numbers."""
+        return np.asarray(block < 0)
+
     def log_terms(self, block: Floats) -> Floats:
-        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
         terms = -block[:, :, None] / self.mean.T - np.log(self.mean.T)
         terms[block < 0] = -np.inf
         terms[np.isnan(block)] = 0.0

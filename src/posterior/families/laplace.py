@@ -29,7 +29,7 @@ class LaplaceDistribution(ProductDistribution):
             )
 
     def log_terms(self, block: Floats) -> Floats:
-        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
         apart = np.abs(block[:, :, None] - self.location.T)
         terms = -apart / self.scale.T - np.log(2 * self.scale.T)
         terms[np.isnan(block)] = 0.0

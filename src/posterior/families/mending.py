@@ -25,7 +25,7 @@ def mend_pooled(pooled: Floats, s: Scatter, floor: float) -> tuple[Floats, Repai
         return pooled, None
     blend = len(pooled) / (total + len(pooled)) if found else 0.0
     mended = (1 - blend) * pooled + blend * np.diag(lifted)
-    return mended, Repair(None, tuple(sorted({*flat, *found})), "its diagonal", blend)
+    return mended, _repair(None, sorted({*flat, *found}), "its diagonal", blend)
 
 
 def mend_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
@@ -39,10 +39,20 @@ def mend_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, R
     d = len(pooled)
     blend = d / (weight + d) if raw.any() else 1.0
     mended = (1 - blend) * raw + blend * pooled
-    return mended, Repair(k, tuple(found), "the pooled covariance", blend)
+    return mended, _repair(k, found, "the pooled covariance", blend)
 
 
 def _undetermined(covariance: Floats, magnitude: Floats, scale: Floats) -> list[int]:
     """Columns that the ones before them determine; all, should the matrix resist factoring all the same."""
     found = [j for j, _ in dependent_columns(covariance, 1.0, magnitude, scale)]
     return found if found or is_positive_definite(covariance) else list(range(len(covariance)))
+
+
+def _repair(k: int | None, columns: list[int], towards: str, blend: float) -> Repair:
+    return Repair(
+        k,
+        tuple(columns),
+        "covariance",
+        "is not determined by its rows",
+        f"blended with {towards}, weight {blend:.3g}",
+    )

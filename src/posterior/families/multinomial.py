@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from posterior import kernels
-from posterior._types import Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, refuse_outside, table
 from posterior.families.sums import check_alpha, log_times, safe_log
 from posterior.stats import Totals
@@ -42,8 +42,20 @@ class MultinomialDistribution(Distribution):
         self.n_classes, self.n_columns = p.shape
         self.mean_total: Floats | None = None
 
+    has_support = True
+
+    def outside(self, block: Any) -> Bools:
+        """Negative counts; in a sparse block, by column alone."""
+        if not kernels.is_sparse(block):
+            return np.asarray(block < 0)
+        return np.asarray((block < 0).sum(axis=0)).reshape(1, -1) > 0
+
     def log_density(self, block: Any) -> Floats:
-        """Ln p(counts | class)."""
+        """Log density ln p(counts | class)."""
+        if not kernels.is_sparse(block) and (block < 0).any():
+            out = self.log_density(np.where(block < 0, np.nan, block))
+            out[(block < 0).any(axis=1)] = -np.inf
+            return out
         orders = 0.0 if self.ordered else _log_orders(_split(block)[0])[:, None]
         return orders + self.log_relative(block)
 
@@ -56,8 +68,6 @@ class MultinomialDistribution(Distribution):
             total = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
             rescaled = out - log_times(np.broadcast_to(total, out.shape), safe_log(there))
             out = np.where(np.isneginf(out), out, rescaled)
-        if not kernels.is_sparse(block):
-            out[(block < 0).any(axis=1)] = -np.inf
         return out
 
     def log_terms(self, block: Any) -> Floats:
@@ -96,12 +106,12 @@ class MultinomialDistribution(Distribution):
 
 
 def _split(block: Any) -> tuple[Any, Any]:
-    """Counts with 0 for missing and negative cells, and the indicator of missing cells or None."""
+    """Counts with 0 for missing cells, and the indicator of missing cells or None; no count is negative."""
     if not kernels.is_sparse(block):
-        missing = np.isnan(block)
-        counts = np.where(missing | (block < 0), 0.0, block)
+        missing = np.isnan(block) | (block < 0)
+        counts = np.where(missing, 0.0, block)
         return counts, missing.astype(np.float64) if missing.any() else None
-    missing = np.isnan(block.data)
+    missing = np.isnan(block.data) | (block.data < 0)
     if not missing.any():
         return block, None
 
@@ -110,7 +120,7 @@ def _split(block: Any) -> tuple[Any, Any]:
 
 
 def _log_orders(counts: Any) -> Floats:
-    """Ln n!/Πx!: the number of orders in which the counts can come about."""
+    """The logarithm of n!/Πx!: the number of orders in which the counts can come about."""
     total = np.asarray(counts.sum(axis=1)).reshape(-1)
     if kernels.is_sparse(counts):
         logs = kernels.with_data(counts, gammaln(counts.data + 1))

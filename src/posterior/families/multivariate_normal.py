@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from posterior import kernels
 from posterior._linalg import whitener
 from posterior._types import Floats, Ints
-from posterior.families.base import Distribution, Family, Repair
+from posterior.families.base import Distribution, Family, Repair, refuse_outside
 from posterior.families.mending import mend_own, mend_pooled
-from posterior.families.normal import LOG_2PI
+from posterior.families.normal import LARGEST, LOG_2PI, TOO_LARGE
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Scatter
@@ -248,6 +248,7 @@ class MultivariateNormal(Family[Scatter]):
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
         """A Gaussian block is trained on complete rows."""
+        refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
         gaps = np.isnan(block).sum(axis=0)
         if gaps.any():
             columns = ", ".join(f"{name!r}" for name, gap in zip(names, gaps, strict=True) if gap)

@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterior._types import Floats, Ints
-from posterior.families.base import Family, ProductDistribution, refuse_outside, table
+from posterior._types import Bools, Floats, Ints
+from posterior.families.base import Family, ProductDistribution, Repair, refuse_outside, table
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Moments
 
 LOG_2PI = float(np.log(2 * np.pi))
+LARGEST = 1e150
+TOO_LARGE = f"numbers beyond {LARGEST:g} overflow when squared, rescale the column"
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
 
 
@@ -34,6 +36,12 @@ class NormalDistribution(ProductDistribution):
                 f"variance must be positive and of the shape of the mean, {self.location.pivot.shape}"
             )
         self._n_variances = self.variance.size
+        self._repairs: tuple[Repair, ...] = ()
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """Variances that were raised to the floor."""
+        return self._repairs
 
     @property
     def mean(self) -> Floats:
@@ -45,7 +53,7 @@ class NormalDistribution(ProductDistribution):
         return -0.5 * (np.log(self.variance) + LOG_2PI)
 
     def log_terms(self, block: Floats) -> Floats:
-        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
         missing = np.isnan(block)
         terms = np.empty((*block.shape, self.n_classes))
         for k in range(self.n_classes):
@@ -119,8 +127,14 @@ class Normal(Family[Moments]):
     floor: float = 1e-9
 
     def __post_init__(self) -> None:
+        if self.tied not in (True, False):
+            raise ValueError(f"tied must be True or False for one-column families, found {self.tied!r}")
         if not self.floor >= 0:
             raise ValueError(f"floor must not be negative, found {self.floor}")
+
+    def check(self, block: Floats, names: Sequence[str]) -> None:
+        """Squares must not overflow."""
+        refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
         """Weight, mean and sum of squares by class."""
@@ -128,17 +142,17 @@ class Normal(Family[Moments]):
 
     def estimate(self, statistics: Moments) -> NormalDistribution:
         """Divide the sums of squares by their weights, with a relative floor."""
-        weight, within, _ = statistics.pooled()
+        weight, within, total = statistics.pooled()
         seen = statistics.weight > 0
         lost = 0.0 if self.bias else 1.0
         pooled = _ratio(within, weight - lost * seen.sum(axis=0))
         own = _ratio(statistics.scatter, statistics.weight - lost)
         variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
-        distribution = NormalDistribution(
-            _fill_empty(statistics, seen), np.maximum(variance, self.lowest(statistics))
-        )
+        lowest = self.lowest(statistics)
+        distribution = NormalDistribution(_fill_empty(statistics, seen), np.maximum(variance, lowest))
         if self.tied:
             distribution._n_variances = distribution.n_columns
+        distribution._repairs = _floored((variance < lowest) & seen & (total > 0), self.tied)
         return distribution
 
     def lowest(self, statistics: Moments) -> Floats:
@@ -150,6 +164,18 @@ class Normal(Family[Moments]):
         weight, within, total = statistics.pooled()
         scale = np.where(within > 0, _ratio(within, weight), _ratio(total, weight))
         return np.where(scale > 0, max(self.floor, SMALLEST_FLOOR) * scale, 1.0)
+
+
+def _floored(low: Bools, tied: bool) -> tuple[Repair, ...]:
+    """What is said of variances below the floor, class by class."""
+    lines = [(None, low.any(axis=0))] if tied else list(enumerate(low))
+    return tuple(
+        Repair(
+            k, tuple(np.flatnonzero(line).tolist()), "variance", "is zero or nearly so", "raised to the floor"
+        )
+        for k, line in lines
+        if line.any()
+    )
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
@@ -180,6 +206,17 @@ class LogNormalDistribution(ProductDistribution):
     def __init__(self, mean: "ArrayLike | Location", variance: ArrayLike) -> None:
         self.log_normal = NormalDistribution(mean, variance)
         self.n_classes, self.n_columns = self.log_normal.n_classes, self.log_normal.n_columns
+
+    has_support = True
+
+    def outside(self, block: Floats) -> Bools:
+        """Numbers without a logarithm."""
+        return np.asarray(block <= 0)
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """Variances that were raised to the floor."""
+        return self.log_normal.repairs
 
     def log_terms(self, block: Floats) -> Floats:
         """The normal's terms at ln x, less ln x."""

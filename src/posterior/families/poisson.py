@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
-from posterior._types import Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, ProductDistribution, refuse_outside, table
 from posterior.families.sums import check_alpha, column_totals, overall_mean
 from posterior.stats import Totals
@@ -29,9 +29,15 @@ class PoissonDistribution(ProductDistribution):
         if not (self.rate >= 0).all():
             raise ValueError("the rate of a Poisson distribution must not be negative")
 
+    has_support = True
+
+    def outside(self, block: Floats) -> Bools:
+        """What is no count."""
+        return np.asarray((block < 0) | (~np.isnan(block) & (block != np.floor(block))))
+
     def log_terms(self, block: Floats) -> Floats:
-        """Ln p(x_j | class), (n, d, K), 0 for a missing cell."""
-        outside = (block < 0) | (block != np.floor(block))
+        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+        outside = self.outside(block)
         x = np.where(outside, 0.0, block)[:, :, None]
         terms = xlogy(x, self.rate.T) - self.rate.T - gammaln(x + 1)
         terms[outside] = -np.inf

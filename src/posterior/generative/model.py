@@ -68,20 +68,20 @@ class GenerativeModel:
         return [(b, b.distribution) for b in self.blocks if b.distribution is not None]
 
     def log_density(self, dataset: Dataset) -> Floats:
-        """Ln p(row | class), (n, K)."""
+        """Log density ln p(row | class), (n, K)."""
         return dataset.map(self._chunk_density)
 
     def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
-        """Ln p(row, class), (n, K)."""
+        """Log joint density ln p(row, class), (n, K)."""
         return self.log_density(dataset) + (self.log_prior if log_prior is None else log_prior)
 
     def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
-        """Ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
+        """Log density ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
         return dataset.map(lambda chunk: log_sum_exp(self._chunk_density(chunk) + prior))
 
     def log_posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
-        """Ln p(class | row), (n, K).
+        """Log posterior ln p(class | row), (n, K).
 
         A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
         outside the support of every density) says nothing, and gets the priors.
@@ -107,20 +107,25 @@ class GenerativeModel:
         return total
 
     def log_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
-        """Names and values (n, T, K) of terms by feature that add up to the log joint, the prior first."""
+        """Names and values (n, T, K) of terms by feature that add up to the log joint.
+
+        The prior comes first; then, where there are Gaussian blocks, their log density at the centre.
+        """
         used = [(b, d) for b, d in self.distributions]
-        names = ("prior", *(self.schema.names[j] for b, _ in used for j in b.columns))
-        base = self.log_prior + sum((d.log_base for _, d in used), np.zeros(self.n_classes))
+        base = sum((d.log_base for _, d in used), np.zeros(self.n_classes))
+        lead = [self.log_prior, base] if base.any() else [self.log_prior]
+        labels = ("prior", "baseline")[: len(lead)]
+        names = (*labels, *(self.schema.names[j] for b, _ in used for j in b.columns))
 
         def terms(chunk: Chunk) -> Floats:
-            parts = [np.broadcast_to(base, (chunk.n_rows, 1, self.n_classes))]
+            parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
             parts += [d.log_terms(getattr(chunk, b.reads)(b.columns)) for b, d in used]
             return np.concatenate(parts, axis=1)
 
         return names, dataset.map(terms)
 
-    def quadratic(self) -> tuple[tuple[int, ...], QuadraticScores]:
-        """Columns and log joints as quadratic functions of them, for a model of Gaussian blocks only."""
+    def quadratic(self) -> QuadraticScores:
+        """Log joints as quadratic functions of the columns used, for a model of Gaussian blocks only."""
         parts = []
         for block, distribution in self.distributions:
             try:
@@ -132,9 +137,10 @@ class GenerativeModel:
                 ) from error
         if not parts:
             raise ValueError("the model uses no column: there is no boundary to describe")
-        columns = tuple(j for b, _ in self.distributions for j in b.columns)
+        columns = [j for b, _ in self.distributions for j in b.columns]
         joined = parts[0] if len(parts) == 1 else QuadraticScores.block_diagonal(parts)
-        return columns, joined.shifted(self.log_prior)
+        order = np.argsort(columns).tolist()
+        return joined.shifted(self.log_prior).reordered(order, [self.schema.names[columns[i]] for i in order])
 
     @property
     def n_parameters(self) -> int:

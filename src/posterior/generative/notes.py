@@ -30,7 +30,9 @@ def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: boo
         + (" (declare its kind to use it)" if left_out else ""),
         "duplicate": f"{name!r} repeats {', '.join(map(repr, of))}: its evidence counts twice; "
         "consider dropping it",
-        "redundant": f"{name!r} is a linear combination of {', '.join(map(repr, of))}: {did}",
+        "redundant": f"{name!r} is a linear combination of {', '.join(map(repr, of))}: {did}"
+        if of
+        else f"{name!r} hardly varies: {did}",
     }[problem]
     return Note(problem, (name,), tuple(of), left_out, text)
 
@@ -47,17 +49,14 @@ def no_family_note(name: str, kind: str) -> Note:
 
 
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
-    """The note on a covariance that the data do not determine."""
+    """The note on a parameter that the data do not determine."""
     whose = (
         "shared by the classes" if repair.class_index is None else f"of class {classes[repair.class_index]!s}"
     )
     columns = tuple(names[j] for j in repair.columns)
     listed = ", ".join(map(repr, columns[:SHOWN])) + (", …" if len(columns) > SHOWN else "")
-    text = (
-        f"the covariance {whose} is not determined by its rows (columns {listed}): "
-        f"blended with {repair.towards}, weight {repair.blend:.3g}"
-    )
-    return Note("singular", columns, (), False, text)
+    text = f"the {repair.parameter} {whose} {repair.problem} (columns {listed}): {repair.done}"
+    return Note("undetermined", columns, (), False, text)
 
 
 def summary(notes: Sequence[Note]) -> str:
