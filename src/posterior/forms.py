@@ -71,7 +71,7 @@ class QuadraticScores:
             raise ValueError(
                 "the classes have different quadratic terms (relative difference"
                 f" {_relative_spread(self.quadratic):.2g}, allowed {_ROUNDING:g}), so their boundaries are"
-                " not linear; use quadratic_form(a, b) for the boundary of two classes, or one shared covariance"
+                " not linear; use quadratic_form(a, b) for two classes, or fit one shared covariance"
             )
         return LinearForm(self.centre, self.linear, self.constant, self.columns)
 

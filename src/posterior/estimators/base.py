@@ -161,7 +161,8 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = self.model_, other.model_
-        mine.schema.union(theirs.schema)  # first, for it names the columns that differ
+        if mine.schema.names != theirs.schema.names:
+            mine.schema.union(theirs.schema)  # raises, naming the columns that differ
         if mine.spec is not None and theirs.spec is not None and mine.spec.blocks != theirs.spec.blocks:
             raise ValueError(
                 f"{self} and {other} describe the columns by different families and cannot be added; "
