@@ -402,7 +402,8 @@ def test_a_bad_setting_is_refused_when_fitting_and_changes_nothing(case):
     table = MIXED if case in PARSED else X
     says(refusal(lambda: estimator.fit(table, Y)), *words)
     changes_nothing(estimator, lambda: estimator.fit(table, Y))
-    changes_nothing(estimator, lambda: estimator.partial_fit(table, Y))
+    if case != "n_components too large":  # more classes may come
+        changes_nothing(estimator, lambda: estimator.partial_fit(table, Y))
 
 
 @pytest.mark.parametrize("case", [case for case in ON_COUNTS if "binarize" not in case])

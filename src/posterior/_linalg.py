@@ -11,9 +11,7 @@ NEGLIGIBLE = 1e-9
 CLEAR = 1e-6
 
 
-def dependent_columns(
-    scatter: Floats, weight: float, magnitude: Floats, scale: Floats | None = None
-) -> list[tuple[int, tuple[int, ...]]]:
+def dependent_columns(scatter: Floats, weight: float, rounding: Floats) -> list[tuple[int, tuple[int, ...]]]:
     """Columns that are linear combinations of the columns before them, and of which.
 
     Cholesky from left to right on the correlation scale; a column whose residual is no more than
@@ -21,14 +19,13 @@ def dependent_columns(
     reads first and makes the answer equal that of the table without the named ones. The threshold is
     `200·d·ε + 4ε(Σ|β|)²` for the arithmetic, which nearly collinear columns before it make worse, plus
     `4·noise` for the rounding of the data themselves, where noise = u_j² + Σ β_i² u_i²,
-    u = ε·max|x|/sd, β the regression on the kept columns.
-    `scale` are the standard deviations that set the correlation scale, those of `scatter` by default.
+    u = rounding/sd, β the regression on the kept columns.
     """
     d = len(scatter)
-    sd = np.sqrt(np.diagonal(scatter) / weight) if scale is None else scale
+    sd = np.sqrt(np.diagonal(scatter) / weight)
     sd = np.where(sd > 0, sd, 1.0)
     correlation = scatter / weight / sd[:, None] / sd
-    rounding = EPSILON * magnitude / sd
+    rounding = rounding / sd
     if (rounding < CLEAR).all() and _smallest_residual(correlation) > CLEAR:
         return []
     factor = np.zeros((d, d))

@@ -16,7 +16,7 @@ from posterior import (
     MultinomialNB,
     NaiveBayes,
 )
-from posterior.families import Exponential, LogNormal, MultivariateNormal, Normal, Poisson
+from posterior.families import Categorical, Exponential, LogNormal, MultivariateNormal, Normal, Poisson
 from posterior.notices import OutsideSupportWarning
 
 GAUSSIAN = {
@@ -167,6 +167,77 @@ def test_a_value_that_no_class_can_have_is_left_out_of_the_posterior_and_counted
     assert logs == pytest.approx(model.predict_log_proba(gap), abs=1e-12)
     with pytest.warns(OutsideSupportWarning):
         assert model.score_samples(row)[0] == -np.inf
+
+
+def test_a_narrow_class_beside_a_wide_one_keeps_its_own_variance():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 1000)
+    X = np.where(y[:, None] == 0, rng.normal(size=(2000, 2)), 1e7 * rng.normal(size=(2000, 2)))
+    assert QDA().fit(X, y).covariance_[0] == pytest.approx(np.cov(X[y == 0].T, bias=True), rel=1e-9)
+    variance = NaiveBayes().fit(X, y).model_.distributions[0][1].variance
+    assert variance[0] == pytest.approx(X[y == 0].var(axis=0), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
+def test_tying_a_little_changes_a_little_even_with_a_class_of_one_row():
+    rng = np.random.default_rng(0)
+    y = np.array([0] * 40 + [1])
+    X = rng.normal(size=(41, 2)) + 3 * y[:, None]
+    rows = rng.normal(size=(50, 2)) + 1.5
+    own = GaussianDiscriminantAnalysis(tied=0).fit(X, y).predict_log_proba(rows)
+    nearly = GaussianDiscriminantAnalysis(tied=1e-9).fit(X, y).predict_log_proba(rows)
+    assert nearly == pytest.approx(own, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
+def test_a_redundant_column_in_single_precision_changes_nothing():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    parts = (rng.normal(50, 5, size=(300, 3)) + y[:, None]).astype(np.float32)
+    whole = np.c_[parts, parts.sum(axis=1, dtype=np.float32)]
+    for model in (LDA(), QDA()):
+        without = model.fit(parts, y).predict_log_proba(parts)
+        assert model.fit(whole, y).predict_log_proba(whole) == pytest.approx(without, abs=1e-9)
+        assert [note.columns for note in model.notes_] == [("x3",)]
+
+
+def test_a_class_that_never_shows_a_column_borrows_its_overall_mean():
+    nan = np.nan
+    model = GaussianNB().fit([[nan, 1], [2, 3], [nan, 5], [4, 9]], [0, 1, 0, 1])
+    assert model.theta_[0, 0] == pytest.approx(3.0)
+    assert model.class_log_density([[3.0, nan], [2.0, nan]])[0, 0] == pytest.approx(
+        model.class_log_density([[3.0, nan]])[0, 1]
+    )
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, "auto"])
+def test_dividing_by_less_inflates_a_shrunk_covariance_by_just_that(shrinkage):
+    X, y = table(2)
+    plain = LDA(shrinkage=shrinkage).fit(X, y).covariance_
+    unbiased = LDA(shrinkage=shrinkage, bias=False).fit(X, y).covariance_
+    if shrinkage == 0.0:
+        assert unbiased == pytest.approx(LDA(bias=False).fit(X, y).covariance_, rel=1e-12)
+    for tied in (0.0, 1.0):
+        a = GaussianDiscriminantAnalysis(shrinkage="ledoit-wolf", tied=tied).fit(X, y).covariance_
+        b = GaussianDiscriminantAnalysis(shrinkage="ledoit-wolf", tied=tied, bias=False).fit(X, y).covariance_
+        ratio = b / a
+        assert ratio == pytest.approx(np.broadcast_to(ratio[:, :1, :1], ratio.shape), rel=1e-10)
+    assert (np.diagonal(unbiased) > np.diagonal(plain)).all()
+
+
+def test_an_attribute_that_a_model_cannot_have_is_absent_and_the_html_shows_all_the_same():
+    X, y = table(2)
+    model = GaussianDiscriminantAnalysis(shrinkage=0.1).fit(X, y)
+    assert not hasattr(model, "n_parameters_")
+    assert not hasattr(model, "bic_")
+    assert "GaussianDiscriminantAnalysis" in model._repr_html_()
+
+
+def test_the_likelihood_is_refused_where_rows_had_to_be_left_out():
+    X = [["a", "x"], ["a", None], ["b", "y"], ["b", "x"]]
+    model = GenerativeClassifier([([0, 1], Categorical(joint=True))]).fit(X, [0, 0, 1, 1])
+    with pytest.raises(AttributeError, match="1 rows have gaps in a joint block"):
+        _ = model.log_likelihood_
 
 
 def test_a_perfect_separator_within_classes_is_kept_and_named():

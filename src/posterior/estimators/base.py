@@ -49,6 +49,9 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         """How this estimator reads a table; `kinds` are those of an earlier part of it."""
         return Schema.infer(source, kinds)
 
+    def _accept(self, model: GenerativeModel) -> None:
+        """Refuse a model of all the data that the settings do not fit."""
+
     def _priors(self) -> Priors:
         return Priors(getattr(self, "priors", None), getattr(self, "prior_smoothing", 0.0))
 
@@ -83,6 +86,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         spec = self._spec(schema, source)
         data = LocalDataset(schema, schema.encode(source), codes, weight)
         model = spec.estimate(spec.summarize(data, classes))
+        self._accept(model)
         self._install(model)
         if model.notes:
             warnings.warn(summary(model.notes), DataWarning, stacklevel=2)
@@ -305,6 +309,10 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         its quadratic form about the centre of the class means, whose own log odds are the baseline.
         """
         data = self._dataset(X)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"contributions compare two classes; so far there is only {self.classes_.tolist()}"
+            )
         names, terms = self.model_.log_terms(data)
         logs = self.model_.log_posterior(data)
         ranked = np.argsort(-logs, axis=1, kind="stable")
@@ -349,13 +357,16 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters; refused where shrinkage makes the count meaningless."""
-        return self.model_.n_parameters
+        try:
+            return self.model_.n_parameters
+        except ValueError as error:
+            raise RefusedError(str(error)) from error
 
     @property
     def log_likelihood_(self) -> float:
         """Joint log-likelihood of the training data, Σ ln p(row, class)."""
         if self.model_.log_likelihood is None:
-            raise AttributeError("a model built from given distributions has no training data")
+            raise RefusedError(self.model_.why_no_likelihood)
         return self.model_.log_likelihood
 
     @property
@@ -401,6 +412,10 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+class RefusedError(AttributeError, ValueError):
+    """An attribute that a fitted model cannot have, with the reason; `hasattr` says False."""
 
 
 def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:

@@ -71,7 +71,7 @@ class DiscreteNB(GenerativeEstimator):
     def _only_statistics(self) -> Any:
         statistics = self.model_.statistics
         if statistics is None:
-            raise AttributeError("a model built from given distributions has no training data")
+            raise AttributeError(self.model_.why_no_likelihood)
         (block,) = statistics.blocks
         return block
 

@@ -18,9 +18,6 @@ from posterior.generative import (
 from posterior.generative.priors import Priors
 from posterior.schema import Column, Schema, Source
 
-# The kind in which a family reads a column that the user hands to it by name.
-READ_AS = {"Categorical": "categorical", "Bernoulli": "binary", "Poisson": "count", "Multinomial": "count"}
-
 
 def by_kind(
     schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]
@@ -43,6 +40,25 @@ def by_kind(
         if kind in families
     )
     return blocks, tuple(j for (kind, _), found in groups.items() if kind not in families for j in found)
+
+
+def with_families(
+    schema: Schema, source: Source, kinds: Any, pairs: Sequence[tuple[Any, Family[Any]]]
+) -> Schema:
+    """The schema in which columns have the kind that the families named for them read, unless declared."""
+    wanted = [
+        (j, family.read_as)
+        for columns, family in pairs
+        for j in schema.resolve(columns, source)
+        if family.read_as
+        and not schema.columns[j].declared
+        and schema.columns[j].kind != family.read_as
+        and not (family.read_as == "categorical" and schema.columns[j].kind == "binary")
+    ]
+    if not wanted:
+        return schema
+    given = kinds.items() if isinstance(kinds, Mapping) else kinds or ()
+    return Schema.infer(source, [*given, *wanted])
 
 
 def refuse_overlap(schema: Schema, where: Sequence[int], taken: dict[int, Any], entry: Any) -> None:
@@ -132,19 +148,7 @@ class GenerativeClassifier(GenerativeEstimator):
         schema = Schema.infer(source, self.kinds if kinds is None else kinds)
         if kinds is not None or isinstance(self.features, str):
             return schema
-        wanted: dict[int, str] = {}
-        for columns, family in self._pairs():
-            kind = READ_AS.get(type(family).__name__)
-            for j in schema.resolve(columns, source):
-                column = schema.columns[j]
-                if (kind and not column.declared and column.kind not in (kind, "categorical", "binary")) or (
-                    kind == "binary" and column.kind == "categorical" and not column.declared
-                ):
-                    wanted[j] = kind
-        if not wanted:
-            return schema
-        given = dict(self.kinds.items() if isinstance(self.kinds, Mapping) else self.kinds or ())
-        return Schema.infer(source, [*given.items(), *wanted.items()])
+        return with_families(schema, source, self.kinds, self._pairs())
 
     def _pairs(self) -> list[tuple[Any, Family[Any]]]:
         pairs = []

@@ -17,7 +17,7 @@ from posterior.estimators.discriminant import (
 from posterior.estimators.presets import renormalized
 from posterior.families import Family, MultivariateNormal
 from posterior.families.plug_in import PlugInNormal
-from posterior.generative import Priors
+from posterior.generative import GenerativeModel, Priors
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianEstimator):
@@ -96,6 +96,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _family(self) -> Family[Any]:
         refuse_solver(self.solver, ("svd", "lsqr", "eigen"))
+        if self.n_components is not None and self.n_components < 1:
+            raise ValueError(f"n_components must be at least 1, found {self.n_components}")
         if self.covariance_estimator is not None:
             refuse_both(self.shrinkage)
             return PlugInNormal(self.covariance_estimator, tied=True)
@@ -104,15 +106,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _priors(self) -> Priors:
         return Priors(None if self.priors is None else renormalized(self.priors))
 
-    def _install(self, model: Any) -> None:
+    def _accept(self, model: GenerativeModel) -> None:
         most = min(len(model.classes) - 1, len(model.schema))
-        if self.n_components is not None and not 1 <= self.n_components <= most:
+        if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 "n_components cannot be larger than min(n_features, n_classes - 1): it must lie between "
                 f"1 and {most}, found {self.n_components}"
             )
-        super()._install(model)
-        self._n_features_out = most if self.n_components is None else self.n_components
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of directions that `transform` gives: those along which the class means differ."""
+        rank = int(self.scalings_.shape[1])
+        return rank if self.n_components is None else min(rank, self.n_components)
 
     @property
     def covariance_(self) -> Floats:

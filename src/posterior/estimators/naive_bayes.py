@@ -7,7 +7,13 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.generative import READ_AS, by_kind, default_families, refuse_kind, refuse_overlap
+from posterior.estimators.generative import (
+    by_kind,
+    default_families,
+    refuse_kind,
+    refuse_overlap,
+    with_families,
+)
 from posterior.estimators.presets import all_columns_as, class_weight
 from posterior.families import Family, Normal, NormalDistribution
 from posterior.generative import Block, GenerativeSpec
@@ -97,22 +103,17 @@ class NaiveBayes(GenerativeEstimator):
 
     def _schema(self, source: Source, kinds: Any = None) -> Schema:
         schema = Schema.infer(source, self.kinds if kinds is None else kinds)
-        wanted = []
-        for key, family in self._own_families().items():
-            kind = READ_AS.get(type(family).__name__)
-            if key not in KINDS and kind and kinds is None:
-                wanted += [(j, kind) for j in schema.resolve(key) if not schema.columns[j].declared]
-        if not wanted:
+        if kinds is not None:
             return schema
-        given = self.kinds.items() if isinstance(self.kinds, Mapping) else self.kinds or ()
-        return Schema.infer(source, [*given, *wanted])
+        alone = [(key, f) for key, f in self._own_families().items() if not is_kind(key, schema)]
+        return with_families(schema, source, self.kinds, alone)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         families = default_families(self.alpha, tied=self.tied, unknown=self.unknown)
         alone: list[Block] = []
         taken: dict[int, Any] = {}
         for key, family in self._own_families().items():
-            if key in KINDS:
+            if is_kind(key, schema):
                 families[key] = family
                 continue
             where = schema.resolve(key)
@@ -128,6 +129,11 @@ class NaiveBayes(GenerativeEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def is_kind(key: Any, schema: Schema) -> bool:
+    """Whether a key of `families` names a kind; a column of that name comes first."""
+    return isinstance(key, str) and key in KINDS and key not in schema.names
 
 
 class GaussianNB(GenerativeEstimator):

@@ -34,5 +34,5 @@ def class_weight(estimator: GenerativeEstimator) -> Floats:
     """Weight of each class in training."""
     statistics = estimator.model_.statistics
     if statistics is None:
-        raise AttributeError("a model built from given distributions has no training data")
+        raise AttributeError(estimator.model_.why_no_likelihood)
     return statistics.weight

@@ -107,13 +107,21 @@ class Distribution(ABC):
 class Family(ABC, Generic[S]):
     """A parametric family with its hyperparameters, and no data.
 
-    Several columns given to a one-column family are independent given the class.
+    Several columns given to a one-column family are independent given the class. `reads` says in which
+    form it reads a block, `kinds` which kinds of columns it takes, and `read_as` the kind that a column
+    becomes when a user hands it to this family by name.
     """
 
     reads: ClassVar[Reading] = "values"
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count", "binary"})
     mergeable: ClassVar[bool] = True
     joint: bool = False
+
+    read_as: ClassVar[str | None] = None
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The family of some of the columns; only hyperparameters by column change."""
+        return self
 
     @property
     def unharmed_by(self) -> frozenset[Problem]:
@@ -140,9 +148,17 @@ class Family(ABC, Generic[S]):
 class ProductDistribution(Distribution):
     """Columns that are independent given the class: the log density is the sum of its terms."""
 
+    @abstractmethod
+    def class_terms(self, block: Any, k: int) -> Floats:
+        """Log density of every cell under class `k`, (n, b), 0 for a missing cell."""
+
+    def log_terms(self, block: Any) -> Floats:
+        """Log density of every cell under every class, (n, b, K)."""
+        return np.stack([self.class_terms(block, k) for k in range(self.n_classes)], axis=-1)
+
     def log_density(self, block: Any) -> Floats:
-        """The sum over columns, a missing cell adding nothing."""
-        return np.asarray(self.log_terms(block).sum(axis=1))
+        """The sum over columns, class by class."""
+        return np.stack([self.class_terms(block, k).sum(axis=1) for k in range(self.n_classes)], axis=-1)
 
     def log_relative(self, block: Any) -> Floats:
         """The log density, without the cells that no class can have."""

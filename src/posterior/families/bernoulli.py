@@ -1,8 +1,8 @@
 """The Bernoulli family: binary features, thousands of them if need be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from posterior import kernels
 from posterior._types import Floats, Ints
 from posterior.families.base import Family, ProductDistribution, refuse_outside, table
-from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior.families.sums import alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
 
@@ -69,13 +69,13 @@ class BernoulliDistribution(ProductDistribution):
             out[(sure.sum(axis=1) - (on + gap) @ sure.T) > 0.5] = -np.inf
         return out
 
-    def log_terms(self, block: Any) -> Floats:
-        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+    def class_terms(self, block: Any, k: int) -> Floats:
+        """Log probability of every cell under class `k`."""
         dense = block.toarray() if kernels.is_sparse(block) else block
         on, gap, _ = ones_and_gaps(dense, self.threshold)
-        terms = np.where(on[:, :, None] > 0, self.log_on.T, self.log_off.T)
+        terms = np.where(on > 0, self.log_on[k], self.log_off[k])
         terms[gap > 0] = 0.0
-        return terms
+        return np.asarray(terms)
 
     def marginal(self, columns: Sequence[int]) -> "BernoulliDistribution":
         """The distribution of some of the columns."""
@@ -118,8 +118,14 @@ class Bernoulli(Family[Totals]):
     reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
 
+    read_as: ClassVar[str | None] = "binary"
+
     def __post_init__(self) -> None:
-        check_alpha(self.alpha)
+        object.__setattr__(self, "alpha", alphas(self.alpha))
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The smoothing of some of the columns."""
+        return replace(self, alpha=alphas_of(self.alpha, columns))
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Without a threshold the values are zeros and ones."""

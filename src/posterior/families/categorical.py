@@ -179,6 +179,7 @@ class Categorical(Family[CategoryCounts]):
     joint: bool = False
     unknown: Unknown = "marginalize"
     reads: ClassVar[Any] = "codes"
+    read_as: ClassVar[str | None] = "categorical"
     kinds: ClassVar[frozenset[str]] = frozenset({"categorical", "binary"})
 
     def __post_init__(self) -> None:

@@ -32,10 +32,10 @@ class ExponentialDistribution(ProductDistribution):
         """Negative numbers."""
         return np.asarray(block < 0)
 
-    def log_terms(self, block: Floats) -> Floats:
-        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
-        terms = -block[:, :, None] / self.mean.T - np.log(self.mean.T)
-        terms[block < 0] = -np.inf
+    def class_terms(self, block: Floats, k: int) -> Floats:
+        """Log density of every cell under class `k`."""
+        terms = -block / self.mean[k] - np.log(self.mean[k])
+        terms[self.outside(block)] = -np.inf
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
 

@@ -28,10 +28,9 @@ class LaplaceDistribution(ProductDistribution):
                 f"scale must be positive and of the shape of the location, {self.location.shape}"
             )
 
-    def log_terms(self, block: Floats) -> Floats:
-        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
-        apart = np.abs(block[:, :, None] - self.location.T)
-        terms = -apart / self.scale.T - np.log(2 * self.scale.T)
+    def class_terms(self, block: Floats, k: int) -> Floats:
+        """Log density of every cell under class `k`."""
+        terms = -np.abs(block - self.location[k]) / self.scale[k] - np.log(2 * self.scale[k])
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
 

@@ -20,7 +20,7 @@ def mend_pooled(pooled: Floats, s: Scatter, floor: float) -> tuple[Floats, Repai
     lifted = np.where(variance > 0, variance, np.where(least > 0, least, 1.0))
     flat = np.flatnonzero(lifted != variance).tolist()
     pooled = pooled + np.diag(lifted - variance)
-    found = _undetermined(pooled, s.magnitude, np.sqrt(lifted))
+    found = _undetermined(pooled, s.rounding)
     if not found and not flat:
         return pooled, None
     blend = len(pooled) / (total + len(pooled)) if found else 0.0
@@ -29,22 +29,33 @@ def mend_pooled(pooled: Floats, s: Scatter, floor: float) -> tuple[Floats, Repai
 
 
 def mend_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
-    """The covariance of class k, blended with the pooled one where its rows do not determine it."""
+    """The covariance of class k, blended with the pooled one where its rows do not determine it.
+
+    Without correlations only the columns at fault are blended.
+    """
     weight = float(s.weight[k])
     if weight <= 0:
         return pooled, None
-    found = _undetermined(raw, s.magnitude, np.sqrt(np.diagonal(pooled)))
+    found = _undetermined(raw, s.rounding)
     if not found:
         return raw, None
     d = len(pooled)
     blend = d / (weight + d) if raw.any() else 1.0
     mended = (1 - blend) * raw + blend * pooled
+    if _is_diagonal(raw) and _is_diagonal(pooled):
+        variance = np.diagonal(raw).copy()
+        variance[found] = np.diagonal(mended)[found]
+        mended = np.diag(variance)
     return mended, _repair(k, found, "the pooled covariance", blend)
 
 
-def _undetermined(covariance: Floats, magnitude: Floats, scale: Floats) -> list[int]:
+def _is_diagonal(matrix: Floats) -> bool:
+    return bool(np.count_nonzero(matrix - np.diag(np.diagonal(matrix))) == 0)
+
+
+def _undetermined(covariance: Floats, rounding: Floats) -> list[int]:
     """Columns that the ones before them determine; all, should the matrix resist factoring all the same."""
-    found = [j for j, _ in dependent_columns(covariance, 1.0, magnitude, scale)]
+    found = [j for j, _ in dependent_columns(covariance, 1.0, rounding)]
     return found if found or is_positive_definite(covariance) else list(range(len(covariance)))
 
 

@@ -1,8 +1,8 @@
 """Counts of several things in one row, such as the words of a document."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, refuse_outside, table
-from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior.families.sums import alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
 NEGATIVE = "Negative values in data; counts must not be negative"
@@ -64,7 +64,7 @@ class MultinomialDistribution(Distribution):
         counts, gaps = _split(block)
         out = kernels.linear_sums(counts, self.log_probability)
         if gaps is not None:
-            there = np.clip(1 - np.asarray(gaps @ self.probability.T), 0.0, 1.0)
+            there = _share_there(gaps, self.probability)
             total = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
             rescaled = out - log_times(np.broadcast_to(total, out.shape), safe_log(there))
             out = np.where(np.isneginf(out), out, rescaled)
@@ -75,8 +75,9 @@ class MultinomialDistribution(Distribution):
         dense = block.toarray() if kernels.is_sparse(block) else block
         x = np.nan_to_num(dense)[:, :, None]
         terms = log_times(np.broadcast_to(x, (*dense.shape, self.n_classes)), self.log_probability.T)
-        rest = self.log_density(block) - terms.sum(axis=1)
-        rest = np.where(np.isneginf(terms.sum(axis=1)), 0.0, rest)
+        total = terms.sum(axis=1)
+        possible = ~np.isneginf(total)
+        rest = np.where(possible, self.log_density(block), 0.0) - np.where(possible, total, 0.0)
         return np.asarray(terms + rest[:, None, :] / dense.shape[1])
 
     def marginal(self, columns: Sequence[int]) -> "MultinomialDistribution":
@@ -103,6 +104,16 @@ class MultinomialDistribution(Distribution):
         used = log_times(statistics.total, self.log_probability)
         orders = 0.0 if self.ordered else float(statistics.log_base.sum())
         return float(used.sum()) + orders
+
+
+def _share_there(gaps: Any, probability: Floats) -> Floats:
+    """Probability of the counts that are there, (n, K), summed over them so that nothing cancels."""
+    if not kernels.is_sparse(gaps):
+        return np.asarray((1 - gaps) @ probability.T)
+    out = np.tile(probability.sum(axis=1), (gaps.shape[0], 1))
+    rows = np.flatnonzero(np.asarray(gaps.sum(axis=1)).reshape(-1))
+    out[rows] = (1 - gaps[rows].toarray()) @ probability.T
+    return out
 
 
 def _split(block: Any) -> tuple[Any, Any]:
@@ -146,8 +157,14 @@ class Multinomial(Family[Totals]):
     kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous", "binary"})
     joint: bool = field(default=True, init=False, repr=False)
 
+    read_as: ClassVar[str | None] = "count"
+
     def __post_init__(self) -> None:
-        check_alpha(self.alpha)
+        object.__setattr__(self, "alpha", alphas(self.alpha))
+
+    def marginal(self, columns: Sequence[int]) -> Self:
+        """The smoothing of some of the columns."""
+        return replace(self, alpha=alphas_of(self.alpha, columns))
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Counts must not be negative."""
@@ -162,8 +179,10 @@ class Multinomial(Family[Totals]):
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Sum of each count by class."""
         counts, gaps = _split(block)
+        unread = 0.0
         if gaps is not None:
             complete = np.asarray(gaps.sum(axis=1)).reshape(-1) == 0
+            unread = float((~complete).sum() if weight is None else weight[~complete].sum())
             counts, y = counts[complete], y[complete]
             weight = None if weight is None else weight[complete]
         orders = _log_orders(counts)
@@ -171,6 +190,7 @@ class Multinomial(Family[Totals]):
             kernels.class_sums(np.ones((len(y), 1)), y, weight, n_classes),
             kernels.class_sums(counts, y, weight, n_classes),
             kernels.class_sums(orders[:, None], y, weight, n_classes),
+            unread=unread,
         )
 
     def estimate(self, statistics: Totals) -> MultinomialDistribution:

@@ -39,7 +39,7 @@ class MultivariateNormalDistribution(Distribution):
         mean: "ArrayLike | Location",
         covariance: ArrayLike,
         *,
-        n_free: int | None = None,
+        shape: Shape = "full",
         uncounted: str | None = None,
         repairs: tuple[Repair, ...] = (),
     ) -> None:
@@ -56,7 +56,7 @@ class MultivariateNormalDistribution(Distribution):
             )
         if not np.allclose(self.covariance, self.covariance.transpose(0, 2, 1), rtol=1e-8, atol=0):
             raise ValueError("a covariance must be symmetric")
-        self._n_free = len(self.covariance) * d * (d + 1) // 2 if n_free is None else n_free
+        self.shape = shape
         self._uncounted = uncounted
         self._repairs = repairs
         self._whiteners  # noqa: B018  (refuses a covariance that is not positive definite, at once)
@@ -88,8 +88,12 @@ class MultivariateNormalDistribution(Distribution):
 
     @cached_property
     def precision(self) -> Floats:
-        """The inverse covariances, (K, d, d)."""
-        return np.stack([b @ b.T for b, _ in (self._whitener(k) for k in range(self.n_classes))])
+        """The inverse covariances, (K, d, d), or (1, d, d) where the classes share one."""
+        return np.stack([white @ white.T for white, _ in self._whiteners])
+
+    @property
+    def _by_class(self) -> tuple[int, int, int]:
+        return self.n_classes, self.n_columns, self.n_columns
 
     @cached_property
     def _centre(self) -> Location:
@@ -162,29 +166,37 @@ class MultivariateNormalDistribution(Distribution):
         """The distribution of some of the columns: a part of the mean and of the covariance."""
         keep = list(columns)
         return MultivariateNormalDistribution(
-            self.location[:, keep], self.covariance[:, keep][:, :, keep], uncounted=self._uncounted
+            self.location[:, keep],
+            self.covariance[:, keep][:, :, keep],
+            shape=self.shape,
+            uncounted=self._uncounted,
         )
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
         """One row for each class code."""
         noise = rng.standard_normal((len(y), self.n_columns))
-        factors = np.linalg.cholesky(self.covariance)
-        which = np.zeros_like(y) if len(factors) == 1 else y
-        return np.asarray(self.mean[y] + np.einsum("nij,nj->ni", factors[which], noise))
+        out = self.mean[y]
+        for k in range(self.n_classes):
+            rows = y == k
+            factor = np.linalg.cholesky(self.covariance[0 if len(self.covariance) == 1 else k])
+            out[rows] += noise[rows] @ factor.T
+        return out
 
     @property
     def n_parameters(self) -> int:
         """Means and free entries of the covariances."""
         if self._uncounted:
             raise ValueError(f"the number of free parameters has no meaning here: {self._uncounted}")
-        return self.location.pivot.size + self._n_free
+        d = self.n_columns
+        free = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
+        return self.location.pivot.size + len(self.covariance) * free
 
     def log_likelihood(self, statistics: Scatter) -> float:
         """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
         apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
-        shift = np.einsum("k,ki,kij,kj->", statistics.weight, apart, self.precision, apart)
-        precision = self.precision[:1] if statistics.pooled else self.precision
-        spread = np.einsum("kij,kij->", precision, statistics.scatter)
+        pulled = np.einsum("kij,kj->ki", np.broadcast_to(self.precision, self._by_class), apart)
+        shift = statistics.weight @ (pulled * apart).sum(axis=1)
+        spread = (self.precision * statistics.scatter).sum()
         log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
         size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))
         return -0.5 * (size + float(spread) + float(shift))
@@ -192,11 +204,12 @@ class MultivariateNormalDistribution(Distribution):
     def quadratic(self) -> QuadraticScores:
         """The log densities as quadratic functions of x."""
         apart = self.location - self._centre
-        pull = np.einsum("kij,kj->ki", self.precision, apart)
+        precision = np.broadcast_to(self.precision, self._by_class)
+        pull = np.einsum("kij,kj->ki", precision, apart)
         log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
         return QuadraticScores(
             centre=self._centre.value,
-            quadratic=-0.5 * self.precision,
+            quadratic=-0.5 * precision,
             linear=pull,
             constant=-0.5 * (np.einsum("ki,ki->k", pull, apart) + log_dets + self.n_columns * LOG_2PI),
             scale=np.sqrt(np.diagonal(self.covariance.mean(axis=0))),
@@ -280,52 +293,58 @@ class MultivariateNormal(Family[Scatter]):
         else:
             own = np.empty((len(statistics.weight), *pooled.shape))
             for k in range(len(own)):
-                raw = (1 - self.tied) * self._own(statistics, k) + self.tied * pooled
-                own[k], mend = mend_own(raw, pooled, statistics, k)
+                mended, mend = mend_own(self._own(statistics, k), pooled, statistics, k)
+                own[k] = (1 - self.tied) * mended + self.tied * pooled
                 repairs += [mend] if mend else []
             covariances = own
         return MultivariateNormalDistribution(
             _fill_empty(statistics),
             covariances,
-            n_free=len(covariances) * self._n_free(pooled.shape[0]),
+            shape=self.shape,
             uncounted=self._uncounted(),
             repairs=tuple(repairs),
         )
 
     def _own(self, s: Scatter, k: int) -> Floats:
         """Covariance of class k, shaped and shrunk; zero where the class has too few rows."""
-        divisor = s.weight[k] - (0 if self.bias else 1)
-        raw = s.scatter[k] / divisor if divisor > 0 else np.zeros_like(s.scatter[k])
-        shrink = self._shrink
-        if shrink is None or s.weight[k] <= 0:
-            return self._shaped(raw)
-        fourth = None if s.fourth is None else s.fourth[k]
+        weight = float(s.weight[k])
+        divisor = weight - (0 if self.bias else 1)
+        if divisor <= 0:
+            return np.zeros_like(s.scatter[k])
         spare = np.sqrt(np.diagonal(s.scatter.sum(axis=0)) / s.weight.sum())
-        return self._shaped(shrink.shrink(raw, float(s.weight[k]), fourth, spare))
+        fourth = None if s.fourth is None else s.fourth[k]
+        return self._shrunk(s.scatter[k] / weight, weight, fourth, spare, weight / divisor)
 
     def _pooled(self, s: Scatter) -> tuple[Floats, Repair | None]:
         """Covariance within classes, shaped, shrunk and, where deficient, blended with its diagonal."""
+        lost = 0.0 if self.bias else 1.0
+        freedom = np.maximum(s.weight - lost, 0.0)
         total = float(s.weight.sum())
-        lost = 0 if self.bias else int((s.weight > 0).sum())
         shrink = self._shrink
         if shrink is not None and shrink.by_class:
-            pooled = sum(s.weight[k] * self._own(s, k) for k in range(len(s.weight))) / total
+            own = (freedom[k] * self._own(s, k) for k in range(len(freedom)))
+            pooled = sum(own, np.zeros_like(s.scatter[0])) / max(freedom.sum(), 1e-300)
         else:
-            pooled = s.scatter.sum(axis=0) / max(total - lost, 1.0)
-            if shrink is not None:
-                fourth = None if s.fourth is None else s.fourth.sum(axis=0)
-                pooled = shrink.shrink(pooled, total, fourth, np.zeros(len(pooled)))
-            pooled = self._shaped(pooled)
+            fourth = None if s.fourth is None else s.fourth.sum(axis=0)
+            divisor = max(total - lost * int((s.weight > 0).sum()), min(total, 1.0))
+            within = s.scatter.sum(axis=0) / total
+            pooled = self._shrunk(within, total, fourth, np.zeros(len(within)), total / divisor)
         return mend_pooled(pooled, s, self.floor)
+
+    def _shrunk(
+        self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats, inflation: float
+    ) -> Floats:
+        """A maximum likelihood covariance, shrunk, brought to the divisor asked for, and shaped."""
+        shrink = self._shrink
+        if shrink is None:
+            return self._shaped(covariance * inflation)
+        return self._shaped(shrink.shrink(covariance, weight, fourth, spare, inflation))
 
     def _shaped(self, covariance: Floats) -> Floats:
         if self.shape == "full":
             return covariance
         variance = np.diagonal(covariance)
         return np.diag(variance if self.shape == "diagonal" else np.full_like(variance, variance.mean()))
-
-    def _n_free(self, d: int) -> int:
-        return {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
 
     def _uncounted(self) -> str | None:
         if self.shrinkage is not None:

@@ -27,7 +27,14 @@ class NormalDistribution(ProductDistribution):
     array([[-2.865, -5.058]])
     """
 
-    def __init__(self, mean: "ArrayLike | Location", variance: ArrayLike) -> None:
+    def __init__(
+        self,
+        mean: "ArrayLike | Location",
+        variance: ArrayLike,
+        *,
+        tied: bool = False,
+        repairs: tuple[Repair, ...] = (),
+    ) -> None:
         self.location = mean if isinstance(mean, Location) else Location.at(table("mean", mean))
         self.n_classes, self.n_columns = self.location.pivot.shape
         self.variance = table("variance", variance, self.n_classes)
@@ -35,8 +42,8 @@ class NormalDistribution(ProductDistribution):
             raise ValueError(
                 f"variance must be positive and of the shape of the mean, {self.location.pivot.shape}"
             )
-        self._n_variances = self.variance.size
-        self._repairs: tuple[Repair, ...] = ()
+        self.tied = tied
+        self._repairs = repairs
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -52,34 +59,17 @@ class NormalDistribution(ProductDistribution):
     def _log_scale(self) -> Floats:
         return -0.5 * (np.log(self.variance) + LOG_2PI)
 
-    def log_terms(self, block: Floats) -> Floats:
-        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
-        missing = np.isnan(block)
-        terms = np.empty((*block.shape, self.n_classes))
-        for k in range(self.n_classes):
-            z = self.location.deviation(block, k)
-            terms[:, :, k] = self._log_scale[k] - 0.5 * z * z / self.variance[k]
-        terms[missing] = 0.0
-        return terms
-
-    def log_density(self, block: Floats) -> Floats:
-        """The sum over columns, without holding every term."""
-        observed = ~np.isnan(block)
-        complete = bool(observed.all())
-        out = np.empty((len(block), self.n_classes))
-        for k in range(self.n_classes):
-            z = self.location.deviation(block, k)
-            form = z * z / self.variance[k]
-            if complete:
-                out[:, k] = self._log_scale[k].sum() - 0.5 * form.sum(axis=1)
-            else:
-                out[:, k] = np.where(observed, self._log_scale[k] - 0.5 * form, 0.0).sum(axis=1)
-        return out
+    def class_terms(self, block: Floats, k: int) -> Floats:
+        """Log density of every cell under class `k`."""
+        z = self.location.deviation(block, k)
+        terms = self._log_scale[k] - 0.5 * z * z / self.variance[k]
+        terms[np.isnan(block)] = 0.0
+        return np.asarray(terms)
 
     def marginal(self, columns: Sequence[int]) -> "NormalDistribution":
         """The distribution of some of the columns."""
         keep = list(columns)
-        return NormalDistribution(self.location[:, keep], self.variance[:, keep])
+        return NormalDistribution(self.location[:, keep], self.variance[:, keep], tied=self.tied)
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
         """One row for each class code."""
@@ -89,7 +79,7 @@ class NormalDistribution(ProductDistribution):
     @property
     def n_parameters(self) -> int:
         """A mean for each class and column, and the variances."""
-        return self.location.pivot.size + self._n_variances
+        return self.location.pivot.size + (self.n_columns if self.tied else self.variance.size)
 
     def log_likelihood(self, statistics: Moments) -> float:
         """From the moments: −½ Σ [N ln 2πσ² + (S + N(m−μ)²)/σ²]."""
@@ -124,7 +114,7 @@ class Normal(Family[Moments]):
 
     tied: bool = False
     bias: bool = True
-    floor: float = 1e-9
+    floor: float = 1e-15
 
     def __post_init__(self) -> None:
         if self.tied not in (True, False):
@@ -149,11 +139,12 @@ class Normal(Family[Moments]):
         own = _ratio(statistics.scatter, statistics.weight - lost)
         variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
         lowest = self.lowest(statistics)
-        distribution = NormalDistribution(_fill_empty(statistics, seen), np.maximum(variance, lowest))
-        if self.tied:
-            distribution._n_variances = distribution.n_columns
-        distribution._repairs = _floored((variance < lowest) & seen & (total > 0), self.tied)
-        return distribution
+        return NormalDistribution(
+            _fill_empty(statistics, seen),
+            np.maximum(variance, lowest),
+            tied=self.tied,
+            repairs=_floored((variance < lowest) & seen & (total > 0), self.tied),
+        )
 
     def lowest(self, statistics: Moments) -> Floats:
         """The smallest variance allowed in each column, (d,), relative to the column's own scale.
@@ -203,8 +194,15 @@ class LogNormalDistribution(ProductDistribution):
     array([[-0.919]])
     """
 
-    def __init__(self, mean: "ArrayLike | Location", variance: ArrayLike) -> None:
-        self.log_normal = NormalDistribution(mean, variance)
+    def __init__(
+        self,
+        mean: "ArrayLike | Location",
+        variance: ArrayLike,
+        *,
+        tied: bool = False,
+        repairs: tuple[Repair, ...] = (),
+    ) -> None:
+        self.log_normal = NormalDistribution(mean, variance, tied=tied, repairs=repairs)
         self.n_classes, self.n_columns = self.log_normal.n_classes, self.log_normal.n_columns
 
     has_support = True
@@ -218,18 +216,18 @@ class LogNormalDistribution(ProductDistribution):
         """Variances that were raised to the floor."""
         return self.log_normal.repairs
 
-    def log_terms(self, block: Floats) -> Floats:
-        """The normal's terms at ln x, less ln x."""
-        inside = np.isnan(block) | (block > 0)
-        logs = np.log(np.where(inside, block, 1.0))
-        terms = self.log_normal.log_terms(logs) - np.where(np.isnan(logs), 0.0, logs)[:, :, None]
-        terms[~inside] = -np.inf
+    def class_terms(self, block: Floats, k: int) -> Floats:
+        """The normal's term at ln x, less ln x; no density at x ≤ 0."""
+        outside = self.outside(block)
+        logs = np.log(np.where(outside, 1.0, block))
+        terms = self.log_normal.class_terms(logs, k) - np.where(np.isnan(logs), 0.0, logs)
+        terms[outside] = -np.inf
         return terms
 
     def marginal(self, columns: Sequence[int]) -> "LogNormalDistribution":
         """The distribution of some of the columns."""
         part = self.log_normal.marginal(columns)
-        return LogNormalDistribution(part.location, part.variance)
+        return LogNormalDistribution(part.location, part.variance, tied=part.tied)
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
         """One row for each class code."""
@@ -257,7 +255,7 @@ class LogNormal(Family[Moments]):
 
     tied: bool = False
     bias: bool = True
-    floor: float = 1e-9
+    floor: float = 1e-15
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count"})
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
@@ -271,6 +269,6 @@ class LogNormal(Family[Moments]):
     def estimate(self, statistics: Moments) -> LogNormalDistribution:
         """The normal of the logarithms."""
         normal = Normal(tied=self.tied, bias=self.bias, floor=self.floor).estimate(statistics)
-        distribution = LogNormalDistribution(normal.location, normal.variance)
-        distribution.log_normal = normal
-        return distribution
+        return LogNormalDistribution(
+            normal.location, normal.variance, tied=normal.tied, repairs=normal.repairs
+        )

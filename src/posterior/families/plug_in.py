@@ -55,6 +55,10 @@ class PlugInNormal(Family[Sample]):
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Sample:
         """The rows themselves."""
+        if weight is not None and (weight != 1).any():
+            raise ValueError(
+                "a covariance_estimator takes no sample_weight; use shrinkage='auto' or a number instead"
+            )
         return Sample.of(block, y, weight, n_classes)
 
     def estimate(self, statistics: Sample) -> PlugInDistribution:

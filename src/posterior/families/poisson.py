@@ -35,11 +35,11 @@ class PoissonDistribution(ProductDistribution):
         """What is no count."""
         return np.asarray((block < 0) | (~np.isnan(block) & (block != np.floor(block))))
 
-    def log_terms(self, block: Floats) -> Floats:
-        """Log density ln p(x_j | class), (n, d, K), 0 for a missing cell."""
+    def class_terms(self, block: Floats, k: int) -> Floats:
+        """Log probability of every cell under class `k`."""
         outside = self.outside(block)
-        x = np.where(outside, 0.0, block)[:, :, None]
-        terms = xlogy(x, self.rate.T) - self.rate.T - gammaln(x + 1)
+        x = np.where(outside, 0.0, block)
+        terms = xlogy(x, self.rate[k]) - self.rate[k] - gammaln(x + 1)
         terms[outside] = -np.inf
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
@@ -76,6 +76,7 @@ class Poisson(Family[Totals]):
     """
 
     alpha: float = 1.0
+    read_as: ClassVar[str | None] = "count"
     kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous"})
 
     def __post_init__(self) -> None:

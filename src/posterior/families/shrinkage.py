@@ -19,8 +19,14 @@ class Shrinkage(ABC):
     def intensity(self, correlation: Floats, weight: float, fourth: Floats | None) -> float:
         """The amount g of shrinkage, between 0 and 1."""
 
-    def shrink(self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats) -> Floats:
-        """The shrunk covariance; `spare` are the standard deviations used where a column has none."""
+    def shrink(
+        self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats, inflation: float
+    ) -> Floats:
+        """The shrunk covariance times `inflation`, which corrects for bias.
+
+        `covariance` and `fourth` are by maximum likelihood, `spare` the standard deviations used where
+        a column has none.
+        """
         sd = np.sqrt(np.diagonal(covariance))
         sd = np.where(sd > 0, sd, np.where(spare > 0, spare, 1.0))
         unit = sd[:, None] * sd
@@ -28,7 +34,7 @@ class Shrinkage(ABC):
         quart = None if fourth is None else fourth / unit**2
         g = self.intensity(correlation, weight, quart)
         target = np.diagonal(correlation).mean() * np.eye(len(sd))
-        return np.asarray(((1 - g) * correlation + g * target) * unit)
+        return np.asarray(((1 - g) * correlation + g * target) * unit * inflation)
 
 
 @dataclass(frozen=True)
@@ -95,19 +101,23 @@ class RawFixed(Shrinkage):
         """The given amount."""
         return self.amount
 
-    def shrink(self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats) -> Floats:
+    def shrink(
+        self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats, inflation: float
+    ) -> Floats:
         """Towards a multiple of the identity in the units of the data."""
         target = np.diagonal(covariance).mean() * np.eye(len(covariance))
-        return np.asarray((1 - self.amount) * covariance + self.amount * target)
+        return np.asarray(((1 - self.amount) * covariance + self.amount * target) * inflation)
 
 
 @dataclass(frozen=True)
 class RawIdentity(RawFixed):
     """scikit-learn's `reg_param`: (1−g) Σ + g·I, in the units of the data."""
 
-    def shrink(self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats) -> Floats:
+    def shrink(
+        self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats, inflation: float
+    ) -> Floats:
         """Towards the identity."""
-        return np.asarray((1 - self.amount) * covariance + self.amount * np.eye(len(covariance)))
+        return np.asarray((1 - self.amount) * covariance * inflation + self.amount * np.eye(len(covariance)))
 
 
 NAMED: dict[str, Shrinkage] = {"oas": OracleApproximating(), "ledoit-wolf": LedoitWolf()}

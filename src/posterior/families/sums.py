@@ -1,5 +1,6 @@
 """What the families share whose statistics are plain sums."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,17 @@ def check_alpha(alpha: Any) -> None:
     """Smoothing is a number, or one for each column, not negative."""
     if not (np.asarray(alpha, dtype=np.float64) >= 0).all():
         raise ValueError(f"alpha must not be negative, found {alpha!r}; 0 is maximum likelihood")
+
+
+def alphas(alpha: Any) -> Any:
+    """Smoothing as a hashable value: a number, or a tuple with one for each column."""
+    check_alpha(alpha)
+    return alpha if np.ndim(alpha) == 0 else tuple(np.asarray(alpha, dtype=np.float64).tolist())
+
+
+def alphas_of(alpha: Any, columns: Sequence[int]) -> Any:
+    """The smoothing of some of the columns."""
+    return tuple(alpha[j] for j in columns) if isinstance(alpha, tuple) else alpha
 
 
 def log_times(count: Floats, log_p: Floats) -> Floats:

@@ -54,6 +54,7 @@ class GenerativeModel:
     spec: "GenerativeSpec | None" = None
     statistics: ClassStatistics | None = None
     log_likelihood: float | None = None
+    why_no_likelihood: str = "a model built from given distributions has no training data"
     weight: float = 0.0
     notes: tuple[Note, ...] = field(default=())
 
@@ -145,7 +146,7 @@ class GenerativeModel:
     @property
     def n_parameters(self) -> int:
         """Free parameters of the densities, and K − 1 of the priors where those were estimated."""
-        given = self.spec is not None and self.spec.priors.given is not None
+        given = self.spec is None or self.spec.priors.given is not None
         return sum(d.n_parameters for _, d in self.distributions) + (0 if given else self.n_classes - 1)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Ints]:

@@ -58,7 +58,7 @@ def given_priors(given: Any, classes: AnyArray) -> Floats:
     if prior.shape != (len(classes),):
         raise ValueError(
             f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
-            f"in the order {classes.tolist()}"
+            f"in the order {classes.tolist()}; if more are to come, name them: partial_fit(classes=…)"
         )
     if not (prior >= 0).all() or not np.isfinite(prior).all():
         raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")

@@ -114,6 +114,7 @@ class GenerativeSpec:
         log_prior = self.priors.log_prior(statistics.weight, statistics.classes)
         with np.errstate(invalid="ignore"):
             log_likelihood += float(np.nansum(statistics.weight * log_prior))
+        unread = max((sums.unread for sums in statistics.blocks), default=0.0)
         return GenerativeModel(
             classes=statistics.classes,
             schema=statistics.schema,
@@ -121,7 +122,9 @@ class GenerativeSpec:
             blocks=tuple(fitted),
             spec=self,
             statistics=statistics if all(b.family.mergeable for b in self.blocks) else None,
-            log_likelihood=log_likelihood,
+            log_likelihood=None if unread else log_likelihood,
+            why_no_likelihood=f"{unread:g} rows have gaps in a joint block and were left out of it: "
+            "the likelihood of all rows, AIC and BIC are not known",
             weight=float(statistics.weight.sum()),
             notes=tuple(notes),
         )
@@ -157,7 +160,7 @@ def _estimate_block(
     if not keep:
         return FittedBlock((), None, tuple(fillings)), notes, 0.0
     kept = sums.marginal(keep) if gone else sums
-    distribution = block.family.estimate(kept)
+    distribution = (block.family.marginal(keep) if gone else block.family).estimate(kept)
     notes += [repair_note(r, statistics.classes, [names[j] for j in keep]) for r in distribution.repairs]
     columns = tuple(block.columns[j] for j in keep)
     part = FittedBlock(columns, distribution, tuple(fillings), block.family.reads)

@@ -9,6 +9,7 @@ from posterior.kernels.reference import (
     is_sparse,
     linear_sums,
     missing_patterns,
+    rounding_of,
     with_data,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "is_sparse",
     "linear_sums",
     "missing_patterns",
+    "rounding_of",
     "with_data",
 ]

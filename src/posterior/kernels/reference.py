@@ -121,6 +121,17 @@ def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
     return np.asarray(((row if weight is None else row * weight)[:, None] * (x + 2.0)).sum(axis=0))
 
 
+def rounding_of(values: Floats) -> Floats:
+    """The largest rounding error that a value of each column may carry, (d,): ε·max|x|.
+
+    A column whose values are all single-precision numbers, and not all whole, was rounded to single
+    precision before it came here.
+    """
+    single = (values.astype(np.float32) == values).all(axis=0) & (values != np.floor(values)).any(axis=0)
+    epsilon = np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+    return np.asarray(epsilon * np.abs(values).max(axis=0, initial=0.0))
+
+
 def linear_sums(counts: Any, log_table: Floats) -> Floats:
     """`counts @ log_table.T` where 0 × −inf = 0: (n, d) counts ≥ 0 and (K, d) logs to (n, K)."""
     impossible = np.isneginf(log_table)

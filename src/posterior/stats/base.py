@@ -42,6 +42,11 @@ class Statistics(ABC):
         """Follow a change of category codes; only statistics of categories have any."""
         return self
 
+    @property
+    def unread(self) -> float:
+        """Weight of the rows that had gaps and could not be counted."""
+        return 0.0
+
     def facts(self) -> tuple[ColumnFact, ...]:
         """Columns that are constant, repeated, redundant or mere identifiers."""
         return ()

@@ -26,6 +26,7 @@ class CategoryCounts(Statistics):
     tables: tuple[Floats, ...]
     joint: bool
     mark: Floats
+    unread: float = 0.0
 
     @classmethod
     def of(
@@ -51,11 +52,12 @@ class CategoryCounts(Statistics):
         flat = np.ravel_multi_index(tuple(codes[complete].T), tuple(sizes)) if cells else codes[complete, 0]
         w = None if weight is None else weight[complete]
         table = kernels.category_counts(flat, cells, y[complete], w, n_classes)
-        return cls((table.reshape(n_classes, *sizes),), joint, mark)
+        gone = float((~complete).sum() if weight is None else weight[~complete].sum())
+        return cls((table.reshape(n_classes, *sizes),), joint, mark, gone)
 
     def __add__(self, other: Self) -> Self:
         tables = tuple(a + b for a, b in zip(self.tables, other.tables, strict=True))
-        return type(self)(tables, self.joint, self.mark + other.mark)
+        return type(self)(tables, self.joint, self.mark + other.mark, self.unread + other.unread)
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
@@ -129,6 +131,7 @@ class Totals(Statistics):
     log_base: Floats
     mark: Floats | None = None
     binary: bool = False
+    unread: float = 0.0
 
     @property
     def _is_one_variable(self) -> bool:
@@ -142,6 +145,7 @@ class Totals(Statistics):
             total=self.total + other.total,
             log_base=self.log_base + other.log_base,
             mark=None if self.mark is None or other.mark is None else self.mark + other.mark,
+            unread=self.unread + other.unread,
         )
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:

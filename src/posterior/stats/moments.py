@@ -14,38 +14,44 @@ from posterior.stats.location import Location, merge_locations, place
 
 @dataclass(frozen=True, eq=False)
 class Moments(Statistics):
-    """Weight, mean and centred sum of squares, each (K, d); missing cells are not counted."""
+    """Weight, mean and centred sum of squares, each (K, d); missing cells are not counted.
+
+    `mark` (d,) tells columns apart that have the same moments in other rows.
+    """
 
     weight: Floats
     location: Location
     scatter: Floats
+    mark: Floats
 
     @classmethod
     def of(cls, values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Self:
         """The moments of these rows."""
         m = kernels.class_moments(values, y, weight, n_classes)
-        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter)
+        mark = kernels.column_marks(values, weight)
+        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter, mark)
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(
             self.weight, self.location, other.weight, other.location
         )
         scatter = self.scatter + other.scatter + self.weight * share * shift**2
-        return type(self)(weight, location, scatter)
+        return type(self)(weight, location, scatter, self.mark + other.mark)
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
         location = Location(
             place(self.location.pivot, classes, n_classes), place(self.location.remainder, classes, n_classes)
         )
-        return type(self)(
-            place(self.weight, classes, n_classes), location, place(self.scatter, classes, n_classes)
-        )
+        weight, scatter = (place(a, classes, n_classes) for a in (self.weight, self.scatter))
+        return type(self)(weight, location, scatter, self.mark)
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The moments of some of the columns."""
         index = (slice(None), list(columns))
-        return type(self)(self.weight[index], self.location[index], self.scatter[index])
+        return type(self)(
+            self.weight[index], self.location[index], self.scatter[index], self.mark[list(columns)]
+        )
 
     def pooled(self) -> tuple[Floats, Floats, Floats]:
         """Weight, within-class and total sum of squares of each column, each (d,)."""
@@ -65,10 +71,8 @@ class Moments(Statistics):
     def facts(self) -> tuple[ColumnFact, ...]:
         """Constant columns and columns that repeat an earlier one."""
         constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist())
-        marks = [
-            np.stack([self.weight[:, j], self.location.value[:, j], self.scatter[:, j]]).tobytes()
-            for j in range(self.weight.shape[1])
-        ]
+        sums = np.stack([*self.weight, *self.location.value, *self.scatter, self.mark], axis=1)
+        marks = [line.tobytes() for line in sums]
         return (*(ColumnFact(j, "constant") for j in sorted(constant)), *duplicate_facts(marks, constant))
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:

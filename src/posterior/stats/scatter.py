@@ -17,8 +17,8 @@ from posterior.stats.location import Location, merge_locations, place
 class Scatter(Statistics):
     """Class weight (K,), mean (K, d) and scatter matrix about it, (K, d, d) or pooled (1, d, d).
 
-    `magnitude` is the largest absolute value of each column, which says how many digits of a deviation
-    are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
+    `rounding` is the largest rounding error of a value in each column, which says how many digits of a
+    deviation are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
     intensity asks for them (they add up like everything else). `pooled` says that one matrix is kept
     for all classes together.
     """
@@ -26,7 +26,7 @@ class Scatter(Statistics):
     weight: Floats
     location: Location
     scatter: Floats
-    magnitude: Floats
+    rounding: Floats
     third: Floats | None = None
     fourth: Floats | None = None
     pooled: bool = False
@@ -44,23 +44,22 @@ class Scatter(Statistics):
     ) -> Self:
         """The scatter of these rows, which must be complete."""
         s = kernels.class_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
-        magnitude = np.abs(values).max(axis=0, initial=0.0)
-        return cls(s.weight, Location(s.pivot, s.remainder), s.scatter, magnitude, s.third, s.fourth, pooled)
+        rounding = kernels.rounding_of(values)
+        return cls(s.weight, Location(s.pivot, s.remainder), s.scatter, rounding, s.third, s.fourth, pooled)
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(
             self.weight[:, None], self.location, other.weight[:, None], other.location
         )
-        between = (self.weight[:, None] * share * shift)[:, :, None] * shift[:, None, :]
-        if self.pooled:
-            between = between.sum(axis=0, keepdims=True)
+        pull = self.weight[:, None] * share * shift
+        between = (pull.T @ shift)[None] if self.pooled else pull[:, :, None] * shift[:, None, :]
         scatter = self.scatter + other.scatter + between
-        magnitude = np.maximum(self.magnitude, other.magnitude)
+        rounding = np.maximum(self.rounding, other.rounding)
         if self.third is None or other.third is None:
-            return type(self)(weight[:, 0], location, scatter, magnitude, pooled=self.pooled)
+            return type(self)(weight[:, 0], location, scatter, rounding, pooled=self.pooled)
         a = self._recentred(share * shift)
         b = other._recentred((share - 1) * shift)
-        return type(self)(weight[:, 0], location, scatter, magnitude, a[0] + b[0], a[1] + b[1])
+        return type(self)(weight[:, 0], location, scatter, rounding, a[0] + b[0], a[1] + b[1])
 
     def _recentred(self, by: Floats) -> tuple[Floats, Floats]:
         """Third and fourth moments about the mean moved by `by` (K, d), by expanding (z − by)."""
@@ -110,7 +109,7 @@ class Scatter(Statistics):
             self.weight,
             self.location[:, keep],
             sub(self.scatter),
-            self.magnitude[keep],
+            self.rounding[keep],
             None if self.third is None else sub(self.third),
             None if self.fourth is None else sub(self.fourth),
             self.pooled,
@@ -158,8 +157,8 @@ class Scatter(Statistics):
         if weight <= len(columns):
             return []
         within = self.scatter.sum(axis=0)[np.ix_(columns, columns)]
-        also = {j for j, _ in dependent_columns(within, weight, self.magnitude[columns])}
-        found = dependent_columns(total, weight, self.magnitude[columns])
+        also = {j for j, _ in dependent_columns(within, weight, self.rounding[columns])}
+        found = dependent_columns(total, weight, self.rounding[columns])
         return [(j, on) for j, on in found if j in also]
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
