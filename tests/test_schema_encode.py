@@ -208,7 +208,12 @@ def test_values_whose_sum_overflows_are_not_infinite():
 @pytest.mark.parametrize(
     ("then", "now", "kinds", "words"),
     [
-        ([1.5], ["abc"], None, "'c'.*numbers were expected, found strings such as 'abc'"),
+        (
+            [1.5],
+            ["abc"],
+            None,
+            "'c' is read as continuous: numbers were expected, found strings such as 'abc'",
+        ),
         (["a"], [1.5], None, "'c': strings such as 'a' were expected, found numbers such as 1.5; convert"),
         (
             [1, 2],
@@ -220,10 +225,10 @@ def test_values_whose_sum_overflows_are_not_infinite():
             [True],
             ["yes"],
             None,
-            "'c': numbers such as False, True were expected, found strings such as 'yes'",
+            "'c': true/false values were expected, found strings such as 'yes'; convert them to true/false",
         ),
         ([1], [-1], {"c": "count"}, "'c'.*row 0 is -1"),
-        (["a b c"], [1.0], {"c": "text"}, "'c'.*strings were expected, found float values"),
+        (["a b c"], [1.0], {"c": "text"}, "'c' is read as text: strings were expected, found float values"),
     ],
 )
 def test_a_column_that_changed_its_type_is_refused(then, now, kinds, words):

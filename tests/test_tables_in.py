@@ -581,3 +581,41 @@ def test_fitting_and_predicting_leave_the_table_as_it_was():
     pd.testing.assert_frame_equal(table, MIXED)
     np.testing.assert_array_equal(array, GAPS)
     np.testing.assert_array_equal(matrix.toarray(), COUNTS)
+
+
+# ---------------------------------------------------------------- columns that are not used
+
+
+def test_columns_that_no_block_names_are_not_read_and_may_be_absent_in_prediction():
+    when = pd.Series(pd.date_range("2020-01-01", periods=N), index=MIXED.index)
+    table = MIXED.assign(when=when, mess=[{}] * N)
+    model = GenerativeClassifier([("size", Normal())]).fit(table, Y)
+    expected = (
+        GenerativeClassifier([("size", Normal())]).fit(MIXED[["size"]], Y).predict_log_proba(MIXED[["size"]])
+    )
+    np.testing.assert_array_equal(model.predict_log_proba(table), expected)
+    np.testing.assert_array_equal(model.predict_log_proba(table[["size"]]), expected)
+    assert model.n_features_in_ == table.shape[1]
+    parts = (
+        GenerativeClassifier([("size", Normal())])
+        .partial_fit(table[:50], Y[:50])
+        .partial_fit(table[50:], Y[50:])
+    )
+    np.testing.assert_allclose(parts.predict_log_proba(table), expected, atol=1e-9)
+    with pytest.raises(ValueError, match=r"'when'.*number"):
+        GenerativeClassifier([("size", Normal())], remainder="auto").fit(table, Y)
+
+
+def test_a_column_of_numbers_that_came_as_strings_is_pointed_out():
+    table = MIXED.assign(age=[str(i) if i % 9 else "NA" for i in range(N)])
+    with pytest.warns(DataWarning, match="column 'age': most .* look like numbers"):
+        NaiveBayes().fit(table, Y)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes(), NaiveBayes(kinds={"visits": "count"})])
+def test_a_column_without_a_value_in_the_first_part_is_learned_from_the_next(model):
+    numbers = MIXED[["size", "visits"]].astype(float)
+    numbers.loc[numbers.index[:30], "visits"] = np.nan
+    parts = clone(model).partial_fit(numbers[:30], Y[:30]).partial_fit(numbers[30:], Y[30:])
+    whole = clone(model).fit(numbers, Y)
+    np.testing.assert_allclose(parts.predict_log_proba(numbers), whole.predict_log_proba(numbers), atol=1e-9)

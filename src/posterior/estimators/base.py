@@ -134,7 +134,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         if model.spec is None or model.statistics is None:
             self._refuse_unmergeable(model.spec, model.schema)
             raise ValueError(NO_DATA)
-        empty = {j for j, column in enumerate(model.schema.columns) if column.empty}
+        empty = {j for j, c in enumerate(model.schema.columns) if c.empty and not c.declared}
         if not empty:
             return model.spec, model.statistics
         merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
@@ -429,5 +429,6 @@ def _best_other(ranked: Any, than: Any) -> Any:
 
 
 def _known_kinds(schema: Schema) -> dict[int, str]:
-    """The kinds of the columns of which a value has been seen, by position."""
-    return {j: column.kind for j, column in enumerate(schema.columns) if not column.empty}
+    """The kinds that later parts of the table must keep, by position: declared, or shown by a value."""
+    known = (c.declared or not (c.empty or c.ignored) for c in schema.columns)
+    return {j: kind for j, (kind, is_known) in enumerate(zip(schema.kinds, known, strict=True)) if is_known}

@@ -17,6 +17,8 @@ from posterior.generative import (
 )
 from posterior.generative.priors import Priors
 from posterior.schema import Column, Schema, Source
+from posterior.schema.select import resolve
+from posterior.schema.sources import names_of
 
 
 def by_kind(
@@ -43,7 +45,11 @@ def by_kind(
 
 
 def with_families(
-    schema: Schema, source: Source, kinds: Any, pairs: Sequence[tuple[Any, Family[Any]]]
+    schema: Schema,
+    source: Source,
+    kinds: Any,
+    pairs: Sequence[tuple[Any, Family[Any]]],
+    only: set[int] | None = None,
 ) -> Schema:
     """The schema in which columns have the kind that the families named for them read, unless declared."""
     wanted = [
@@ -58,7 +64,7 @@ def with_families(
     if not wanted:
         return schema
     given = kinds.items() if isinstance(kinds, Mapping) else kinds or ()
-    return Schema.infer(source, [*given, *wanted])
+    return Schema.infer(source, [*given, *wanted], only)
 
 
 def refuse_overlap(schema: Schema, where: Sequence[int], taken: dict[int, Any], entry: Any) -> None:
@@ -98,8 +104,8 @@ class GenerativeClassifier(GenerativeEstimator):
     kinds : mapping, default=None
         Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
     remainder : {"drop", "auto", "error"}, default="drop"
-        What to do with columns that `features` does not name: leave them out, describe them by kind,
-        or refuse.
+        What to do with columns that `features` does not name: leave them out unread (they may be
+        absent in prediction), describe them by kind, or refuse.
     priors : None, "uniform", array-like or mapping, default=None
         Class priors; None takes the class frequencies.
     prior_smoothing : float, default=0.0
@@ -145,10 +151,18 @@ class GenerativeClassifier(GenerativeEstimator):
         self.prior_smoothing = prior_smoothing
 
     def _schema(self, source: Source, kinds: Any = None) -> Schema:
-        schema = Schema.infer(source, self.kinds if kinds is None else kinds)
-        if kinds is not None or isinstance(self.features, str):
-            return schema
-        return with_families(schema, source, self.kinds, self._pairs())
+        if isinstance(self.features, str):
+            return Schema.infer(source, self.kinds if kinds is None else kinds)
+        only = self._only(source)
+        schema = Schema.infer(source, self.kinds if kinds is None else kinds, only)
+        return schema if kinds is not None else with_families(schema, source, self.kinds, self._pairs(), only)
+
+    def _only(self, source: Source) -> set[int] | None:
+        """The columns to be read at all: those that `features` names, unless the rest is asked for."""
+        if self.remainder != "drop":
+            return None
+        names = names_of(source)
+        return {j for columns, _ in self._pairs() for j in resolve(columns, names, source)}
 
     def _pairs(self) -> list[tuple[Any, Family[Any]]]:
         pairs = []

@@ -48,6 +48,11 @@ def no_family_note(name: str, kind: str) -> Note:
     return Note("no family", (name,), (), True, text)
 
 
+def hint_note(name: str, hint: str) -> Note:
+    """The note on a column that may not be what it seems."""
+    return Note("suspicious", (name,), (), False, f"column {name!r}: {hint}")
+
+
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
     """The note on a parameter that the data do not determine."""
     whose = (

@@ -9,7 +9,7 @@ from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Dataset
 from posterior.families import Family
 from posterior.generative.model import Filling, FittedBlock, GenerativeModel
-from posterior.generative.notes import Note, column_note, no_family_note, repair_note
+from posterior.generative.notes import Note, column_note, hint_note, no_family_note, repair_note
 from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
@@ -104,6 +104,8 @@ class GenerativeSpec:
             no_family_note(columns[j].name, "empty" if columns[j].empty else columns[j].kind)
             for j in self.without_family
         ]
+        used = [columns[j] for block in self.blocks for j in block.columns]
+        notes += [hint_note(column.name, column.hint) for column in used if column.hint]
         log_likelihood = 0.0
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             part, found, gain = _estimate_block(block, sums, statistics)

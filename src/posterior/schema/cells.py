@@ -40,7 +40,8 @@ class Numbers:
         levels, inverse = _distinct_of_few(known) or np.unique(known, return_inverse=True)
         codes = np.full(len(self.array), -1, dtype=np.int32)
         codes[~gaps] = inverse
-        return Labels(self.storage if len(levels) else "empty", codes, tuple(levels.tolist()))
+        single = self.array.dtype == np.float32
+        return Labels(self.storage if len(levels) else "empty", codes, tuple(levels.tolist()), single=single)
 
     def gaps(self) -> Bools:
         """Return which rows are missing."""
@@ -49,6 +50,12 @@ class Numbers:
         if self.array.dtype.kind == "f":
             return np.asarray(np.isnan(self.array), dtype=np.bool_)
         return np.zeros(len(self.array), dtype=np.bool_)
+
+    def is_empty(self) -> bool:
+        """Return whether no cell has a value; where the first one has, no other is looked at."""
+        if self.missing is not None:
+            return bool(self.missing[:1].all() and self.missing.all())
+        return self.array.dtype.kind == "f" and bool(np.isnan(self.array[:1]).all() and self.gaps().all())
 
     def first_outside(self, test: Test) -> tuple[int, Any] | None:
         """Return row and value of the first cell that is `outside`, or None."""
@@ -70,6 +77,11 @@ class Labels:
     levels: tuple[Any, ...]
     fixed: bool = False
     ordered: bool = False
+    single: bool = False
+
+    def is_empty(self) -> bool:
+        """Return whether no cell has a value and no level is known."""
+        return self.storage == "empty"
 
     def distinct(self) -> tuple[Any, ...]:
         """Return the categories: those of the dtype in its order, or the values found, sorted."""
@@ -90,10 +102,14 @@ class Labels:
         table = np.array([*self.levels, np.nan], dtype=np.float64)
         return Numbers("float", table[self.codes])
 
-    def lookup(self, categories: Sequence[Any]) -> Codes32:
-        """Return the positions in `categories`: −1 missing, len(categories) not among them."""
-        index = {category: code for code, category in enumerate(categories)}
-        table = [index.get(level, len(categories)) for level in self.levels]
+    def lookup(self, categories: Sequence[Any], *, single: bool = False) -> Codes32:
+        """Return the positions in `categories`: −1 missing, len(categories) not among them.
+
+        With `single`, numbers are equal if they are so as float32.
+        """
+        known, found = (_in_single(v) if single else v for v in (categories, self.levels))
+        index = {category: code for code, category in enumerate(known)}
+        table = [index.get(level, len(categories)) for level in found]
         return np.array([*table, -1], dtype=np.int32)[self.codes]
 
     def objects(self, rows: slice = slice(None)) -> AnyArray:
@@ -109,6 +125,11 @@ class Labels:
 
 
 Cells: TypeAlias = Numbers | Labels
+
+
+def _in_single(levels: Sequence[Any]) -> list[Any]:
+    with np.errstate(over="ignore"):
+        return [float(np.float32(level)) if isinstance(level, float) else level for level in levels]
 
 
 def outside(array: AnyArray, test: Test) -> Bools:

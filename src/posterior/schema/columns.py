@@ -11,7 +11,9 @@ class Column:
     """One column: its name, its kind and why, and the categories it may hold.
 
     A binary column of true/false or 0/1 keeps no categories; other binary columns keep both values, and
-    the second is code 1. `empty` marks a column without a single value, whose kind is only a guess.
+    the second is code 1. `empty` marks a column without a single value, whose kind is only a guess unless
+    it was declared; `ignored` one that no model asked for and nobody reads. `hint` says what the user may
+    want to change about it. Categories that are `single` came as float32 numbers and are compared as such.
     """
 
     name: str
@@ -23,6 +25,9 @@ class Column:
     ordered: bool = False
     empty: bool = False
     storage: Storage = "float"
+    ignored: bool = False
+    hint: str = ""
+    single: bool = False
 
     @property
     def levels(self) -> tuple[Any, ...] | None:

@@ -27,6 +27,8 @@ def decode_table(columns: tuple[Column, ...], container: Any, arrays: Sequence[A
 
 def decode_column(column: Column, array: AnyArray) -> AnyArray:
     """Return values as float, int or bool where none is missing, else as float (NaN) or object (None)."""
+    if column.ignored:
+        return np.full(len(array), np.nan)
     if column.kind == "text":
         return array.astype(object)
     missing = _missing(array, column.size)

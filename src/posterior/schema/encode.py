@@ -11,9 +11,11 @@ from scipy import sparse
 from posterior._types import AnyArray, Floats
 from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside
 from posterior.schema.columns import Column
-from posterior.schema.infer import as_numbers, as_texts, count_message
+from posterior.schema.declare import as_numbers, as_texts, count_message
 from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
 from posterior.schema.sources import ArraySource, Source, SparseSource
+
+AS_IN_TRAINING = "as in training (missing values may be None or NaN)"
 
 
 @dataclass(frozen=True)
@@ -174,11 +176,20 @@ def encode_table(columns: tuple[Column, ...], source: Source) -> Encoded:
     unseen: dict[str, dict[Any, int]] = {}
     in_place = _in_place(columns, source)
     parts: list[Numbers | Coded | Labels] = [
-        source.column(j) if j in in_place else encode_column(column, source.column(j), unseen)
+        _unread(source)
+        if column.ignored
+        else source.column(j)
+        if j in in_place
+        else encode_column(column, source.column(j), unseen)
         for j, column in enumerate(columns)
     ]
     block = source.block if isinstance(source, ArraySource) else None
     return Encoded(source.n_rows, columns, parts, block, unseen)
+
+
+def _unread(source: Source) -> Coded:
+    """Return a column of missing values that takes no memory."""
+    return Coded(np.broadcast_to(np.int32(-1), source.n_rows), 0)
 
 
 def _in_place(columns: tuple[Column, ...], source: Source) -> set[int]:
@@ -197,7 +208,7 @@ def encode_column(
     if column.kind == "text":
         return as_texts(column.name, cells)
     if column.kind in {"continuous", "count"}:
-        numbers = as_numbers(column.name, cells, column.kind)
+        numbers = as_numbers(column.name, cells, column.kind, AS_IN_TRAINING)
         wrong = numbers.first_outside("count") if column.kind == "count" else None
         if wrong is not None and wrong[1] < 0:  # infinity is refused when the rows are read
             raise ValueError(count_message(column.name, *wrong))
@@ -208,10 +219,9 @@ def encode_column(
     refuse_infinite_level(column.name, labels.levels)
     levels = column.levels or ()
     refuse_other_type(column.name, levels, labels.levels)
-    codes = labels.lookup(levels)
-    counts = labels.counts()
-    known = set(levels)
-    new = {level: int(n) for level, n in zip(labels.levels, counts, strict=True) if n and level not in known}
+    codes = labels.lookup(levels, single=column.single or labels.single)
+    counts = np.bincount(labels.codes[codes == len(levels)], minlength=len(labels.levels))
+    new = {level: int(n) for level, n in zip(labels.levels, counts, strict=True) if n}
     if new:
         unseen[column.name] = new
         codes[codes == len(levels)] = column.size
@@ -222,7 +232,9 @@ def _encode_sparse(columns: tuple[Column, ...], source: SparseSource) -> Encoded
     unseen: dict[str, dict[Any, int]] = {}
     parts: list[Numbers | Coded | Labels] = [Numbers("float", np.empty(0))] * len(columns)  # read from `csr`
     for j, column in enumerate(columns):
-        if column.kind == "text" or column.categories is not None:
+        if column.ignored:
+            parts[j] = _unread(source)
+        elif column.kind == "text" or column.categories is not None:
             parts[j] = encode_column(column, source.column(j), unseen)
     matrix = source.matrix
     kinds = np.array([column.kind for column in columns])

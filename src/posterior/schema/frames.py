@@ -34,6 +34,11 @@ def read_series(series: nw.Series[Any], name: str) -> Cells:
     return _read_unknown(series, name)
 
 
+def no_value(n_rows: int) -> Labels:
+    """Return a column of missing values."""
+    return Labels("empty", np.full(n_rows, -1, dtype=np.int32), ())
+
+
 def mask(missing: nw.Series[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return a true/false series without gaps as an array."""
     return np.asarray(missing.to_numpy(), dtype=np.bool_)
@@ -71,7 +76,7 @@ def _read_categories(series: nw.Series[Any]) -> Labels:
 def _read_unknown(series: nw.Series[Any], name: str) -> Cells:
     array = np.asarray(series.to_numpy())
     if series.null_count() == len(series):
-        return Labels("empty", np.full(len(series), -1, dtype=np.int32), ())
+        return no_value(len(series))
     if array.dtype.kind == "b":
         return Numbers("boolean", array)
     if array.dtype.kind in "fiu":  # a pandas sparse column

@@ -51,12 +51,21 @@ def refuse_other_type(name: str, levels: Sequence[Any], new: Sequence[Any]) -> N
     known = {isinstance(level, str) for level in levels}
     found = {isinstance(level, str) for level in new}
     if len(known) == 1 and len(found) == 1 and known != found:
-        words = {True: "strings", False: "numbers"}
-        was, now = words[known.pop()], words[found.pop()]
         raise ValueError(
-            f"column {name!r}: {was} such as {listed(levels, 2)} were expected, "
-            f"found {now} such as {listed(new, 2)}; convert them to {was} as in training"
+            f"column {name!r}: {_shown(levels)} were expected, found {_shown(new)}; "
+            f"convert them to {_type_of(levels)} as in training"
         )
+
+
+def _type_of(levels: Sequence[Any]) -> str:
+    if all(isinstance(level, bool) for level in levels):
+        return "true/false values"
+    return "strings" if isinstance(levels[0], str) else "numbers"
+
+
+def _shown(levels: Sequence[Any]) -> str:
+    word = _type_of(levels)
+    return word if word == "true/false values" else f"{word} such as {listed(levels, 2)}"
 
 
 def infinity_message(name: str, value: float, row: int | None = None) -> str:

@@ -7,18 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterior.schema.columns import Column
-from posterior.schema.kinds import Storage, listed, order, refuse_other_type
+from posterior.schema.hints import Hint, number_hint
+from posterior.schema.kinds import KINDS, Storage, listed, order, refuse_other_type
 
 
 def merged_column(a: Column, b: Column) -> Column:
     """Return the column that holds the values of both."""
+    if a.ignored or b.ignored:
+        return _both_ignored(a, b)
     if a.empty or b.empty:
-        kept, gone = (b, a) if a.empty else (a, b)
-        return (
-            replace(kept, declared=a.declared or b.declared)
-            if kept.kind == gone.kind
-            else _adopted(kept, gone)
-        )
+        # Of two guesses the declared one stands, else one whatever the order of the tables.
+        kept, gone = sorted((a, b), key=lambda c: (c.empty, not c.declared, KINDS.index(c.kind)))
+        if kept.kind == gone.kind:
+            return replace(kept, declared=a.declared or b.declared)
+        return _adopted(kept, gone)
     if a.kind != b.kind:
         raise ValueError(_kinds_message(a, b))
     storage = _merged_storage(a.storage, b.storage)
@@ -37,6 +39,8 @@ def merged_column(a: Column, b: Column) -> Column:
             f"column {a.name!r} is binary, but the two tables together have {len(categories)} values: "
             f'{listed(categories)}; recode it to 0 and 1, or declare it "categorical"'
         )
+    plain = a.storage == b.storage == "string" and not declared
+    hint = number_hint(categories) if plain else Hint()
     return replace(
         a,
         categories=categories,
@@ -44,7 +48,9 @@ def merged_column(a: Column, b: Column) -> Column:
         declared=declared,
         levels_fixed=fixed,
         ordered=a.ordered and b.ordered,
-        reason=a.reason if a.categories == categories else _reason(a, b, len(categories)),
+        single=a.single and b.single,
+        hint=hint.sentence,
+        reason=a.reason if a.categories == categories else _reason(a, b, len(categories)) + hint.reason,
     )
 
 
@@ -53,16 +59,25 @@ def recoded(old: Column, new: Column) -> NDArray[np.int64] | None:
     if old.levels is None or (old.categories is None and new.categories is None):
         return None
     index = {level: code for code, level in enumerate(new.levels or ())}
-    lost = [category for category in old.levels if category not in index]
+    levels = () if old.empty else old.levels  # nothing was counted, whatever it was taken for
+    lost = [category for category in levels if category not in index]
     if lost:
         raise ValueError(
             f"column {old.name!r}: the other schema lacks the categories {listed(lost)}; recode into a union"
         )
-    codes = [index[category] for category in old.levels]
-    if old.kind == "binary":
+    codes = [index[category] for category in levels]
+    if old.kind == new.kind == "binary":
         # Both codes exist even if one has no value yet: it takes the place that is left.
         codes += [code for code in (0, 1) if code not in codes][: 2 - len(codes)]
     return np.array(codes, dtype=np.int64)
+
+
+def _both_ignored(a: Column, b: Column) -> Column:
+    if a.ignored and b.ignored:
+        return a
+    raise ValueError(
+        f"column {a.name!r} is used for one table and not for the other; use the same columns for both"
+    )
 
 
 def _adopted(kept: Column, gone: Column) -> Column:

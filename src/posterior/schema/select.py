@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -10,6 +10,8 @@ import numpy as np
 
 from posterior.schema.kinds import listed
 from posterior.schema.sources import FrameSource, Source
+
+SELECTORS = "a function that takes the table and returns names, or a narwhals selector"
 
 
 def resolve(selection: Any, names: tuple[str, ...], source: Source | None = None) -> tuple[int, ...]:
@@ -22,6 +24,8 @@ def resolve(selection: Any, names: tuple[str, ...], source: Source | None = None
     """
     if isinstance(selection, nw.Expr):
         return _by_selector(selection, source)
+    if type(selection).__module__.startswith("polars") and hasattr(selection, "meta"):
+        return _by_polars(selection, names, source)
     if callable(selection):
         return _by_callable(selection, names, source)
     found: tuple[int, ...]
@@ -40,9 +44,20 @@ def resolve(selection: Any, names: tuple[str, ...], source: Source | None = None
             raise TypeError(
                 f"columns cannot be selected by {type(selection).__name__} {listed([selection])}; "
                 "use a name, a position, a list of those, a slice, a compiled regular expression, "
-                "a boolean mask or a selector"
+                f"a boolean mask, {SELECTORS}"
             )
     return found
+
+
+def resolve_each(
+    selections: Sequence[Any], names: tuple[str, ...], source: Source | None = None
+) -> list[tuple[int, ...]]:
+    """Return the positions of each of many selections, with one pass over the names for all of them."""
+    where = {name: j for j, name in enumerate(names)}
+    return [
+        (where[each],) if isinstance(each, str) and each in where else resolve(each, names, source)
+        for each in selections
+    ]
 
 
 def _by_name(name: str, names: tuple[str, ...]) -> int:
@@ -78,8 +93,19 @@ def _by_pattern(pattern: re.Pattern[str], names: tuple[str, ...]) -> tuple[int, 
 def _by_selector(selector: nw.Expr, source: Source | None) -> tuple[int, ...]:
     if not isinstance(source, FrameSource):
         raise TypeError("a narwhals selector needs a data frame; select by name or position here")
-    labels = list(source.frame.columns)
-    return tuple(labels.index(label) for label in source.frame.select(selector).columns)
+    where = {label: j for j, label in enumerate(source.labels)}
+    return tuple(where[label] for label in source.frame.select(selector).columns)
+
+
+def _by_polars(selector: Any, names: tuple[str, ...], source: Source | None) -> tuple[int, ...]:
+    """Select as polars does, without importing it."""
+    if source is None or source.container != "polars":
+        found = "no table" if source is None else f"a {source.container} table"
+        raise TypeError(
+            f"a polars selector needs a polars frame, found {found}; "
+            f"select by name or position, or by {SELECTORS}"
+        )
+    return resolve(source.native.select(selector).columns, names, source)
 
 
 def _by_callable(selector: Any, names: tuple[str, ...], source: Source | None) -> tuple[int, ...]:
@@ -98,5 +124,5 @@ def _by_sequence(items: list[Any], names: tuple[str, ...], source: Source | None
                 f"a boolean mask of {len(items)} values cannot select among {len(names)} columns"
             )
         return tuple(j for j, chosen in enumerate(items) if chosen)
-    found = [position for item in items for position in resolve(item, names, source)]
-    return tuple(dict.fromkeys(found))
+    found = resolve_each(items, names, source)
+    return tuple(dict.fromkeys(position for positions in found for position in positions))

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from posterior._types import AnyArray
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects, time_message
-from posterior.schema.frames import read_series
+from posterior.schema.frames import no_value, read_series
 from posterior.schema.kinds import Storage
 
 ACCEPTED = "a 2-D numpy array, a scipy.sparse matrix, a list of rows, or a pandas, polars or pyarrow table"
@@ -31,6 +31,10 @@ class Source(Protocol):
         """The column names, or None where the table has none (or none that are strings)."""
 
     @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """What a data frame calls its columns: the names, or labels that are no strings; else None."""
+
+    @property
     def container(self) -> str:
         """The kind of table: numpy, sparse, pandas, polars, pyarrow."""
 
@@ -41,11 +45,8 @@ class Source(Protocol):
     def column(self, position: int) -> Cells:
         """Read one column."""
 
-    def take(self, columns: Sequence[int]) -> "Source":
-        """Return the source with just these columns, in this order."""
 
-
-def labels_of(source: Source) -> tuple[str, ...]:
+def names_of(source: Source) -> tuple[str, ...]:
     """Return the column names, x0, x1, … where there are none."""
     return source.names or tuple(f"x{j}" for j in range(source.n_columns))
 
@@ -55,6 +56,7 @@ class ArraySource:
 
     container = "numpy"
     names: tuple[str, ...] | None = None
+    labels: tuple[Any, ...] | None = None
 
     def __init__(self, array: AnyArray) -> None:
         self.native = self.array = array
@@ -89,10 +91,6 @@ class ArraySource:
             self._inside.update({(test, j): not refused for j, refused in zip(new, wrong, strict=True)})
         return {j for j in positions if self._inside.get((test, j), False)}
 
-    def take(self, columns: Sequence[int]) -> "ArraySource":
-        """Return a source of these columns."""
-        return ArraySource(self.array[:, list(columns)])
-
 
 STORAGE: dict[str, Storage] = {"f": "float", "i": "integer", "u": "integer", "b": "boolean"}
 
@@ -102,6 +100,7 @@ class SparseSource:
 
     container = "sparse"
     names: tuple[str, ...] | None = None
+    labels: tuple[Any, ...] | None = None
 
     def __init__(self, matrix: Any, native: Any = None) -> None:
         self.matrix = matrix
@@ -116,34 +115,32 @@ class SparseSource:
         array = self._by_column[:, [position]].toarray().ravel()
         return Numbers(STORAGE[array.dtype.kind], array)
 
-    def take(self, columns: Sequence[int]) -> "SparseSource":
-        """Return a source of these columns."""
-        return SparseSource(self.matrix[:, list(columns)])
-
 
 class FrameSource:
-    """A data frame of any library that narwhals reads."""
+    """A data frame of any library that narwhals reads; labels that it lacks are columns without a value."""
 
-    def __init__(self, frame: nw.DataFrame[Any], names: tuple[str, ...] | None) -> None:
+    def __init__(self, frame: nw.DataFrame[Any], labels: tuple[Any, ...]) -> None:
         self.frame = frame
         self.native = frame.to_native()
-        self.names = names
-        self.n_rows, self.n_columns = frame.shape
+        self.labels = labels
+        self.names = labels if all(isinstance(label, str) for label in labels) else None
+        self.n_rows, self.n_columns = frame.shape[0], len(labels)
         self.container: str = frame.implementation.value
-        self._series = list(frame.iter_columns())
+        self._series = dict(zip(frame.columns, frame.iter_columns(), strict=True))
         self._read: dict[int, Cells] = {}
 
     def column(self, position: int) -> Cells:
         """Read one column, once."""
         if position not in self._read:
             name = self.names[position] if self.names else f"x{position}"
-            self._read[position] = read_series(self._series[position], name)
+            series = self._series.get(self.labels[position])
+            self._read[position] = no_value(self.n_rows) if series is None else read_series(series, name)
         return self._read[position]
 
-    def take(self, columns: Sequence[int]) -> "FrameSource":
-        """Return a source of these columns."""
-        names = tuple(self.names[j] for j in columns) if self.names else None
-        return FrameSource(self.frame[:, list(columns)], names)
+    def arranged(self, labels: tuple[Any, ...]) -> "FrameSource":
+        """Return a source of these columns in this order; those it does not have are without a value."""
+        where = {label: j for j, label in enumerate(self.labels)}
+        return FrameSource(self.frame[:, [where[label] for label in labels if label in where]], labels)
 
 
 def read_table(X: Any) -> Source:
@@ -254,18 +251,16 @@ def _any_boolean(rows: Sequence[Any]) -> bool:
 
 
 def _open_frame(frame: nw.DataFrame[Any]) -> Source:
-    labels = list(frame.columns)
+    labels = tuple(frame.columns)
     types = sorted({type(label).__name__ for label in labels})
-    if types == ["str"]:
-        return FrameSource(frame, tuple(labels))
-    if "str" in types:
+    if "str" in types and types != ["str"]:
         raise TypeError(
             "Feature names are only supported if all input features have string names, but your input has "
             f"{types} as feature name / column name types. If you want feature names to be stored and "
             "validated, you must convert them all to strings, for example by "
             "X.columns = X.columns.astype(str)."
         )
-    return FrameSource(frame, None)
+    return FrameSource(frame, labels)
 
 
 def _one_dimensional(found: str) -> str:

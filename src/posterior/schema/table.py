@@ -1,8 +1,9 @@
 """The schema of a table: what each column is, learnt once and applied to every table that follows."""
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from posterior.schema.infer import infer_columns
 from posterior.schema.kinds import RULE, Kind
 from posterior.schema.merge import merged_column, recoded
 from posterior.schema.select import resolve
-from posterior.schema.sources import Source
+from posterior.schema.sources import FrameSource, Source
 
 HEADER = ("column", "kind", "levels", "why")
 
@@ -31,15 +32,16 @@ class Schema:
     ('continuous', 'categorical')
     >>> schema.encode(read_table([["7", "b"]]))
     Traceback (most recent call last):
-    ValueError: column 'x0' (continuous): numbers were expected, found strings such as '7'; ...
+    ValueError: column 'x0' is read as continuous: numbers were expected, found strings such as '7'; ...
     """
 
     columns: tuple[Column, ...]
     named: bool = False
     container: str = "numpy"
+    labels: tuple[Any, ...] | None = None
 
     @classmethod
-    def infer(cls, source: Source, kinds: Any = None) -> Self:
+    def infer(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
         """Decide the kind of every column.
 
         Floats, integers and decimals are continuous, true/false is binary, strings and categories are
@@ -47,16 +49,22 @@ class Schema:
         20 distinct values or more distinct values than half of the rows. A sparse table is binary if
         its dtype is bool, counts if all stored values are non-negative integers, else continuous.
         `kinds` overrides this: a dict (or list of pairs) from a column, or a selection of columns as
-        `resolve` takes it, to a kind; later entries override earlier ones.
+        `resolve` takes it, to a kind; later entries override earlier ones. Columns at other positions
+        than `only` are ignored: nobody reads their cells, whatever they hold.
         """
-        return cls(infer_columns(source, kinds), source.names is not None, source.container)
+        columns = infer_columns(source, kinds, only)
+        return cls(columns, source.names is not None, source.container, source.labels)
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what was cached, so that asking for the names changes no pickle and no hash.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names; x0, x1, … where the table had none."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds, in the order of the columns."""
         return tuple(column.kind for column in self.columns)
@@ -65,14 +73,19 @@ class Schema:
         return len(self.columns)
 
     def align(self, source: Source, *, who: str = "this model") -> Source:
-        """Return the source with its columns in the schema's order, matched by name where both have names."""
-        if self.named and source.names is not None:
-            if source.names == self.names:
+        """Return the source with its columns in the schema's order.
+
+        Two data frames are matched by their names, or by labels that are no strings, and columns that
+        are ignored may be absent; arrays are matched by position.
+        """
+        expected, found = (self.names, source.names) if self.named else (self.labels, source.labels)
+        if isinstance(source, FrameSource) and expected is not None and found is not None:
+            if found == expected:
                 return source
-            position = {name: j for j, name in enumerate(source.names)}
-            if position.keys() != set(self.names):
-                raise ValueError(_names_message(self.names, source.names))
-            return source.take([position[name] for name in self.names])
+            needed = {label for label, c in zip(expected, self.columns, strict=True) if not c.ignored}
+            if not needed <= set(found) <= set(expected):
+                raise ValueError(_names_message(expected, found, needed))
+            return source.arranged(expected)
         if source.n_columns != len(self):
             raise ValueError(
                 f"X has {source.n_columns} features, but {who} is expecting {len(self)} features as input. "
@@ -90,13 +103,16 @@ class Schema:
 
     def union(self, other: "Schema") -> "Schema":
         """Return the schema of both tables' rows together: same names and kinds, all categories of either."""
-        if self.names != other.names:
+        mine, theirs = self.names, other.names
+        if mine == theirs and self.labels is not None and other.labels is not None:
+            mine, theirs = self.labels, other.labels
+        if mine != theirs:
             raise ValueError(
                 "the two tables have different columns; pass the same columns in the same order.\n"
-                + _names_message(self.names, other.names)
+                + _names_message(mine, theirs, set(mine))
             )
         columns = tuple(merged_column(a, b) for a, b in zip(self.columns, other.columns, strict=True))
-        return Schema(columns, self.named, self.container)
+        return replace(self, columns=columns)
 
     def recoding(self, into: "Schema") -> tuple[NDArray[np.int64] | None, ...]:
         """Return per column the new code of each old code; None for columns without categories.
@@ -109,7 +125,8 @@ class Schema:
         """Return the positions of the selected columns.
 
         A selection is a name, a position, a list of those, a slice, a compiled regular expression,
-        a boolean mask, a callable that gets the user's table and returns names, or a narwhals selector.
+        a boolean mask, a callable that gets the user's table and returns names, a narwhals selector, or
+        a polars one where the table is a polars frame.
         """
         return resolve(selection, self.names, source)
 
@@ -138,13 +155,13 @@ def _one_line(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def _names_message(expected: tuple[str, ...], found: tuple[str, ...]) -> str:
-    def bulleted(names: set[str]) -> str:
-        ordered = sorted(names)
+def _names_message(expected: Sequence[Any], found: Sequence[Any], needed: set[Any]) -> str:
+    def bulleted(names: set[Any]) -> str:
+        ordered = sorted(names, key=str)
         return "".join(f"- {name}\n" for name in [*ordered[:5], *(["..."] if len(ordered) > 5 else [])])
 
     message = "The feature names should match those that were passed during fit.\n"
-    new, gone = set(found) - set(expected), set(expected) - set(found)
+    new, gone = set(found) - set(expected), needed - set(found)
     if new:
         message += "Feature names unseen at fit time:\n" + bulleted(new)
     if gone:

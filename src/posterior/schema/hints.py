@@ -1,0 +1,54 @@
+"""What a user may want to change about a column."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from posterior.schema.kinds import listed, shortened
+
+FEWEST = 5
+SHARE = 0.8
+
+
+class Hint(NamedTuple):
+    """A sentence for the user, and what it adds to the reason of the column's kind."""
+
+    sentence: str = ""
+    reason: str = ""
+
+
+def number_hint(strings: Sequence[str]) -> Hint:
+    """Return what to say of distinct strings of which at least 80 % look like numbers; else nothing.
+
+    >>> number_hint(["1", "2", "3", "4", "?"]).reason
+    ', most look like numbers'
+    """
+    others: list[str] = []
+    if len(strings) < FEWEST:
+        return Hint()
+    for string in strings:
+        if not _is_number(string):
+            others.append(string)
+            if len(others) > (1 - SHARE) * len(strings) + 1e-9:
+                return Hint()
+    # Not `listed`, which would count them: two are enough to recognise the column.
+    left_out = set(others)
+    shown = ", ".join(shortened(s) for s in [s for s in strings if s not in left_out][:2])
+    if not others:
+        return Hint(
+            f"its strings look like numbers ({shown}): convert the column to numbers, "
+            "or declare it categorical",
+            ", all look like numbers",
+        )
+    return Hint(
+        f"most of its strings look like numbers ({shown}), others are {listed(others, 3)}: "
+        "convert the column to numbers, with those as missing values",
+        ", most look like numbers",
+    )
+
+
+def _is_number(string: str) -> bool:
+    try:
+        return isfinite(float(string))  # "nan" and "inf" mark what is no number
+    except ValueError:
+        return False
