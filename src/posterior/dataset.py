@@ -45,8 +45,11 @@ class Dataset(Protocol):
     def n_rows(self) -> int:
         """How many rows there are."""
 
-    def reduce(self, summarize: Callable[[Chunk], S]) -> S:
-        """Add up `summarize(chunk)` over all rows, with the same bits whatever the number of threads."""
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
+        """Add up `summarize(chunk)` over all rows, with the same bits whatever the number of threads.
 
-    def map(self, score: Callable[[Chunk], Floats]) -> Floats:
+        `dense` is the number of columns that are read as values, which sets the size of a chunk.
+        """
+
+    def map(self, score: Callable[[Chunk], Floats], *, dense: int) -> Floats:
         """`score(chunk)` of all rows, in their order."""

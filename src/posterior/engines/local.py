@@ -138,9 +138,9 @@ class LocalDataset:
         """Number of rows."""
         return self.data.n_rows
 
-    def chunks(self) -> list[LocalChunk]:
-        """The rows in fixed ranges."""
-        size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(len(self.schema), 1)))
+    def chunks(self, dense: int) -> list[LocalChunk]:
+        """The rows in fixed ranges, small enough for `dense` columns to be read as values."""
+        size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(self.data.cells_per_row(dense), 1)))
         n = self.n_rows
         ranges = [slice(a, min(a + size, n)) for a in range(0, n, size)]
         return [self.chunk(rows) for rows in ranges]
@@ -149,10 +149,10 @@ class LocalDataset:
         """Some of the rows."""
         return LocalChunk(self.data, rows, self.y, self.weight)
 
-    def reduce(self, summarize: Callable[[Chunk], S]) -> S:
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
         stack: list[tuple[int, S]] = []
-        for chunk_sum in _ordered(summarize, self.chunks()):
+        for chunk_sum in _ordered(summarize, self.chunks(dense)):
             part, level = chunk_sum, 0
             while stack and stack[-1][0] == level:
                 part = stack.pop()[1] + part  # type: ignore[operator]
@@ -163,9 +163,9 @@ class LocalDataset:
             result = stack.pop()[1] + result  # type: ignore[operator]
         return result
 
-    def map(self, score: Callable[[Chunk], Floats]) -> Floats:
+    def map(self, score: Callable[[Chunk], Floats], *, dense: int) -> Floats:
         """`score(chunk)` of all rows, in their order."""
-        chunks = self.chunks()
+        chunks = self.chunks(dense)
         parts = _ordered(score, chunks)
         first = next(parts)
         if len(chunks) == 1:

@@ -219,7 +219,9 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         for block, distribution in self.model_.distributions:
             if not distribution.has_support:
                 continue
-            rows = dataset.reduce(partial(_outside, block=block, distribution=distribution))
+            dense = len(block.columns) if block.reads == "values" else 0
+            count = partial(_outside, block=block, distribution=distribution)
+            rows = dataset.reduce(count, dense=dense)
             told += [
                 f"column {self.model_.schema.names[j]!r}: {n} rows with a value that no class can have"
                 for j, n in zip(block.columns, rows.tolist(), strict=True)

@@ -150,7 +150,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         data = self._dataset(X)
         coef, level = self._linear()
         xbar, every = self.xbar_, tuple(range(self.n_features_in_))
-        scores = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level))
+        scores = data.map(
+            lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level), dense=len(every)
+        )
         gaps = np.isnan(scores[:, 0])
         if gaps.any():
             scores[gaps] = self.model_.log_posterior(data)[gaps]
@@ -206,7 +208,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         data: LocalDataset = self._dataset(X)
         directions, xbar = self.scalings_[:, : self._n_features_out], self.xbar_
         every = tuple(range(self.n_features_in_))
-        out = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions))
+        out = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions), dense=len(every))
         if np.isnan(out).any():
             gaps = int(np.isnan(out).any(axis=1).sum())
             raise ValueError(

@@ -68,9 +68,13 @@ class GenerativeModel:
         """The blocks that have a distribution, with it."""
         return [(b, b.distribution) for b in self.blocks if b.distribution is not None]
 
+    @property
+    def _dense(self) -> int:
+        return sum(len(block.columns) for block in self.blocks if block.reads == "values")
+
     def log_density(self, dataset: Dataset) -> Floats:
         """Log density ln p(row | class), (n, K)."""
-        return dataset.map(self._chunk_density)
+        return dataset.map(self._chunk_density, dense=self._dense)
 
     def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log joint density ln p(row, class), (n, K)."""
@@ -79,7 +83,7 @@ class GenerativeModel:
     def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log density ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
-        return dataset.map(lambda chunk: log_sum_exp(self._chunk_density(chunk) + prior))
+        return dataset.map(lambda chunk: log_sum_exp(self._chunk_density(chunk) + prior), dense=self._dense)
 
     def log_posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log posterior ln p(class | row), (n, K).
@@ -99,7 +103,7 @@ class GenerativeModel:
             scores -= peak  # so that the sum to 1 is exact however large the scores are
             return np.asarray(scores - log_sum_exp(scores)[:, None])
 
-        return dataset.map(score)
+        return dataset.map(score, dense=self._dense)
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))
@@ -123,7 +127,7 @@ class GenerativeModel:
             parts += [d.log_terms(getattr(chunk, b.reads)(b.columns)) for b, d in used]
             return np.concatenate(parts, axis=1)
 
-        return names, dataset.map(terms)
+        return names, dataset.map(terms, dense=len(names) * self.n_classes)
 
     def quadratic(self) -> QuadraticScores:
         """Log joints as quadratic functions of the columns used, for a model of Gaussian blocks only."""

@@ -71,7 +71,8 @@ class GenerativeSpec:
                 parts.append(block.family.summarize(rows, y, weight, n_classes))
             return _Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
 
-        total = dataset.reduce(sums)
+        dense = sum(len(block.columns) for block in self.blocks if block.family.reads == "values")
+        total = dataset.reduce(sums, dense=dense)
         columns = tuple(block.columns for block in self.blocks)
         return ClassStatistics(classes, dataset.schema, total.weight, total.n_rows, columns, total.blocks)
 

@@ -50,6 +50,10 @@ class Encoded:
     block: AnyArray | None = None
     unseen: dict[str, dict[Any, int]] = field(default_factory=dict)
 
+    def cells_per_row(self, dense: int) -> int:
+        """Return how many cells a row takes while it is read, `dense` of its columns being read as values."""
+        return len(self.columns)
+
     def values(self, rows: slice, columns: tuple[int, ...], *, check: bool = True) -> Floats:
         """Return rows as float64, NaN where missing: a view of a float64 array asked for all its columns."""
         chunk = self._packed(rows, columns)
@@ -126,6 +130,10 @@ class SparseEncoded(Encoded):
     """The rows of a sparse table: `csr` holds all but the categorical columns' codes."""
 
     csr: Any = None
+
+    def cells_per_row(self, dense: int) -> int:
+        """Return the stored cells of a row, or the columns that are read as values, if those are more."""
+        return max(dense, int(self.csr.nnz) // max(self.n_rows, 1))
 
     def _sliced(self, rows: slice, columns: tuple[int, ...]) -> Any:
         part = self.csr[rows]

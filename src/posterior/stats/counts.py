@@ -180,7 +180,7 @@ class Totals(Statistics):
         total = self.total.sum(axis=0)
         same = total == 0
         if self.binary:
-            same |= total == self.weight.sum(axis=0)
+            same |= np.isclose(total, self.weight.sum(axis=0), rtol=1e-12, atol=0)  # sums of real weights
         constant = set(np.flatnonzero(same).tolist())
         repeats = []
         if self.mark is not None:
