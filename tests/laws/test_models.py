@@ -81,6 +81,8 @@ def test_two_classes_apart_from_a_third_by_1e8_keep_their_log_odds(model, seed):
     moved = model.fit(X + far, y).predict_joint_log_proba(X[near])
     odds, expected = moved[:, 1] - moved[:, 0], plain[:, 1] - plain[:, 0]
     assert (np.abs(odds - expected) <= 1e-6 * (1 + np.abs(expected))).all()
+    form = model.quadratic_form(1, 0)(X[near])
+    assert (np.abs(form - expected) <= 1e-6 * (1 + np.abs(expected))).all()
 
 
 @every_gaussian

@@ -396,8 +396,7 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
         """
         check_is_fitted(self)
-        scores = self.model_.quadratic()
-        return scores.pair(self._class_code(a), self._class_code(b))
+        return self.model_.quadratic([self._class_code(a), self._class_code(b)]).pair(0, 1)
 
     def decision_points(self) -> tuple[Floats, AnyArray]:
         """With one Gaussian feature: where the predicted class changes, and the class of each interval."""

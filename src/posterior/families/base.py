@@ -84,8 +84,11 @@ class Distribution(ABC):
     def log_likelihood(self, statistics: Any) -> float:
         """Σ w ln p(row | its class) over the rows that the statistics describe."""
 
-    def quadratic(self) -> QuadraticScores:
-        """The log densities as quadratic functions of the block, where they are."""
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """The log densities of some classes as quadratic functions of the block, where they are.
+
+        The functions are written about the centre of those classes, so that others cost no digits.
+        """
         raise ValueError(f"{type(self).__name__} is not Gaussian: its log density is not quadratic in x")
 
     @property

@@ -201,14 +201,17 @@ class MultivariateNormalDistribution(Distribution):
         size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))
         return -0.5 * (size + float(spread) + float(shift))
 
-    def quadratic(self) -> QuadraticScores:
-        """The log densities as quadratic functions of x."""
-        apart = self.location - self._centre
-        precision = np.broadcast_to(self.precision, self._by_class)
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """The log densities of some classes as quadratic functions of x."""
+        chosen = list(range(self.n_classes) if classes is None else classes)
+        means = self.location[chosen]
+        centre = means.average(np.full(len(chosen), 1 / len(chosen)))
+        apart = means - centre
+        precision = np.broadcast_to(self.precision, self._by_class)[chosen]
         pull = np.einsum("kij,kj->ki", precision, apart)
-        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
+        log_dets = np.array([self._whitener(k)[1] for k in chosen])
         return QuadraticScores(
-            centre=self._centre.value,
+            centre=centre.value,
             quadratic=-0.5 * precision,
             linear=pull,
             constant=-0.5 * (np.einsum("ki,ki->k", pull, apart) + log_dets + self.n_columns * LOG_2PI),

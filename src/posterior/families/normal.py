@@ -88,16 +88,18 @@ class NormalDistribution(ProductDistribution):
         spread = statistics.scatter + statistics.weight * apart**2
         return float((statistics.weight * self._log_scale - 0.5 * spread / self.variance).sum())
 
-    def quadratic(self) -> QuadraticScores:
-        """The log densities as quadratic functions of x."""
-        centre = self.location.average(np.full(self.n_classes, 1 / self.n_classes))
-        apart = self.location - centre
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """The log densities of some classes as quadratic functions of x."""
+        chosen = list(range(self.n_classes) if classes is None else classes)
+        means, variance = self.location[chosen], self.variance[chosen]
+        centre = means.average(np.full(len(chosen), 1 / len(chosen)))
+        apart = means - centre
         return QuadraticScores(
             centre=centre.value,
-            quadratic=np.stack([np.diag(-0.5 / v) for v in self.variance]),
-            linear=apart / self.variance,
-            constant=(self._log_scale - 0.5 * apart**2 / self.variance).sum(axis=1),
-            scale=np.sqrt(self.variance.mean(axis=0)),
+            quadratic=np.stack([np.diag(-0.5 / v) for v in variance]),
+            linear=apart / variance,
+            constant=(self._log_scale[chosen] - 0.5 * apart**2 / variance).sum(axis=1),
+            scale=np.sqrt(variance.mean(axis=0)),
         )
 
 

@@ -1,5 +1,6 @@
 """A fitted generative model: class priors and class densities, joined by Bayes' rule."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -129,12 +130,12 @@ class GenerativeModel:
 
         return names, dataset.map(terms, dense=len(names) * self.n_classes)
 
-    def quadratic(self) -> QuadraticScores:
-        """Log joints as quadratic functions of the columns used, for a model of Gaussian blocks only."""
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """Log joints of some classes as quadratic functions of the columns used, if all are Gaussian."""
         parts = []
         for block, distribution in self.distributions:
             try:
-                parts.append(distribution.quadratic())
+                parts.append(distribution.quadratic(classes))
             except ValueError as error:
                 names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
                 raise ValueError(
@@ -145,7 +146,8 @@ class GenerativeModel:
         columns = [j for b, _ in self.distributions for j in b.columns]
         joined = parts[0] if len(parts) == 1 else QuadraticScores.block_diagonal(parts)
         order = np.argsort(columns).tolist()
-        return joined.shifted(self.log_prior).reordered(order, [self.schema.names[columns[i]] for i in order])
+        log_prior = self.log_prior if classes is None else self.log_prior[list(classes)]
+        return joined.shifted(log_prior).reordered(order, [self.schema.names[columns[i]] for i in order])
 
     @property
     def n_parameters(self) -> int:
