@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from posterior._types import Floats, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.schema import Codes, Schema
 
 S = TypeVar("S")
+A = TypeVar("A", bound=AnyArray)
 
 
 class Chunk(Protocol):
@@ -51,5 +52,5 @@ class Dataset(Protocol):
         `dense` is the number of columns that are read as values, which sets the size of a chunk.
         """
 
-    def map(self, score: Callable[[Chunk], Floats], *, dense: int) -> Floats:
+    def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""

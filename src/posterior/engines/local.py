@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from posterior._types import Floats, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.schema import Codes, Encoded, Schema
 
 S = TypeVar("S")
 T = TypeVar("T")
+A = TypeVar("A", bound=AnyArray)
 
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
 CHUNK_ROWS = 32_768
@@ -163,18 +164,19 @@ class LocalDataset:
             result = stack.pop()[1] + result  # type: ignore[operator]
         return result
 
-    def map(self, score: Callable[[Chunk], Floats], *, dense: int) -> Floats:
+    def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
         chunks = self.chunks(dense)
         parts = _ordered(score, chunks)
         first = next(parts)
         if len(chunks) == 1:
             return first
-        out = np.empty((self.n_rows, *first.shape[1:]))
+        out: Any = np.empty((self.n_rows, *first.shape[1:]), dtype=first.dtype)
         out[chunks[0].rows] = first
         for chunk, part in zip(chunks[1:], parts, strict=True):
             out[chunk.rows] = part
-        return out
+        result: A = out
+        return result
 
 
 def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Iterator[T]:

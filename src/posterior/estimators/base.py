@@ -267,13 +267,12 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
         data = self._dataset(X)
-        return np.exp(self.model_.log_posterior(data, self._log_prior(priors)))
+        return self.model_.posterior(data, self._log_prior(priors))
 
     def predict(self, X: Any, priors: Any = None) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         data = self._dataset(X)
-        best = self.model_.log_posterior(data, self._log_prior(priors)).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
 
     def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """Log joint density ln p(row, class), shape (n_samples, n_classes)."""

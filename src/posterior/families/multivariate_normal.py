@@ -108,11 +108,10 @@ class MultivariateNormalDistribution(Distribution):
         return self._by_pattern(block, MultivariateNormalDistribution._log_relative_complete)
 
     def _by_pattern(self, block: Floats, score: Any) -> Floats:
-        missing = np.isnan(block)
-        if not missing.any():
+        if not kernels.has_missing(block):
             return np.asarray(score(self, block))
         out = np.zeros((len(block), self.n_classes))
-        for rows, gone in kernels.missing_patterns(missing):
+        for rows, gone in kernels.missing_patterns(np.isnan(block)):
             if not gone.all():
                 there = np.flatnonzero(~gone)
                 out[rows] = score(self.marginal(there.tolist()), block[np.ix_(rows, there)])
@@ -130,8 +129,8 @@ class MultivariateNormalDistribution(Distribution):
         if not self.tied or self._spread > FAR_APART:
             return self._log_density_complete(block)
         coef = self._white_means @ self._whiteners[0][0].T
-        centred = (block - self._centre.pivot) - self._centre.remainder
-        return np.asarray(centred @ coef.T - 0.5 * (self._white_means**2).sum(axis=1))
+        level = -0.5 * (self._white_means**2).sum(axis=1) - coef @ self._centre.remainder
+        return np.asarray((block - self._centre.pivot) @ coef.T + level)
 
     @cached_property
     def _white_means(self) -> Floats:

@@ -92,19 +92,49 @@ class GenerativeModel:
         A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
         outside the support of every density) says nothing, and gets the priors.
         """
+
+        def normalized(chunk: Chunk) -> Floats:
+            scores = self._chunk_scores(chunk, log_prior)
+            rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+            others = np.exp(scores)
+            others[rows, best] = 0.0
+            # The largest score is 0: ln(1 + the others) keeps a log posterior of −1e-20.
+            return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])
+
+        return dataset.map(normalized, dense=self._dense)
+
+    def posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+        """The posterior p(class | row), (n, K)."""
+
+        def normalized(chunk: Chunk) -> Floats:
+            share = np.exp(self._chunk_scores(chunk, log_prior))
+            share /= share.sum(axis=1, keepdims=True)
+            return np.asarray(share)
+
+        return dataset.map(normalized, dense=self._dense)
+
+    def best(self, dataset: Dataset, log_prior: Floats | None = None) -> Ints:
+        """Code of the most probable class of each row, the first of equals, (n,)."""
+
+        def largest(chunk: Chunk) -> Ints:
+            return np.asarray(self._chunk_scores(chunk, log_prior).argmax(axis=1), dtype=np.int64)
+
+        return dataset.map(largest, dense=self._dense)
+
+    def _chunk_scores(self, chunk: Chunk, log_prior: Floats | None) -> Floats:
+        """Log posteriors up to a term of the row, the largest being 0."""
         prior = self.log_prior if log_prior is None else log_prior
-
-        def score(chunk: Chunk) -> Floats:
-            scores = np.tile(prior, (chunk.n_rows, 1))
-            for block, distribution in self.distributions:
-                scores += distribution.log_relative(getattr(chunk, block.reads)(block.columns))
-            peak = scores.max(axis=1, keepdims=True)
-            impossible = np.isneginf(peak[:, 0])
-            scores[impossible], peak[impossible] = prior, 0.0
-            scores -= peak  # so that the sum to 1 is exact however large the scores are
-            return np.asarray(scores - log_sum_exp(scores)[:, None])
-
-        return dataset.map(score, dense=self._dense)
+        scores: Floats | None = None
+        for block, distribution in self.distributions:
+            part = distribution.log_relative(getattr(chunk, block.reads)(block.columns))
+            scores = part if scores is None else np.add(scores, part, out=scores)
+        scores = np.tile(prior, (chunk.n_rows, 1)) if scores is None else scores + prior
+        peak = scores.max(axis=1, keepdims=True)
+        impossible = np.isneginf(peak[:, 0])
+        if impossible.any():
+            scores[impossible], peak[impossible] = prior, prior.max()
+        scores -= peak
+        return scores
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))

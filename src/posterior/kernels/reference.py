@@ -35,10 +35,20 @@ def class_moments(values: Floats, y: Ints, weight: Floats | None, n_classes: int
     """
     d = values.shape[1]
     out = ClassMoments(*(np.zeros((n_classes, d)) for _ in range(4)))
+    complete = not has_missing(values)
     for k, rows in enumerate(rows_by_class(y, n_classes)):
         if len(rows) == 0:
             continue
-        x = values[rows]
+        x = values.take(rows, axis=0)  # in C order, whatever came: the same bits from any table
+        if complete:
+            w = np.ones(len(rows)) if weight is None else weight[rows]
+            out.weight[k], out.pivot[k] = w.sum(), x[0]
+            z = x - x[0]
+            out.remainder[k] = (w @ z) / out.weight[k]
+            z -= out.remainder[k]
+            z *= np.sqrt(w)[:, None]
+            out.scatter[k] = np.einsum("ij,ij->j", z, z)
+            continue
         observed = ~np.isnan(x)
         w = observed.astype(np.float64) if weight is None else observed * weight[rows, None]
         pivot = np.where(observed.any(axis=0), x[observed.argmax(axis=0), np.arange(d)], 0.0)
@@ -75,7 +85,7 @@ def class_scatter(
     for k, rows in enumerate(rows_by_class(y, n_classes)):
         if len(rows) == 0:
             continue
-        x = values[rows]
+        x = values.take(rows, axis=0)  # in C order, whatever came: the same bits from any table
         w = np.ones(len(rows)) if weight is None else weight[rows]
         total[k], pivot[k] = w.sum(), x[0]
         z = x - pivot[k]
@@ -115,7 +125,9 @@ def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
     Σ w·u·x, where u in [0, 1) is a fixed irrational mixture of the whole row: columns with the same
     counts but other rows get other sums. Marks add up over rows.
     """
-    x = np.where(np.isnan(cells), -1.0, cells).astype(np.float64)
+    x = np.asarray(cells, dtype=np.float64)
+    if has_missing(x):
+        x = np.where(np.isnan(x), -1.0, x)
     mix = np.sqrt(2.0 + np.arange(x.shape[1])) * np.pi
     row = np.modf(np.abs(x @ mix) + 0.5)[0]
     return np.asarray(((row if weight is None else row * weight)[:, None] * (x + 2.0)).sum(axis=0))
@@ -150,6 +162,13 @@ def is_sparse(matrix: Any) -> bool:
 def with_data(matrix: Any, data: AnyArray) -> Any:
     """The sparse matrix with the same cells and other numbers in them."""
     return sparse.csr_array((data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def has_missing(values: Floats) -> bool:
+    """Whether a cell is NaN; one sum settles the usual case, for it is NaN if any cell is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum()
+    return bool(np.isnan(total) and np.isnan(values).any())
 
 
 def missing_patterns(missing: Bools) -> list[tuple[Ints, Bools]]:

@@ -45,7 +45,9 @@ class Location:
 
     def deviation(self, values: Floats, k: int) -> Floats:
         """Rows minus the mean of class `k`."""
-        return np.asarray((values - self.pivot[k]) - self.remainder[k])
+        z = np.subtract(values, self.pivot[k], order="C")  # the same bits from any memory layout
+        z -= self.remainder[k]
+        return np.asarray(z)
 
     def average(self, share: Floats) -> "Location":
         """The weighted average over classes, kept about the pivot of the class with the largest share."""
