@@ -14,16 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
-from posterior.estimators.explanation import Contributions, log_odds
+from posterior.estimators.reading import ModelReading
 from posterior.estimators.target import encode_labels, read_labels, read_weights
 from posterior.families import Distribution
-from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import (
     ClassStatistics,
     FittedBlock,
     GenerativeModel,
     GenerativeSpec,
-    Note,
     Priors,
     given_priors,
     summary,
@@ -33,7 +31,7 @@ from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategory
 from posterior.schema import Encoded, Schema, Source, read_table
 
 
-class GenerativeEstimator(ClassifierMixin, BaseEstimator):
+class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
     """A classifier that learns p(row | class) and p(class) and applies Bayes' rule.
 
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
@@ -300,113 +298,6 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         X, codes = self.model_.sample(operator.index(n_samples), rng)
         return X, np.asarray(self.classes_[codes])
 
-    # -- reading the model ------------------------------------------------------------------------
-
-    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
-        """Log odds of two classes by feature, adding up to the total.
-
-        By default each row's most probable class against its runner-up; with one class given, the best
-        other one. A naive Bayes feature adds its log density ratio; the features of a Gaussian block share
-        its quadratic form about the centre of the class means, whose own log odds are the baseline.
-        """
-        data = self._dataset(X)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"contributions compare two classes; so far there is only {self.classes_.tolist()}"
-            )
-        names, terms = self.model_.log_terms(data)
-        logs = self.model_.log_posterior(data)
-        ranked = np.argsort(-logs, axis=1, kind="stable")
-        second = None if against is None else np.full(len(terms), self._class_code(against))
-        if of is not None:
-            first = np.full(len(terms), self._class_code(of))
-        else:
-            first = ranked[:, 0] if second is None else _best_other(ranked, second)
-        second = _best_other(ranked, first) if second is None else second
-        rows = np.arange(len(terms))
-        total = logs[rows, first] - logs[rows, second]
-        return Contributions(
-            names, log_odds(terms, first, second), total, self.classes_[first], self.classes_[second]
-        )
-
-    def _class_code(self, label: Any) -> int:
-        labels = self.classes_.tolist()
-        if label not in labels:
-            raise ValueError(f"{label!r} is not a class; the classes are {labels}")
-        return int(labels.index(label))
-
-    @property
-    def priors_(self) -> Floats:
-        """Class priors, in the order of `classes_`."""
-        return np.exp(self.model_.log_prior)
-
-    @property
-    def schema_(self) -> Schema:
-        """How each column was read, and why; print it."""
-        return self.model_.schema
-
-    @property
-    def notes_(self) -> tuple[Note, ...]:
-        """What was noticed about the columns and what was done."""
-        return self.model_.notes
-
-    @property
-    def statistics_(self) -> ClassStatistics | None:
-        """The sums that the model was estimated from, where they can be added to."""
-        return self.model_.statistics
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters; refused where shrinkage makes the count meaningless."""
-        try:
-            return self.model_.n_parameters
-        except ValueError as error:
-            raise RefusedError(str(error)) from error
-
-    @property
-    def log_likelihood_(self) -> float:
-        """Joint log-likelihood of the training data, Σ ln p(row, class)."""
-        if self.model_.log_likelihood is None:
-            raise RefusedError(self.model_.why_no_likelihood)
-        return self.model_.log_likelihood
-
-    @property
-    def aic_(self) -> float:
-        """Akaike's criterion, −2 ln L + 2·parameters."""
-        return 2 * self.n_parameters_ - 2 * self.log_likelihood_
-
-    @property
-    def bic_(self) -> float:
-        """Schwarz's criterion, −2 ln L + parameters · ln n."""
-        fit = -2 * self.log_likelihood_
-        return float(fit + self.n_parameters_ * np.log(self.model_.weight))
-
-    def linear_form(self) -> LinearForm:
-        """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances.
-
-        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
-        """
-        check_is_fitted(self)
-        return self.model_.quadratic().linear_form()
-
-    def quadratic_form(self, a: Any, b: Any) -> Conic:
-        """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`.
-
-        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
-        """
-        check_is_fitted(self)
-        return self.model_.quadratic([self._class_code(a), self._class_code(b)]).pair(0, 1)
-
-    def decision_points(self) -> tuple[Floats, AnyArray]:
-        """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
-        check_is_fitted(self)
-        scores = self.model_.quadratic()
-        if len(scores.columns) != 1:
-            names = list(scores.columns)
-            raise ValueError(f"decision points need one feature; the model has {len(names)}: {names}")
-        points, winners = decision_points(scores)
-        return points, np.asarray(self.classes_[winners])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -414,18 +305,9 @@ class GenerativeEstimator(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class RefusedError(AttributeError, ValueError):
-    """An attribute that a fitted model cannot have, with the reason; `hasattr` says False."""
-
-
 def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
     """How many rows of a chunk hold an impossible value, by column of the block."""
     return np.asarray(distribution.outside(getattr(chunk, block.reads)(block.columns)).sum(axis=0))
-
-
-def _best_other(ranked: Any, than: Any) -> Any:
-    """The best class of each row other than a given one."""
-    return np.where(ranked[:, 0] == than, ranked[:, 1], ranked[:, 0])
 
 
 def _known_kinds(schema: Schema) -> dict[int, str]:

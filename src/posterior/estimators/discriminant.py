@@ -1,5 +1,6 @@
 """Gaussian discriminant analysis: QDA, LDA and all between, as settings of one family."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from posterior.stats import Scatter
 class GaussianEstimator(GenerativeEstimator):
     """One Gaussian block over all columns; a preset says which `_family`."""
 
+    @abstractmethod
     def _family(self) -> Family[Any]:
-        raise NotImplementedError
+        """The Gaussian family that this preset stands for."""
 
     def _schema(self, source: Source, kinds: Any = None) -> Schema:
         return all_columns_as(source, "continuous", kinds)
