@@ -36,7 +36,7 @@ from posterior.families import (
     Normal,
     Poisson,
 )
-from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -619,3 +619,34 @@ def test_a_column_without_a_value_in_the_first_part_is_learned_from_the_next(mod
     parts = clone(model).partial_fit(numbers[:30], Y[:30]).partial_fit(numbers[30:], Y[30:])
     whole = clone(model).fit(numbers, Y)
     np.testing.assert_allclose(parts.predict_log_proba(numbers), whole.predict_log_proba(numbers), atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [np.nan, None])
+@pytest.mark.parametrize(
+    "model",
+    [GenerativeClassifier([(["size", "visits"], Normal())]), NaiveBayes(families={"visits": Normal()})],
+    ids=["features", "families"],
+)
+def test_a_named_column_without_a_value_in_the_first_part_counts_once(model, gap):
+    numbers = MIXED[["size", "visits"]].astype(float).astype(object if gap is None else float)
+    numbers.loc[numbers.index[:30], "visits"] = gap
+    parts = clone(model).partial_fit(numbers[:30], Y[:30]).partial_fit(numbers[30:], Y[30:])
+    whole = clone(model).fit(numbers, Y)
+    np.testing.assert_allclose(parts.predict_log_proba(numbers), whole.predict_log_proba(numbers), atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_negative_counts_in_prediction_are_left_out_and_counted_dense_or_sparse(layout):
+    model = MultinomialNB().fit(COUNTS, Y)
+    rows = COUNTS[:5].copy()
+    rows[:, 1] = -2
+    gaps = rows.astype(float)
+    gaps[:, 1] = np.nan
+    with pytest.warns(OutsideSupportWarning, match="column 'x1': 5 rows"):
+        found = model.predict_log_proba(layout(rows))
+    np.testing.assert_allclose(found, model.predict_log_proba(gaps), atol=1e-12)
+    with pytest.warns(OutsideSupportWarning):
+        assert np.isneginf(model.score_samples(layout(rows))).all()
+    with pytest.warns(OutsideSupportWarning):
+        parts = model.contributions(layout(rows))
+    np.testing.assert_allclose(parts.values.sum(axis=1), parts.total, atol=1e-9)

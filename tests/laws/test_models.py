@@ -227,6 +227,25 @@ def test_dividing_by_less_inflates_a_shrunk_covariance_by_just_that(shrinkage):
     assert (np.diagonal(unbiased) > np.diagonal(plain)).all()
 
 
+def test_quarters_at_a_large_offset_are_no_rounding():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    a = rng.normal(size=400)
+    X = np.round(np.c_[a, 0.9 * a + 0.4 * rng.normal(size=400)] * 8) / 4 + 4e6
+    model = LDA().fit(X, y)
+    assert model.notes_ == ()
+
+
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
+def test_sums_of_models_are_symmetric_to_the_last_bit():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    X = np.round(X)
+    both = sum(QDA().fit(X[i::3], y[i::3]) for i in range(3))
+    assert both.predict_log_proba(X) == pytest.approx(QDA().fit(X, y).predict_log_proba(X), abs=1e-9)
+
+
 def test_an_attribute_that_a_model_cannot_have_is_absent_and_the_html_shows_all_the_same():
     X, y = table(2)
     model = GaussianDiscriminantAnalysis(shrinkage=0.1).fit(X, y)

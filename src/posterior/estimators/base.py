@@ -307,7 +307,8 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
 
 def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
     """How many rows of a chunk hold an impossible value, by column of the block."""
-    return np.asarray(distribution.outside(getattr(chunk, block.reads)(block.columns)).sum(axis=0))
+    outside = distribution.outside(getattr(chunk, block.reads)(block.columns))
+    return np.asarray(outside.sum(axis=0)).reshape(-1)
 
 
 def _known_kinds(schema: Schema) -> dict[int, str]:

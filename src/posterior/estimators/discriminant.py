@@ -163,7 +163,7 @@ def refuse_solver(solver: Any, known: tuple[str, ...]) -> None:
 
 def refuse_both(other: Any, name: str = "shrinkage") -> None:
     """Two ways to estimate a covariance at once."""
-    if other is not None and other != 0:
+    if other:
         raise ValueError(
             f"covariance_estimator and {name} parameters are not None. Only one of the two can be set."
         )

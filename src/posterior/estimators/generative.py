@@ -81,7 +81,7 @@ def refuse_overlap(schema: Schema, where: Sequence[int], taken: dict[int, Any], 
 def refuse_kind(family: Family[Any], columns: Sequence[Column]) -> None:
     """The error for a family that cannot read a column."""
     for column in columns:
-        if column.kind not in family.kinds:
+        if column.kind not in family.kinds and not (column.empty and not column.declared):
             wanted = " or ".join(sorted(family.kinds))
             raise ValueError(
                 f"column {column.name!r} is {column.kind} ({column.reason}), and {type(family).__name__} "

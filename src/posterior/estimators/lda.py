@@ -100,6 +100,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(f"n_components must be at least 1, found {self.n_components}")
         if self.covariance_estimator is not None:
             refuse_both(self.shrinkage)
+            refuse_both(not self.bias, "bias=False")
             return PlugInNormal(self.covariance_estimator, tied=True)
         return MultivariateNormal(tied=1.0, shrinkage=sklearn_shrinkage(self.shrinkage), bias=self.bias)
 

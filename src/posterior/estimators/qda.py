@@ -90,6 +90,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
             raise ValueError(f"reg_param must lie between 0 and 1, found {self.reg_param!r}")
         if self.covariance_estimator is not None:
             refuse_both(self.shrinkage)
+            refuse_both(not self.bias, "bias=False")
             refuse_both(self.reg_param, "reg_param")
             return PlugInNormal(self.covariance_estimator, tied=False)
         if self.shrinkage is not None and self.reg_param > 0:

@@ -50,7 +50,9 @@ class ModelReading:
             first = ranked[:, 0] if second is None else _best_other(ranked, second)
         second = _best_other(ranked, first) if second is None else second
         rows = np.arange(len(terms))
-        total = logs[rows, first] - logs[rows, second]
+        with np.errstate(invalid="ignore"):
+            total = logs[rows, first] - logs[rows, second]
+        total[np.isnan(total)] = 0.0  # both classes are impossible
         return Contributions(
             names, log_odds(terms, first, second), total, self.classes_[first], self.classes_[second]
         )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.forms import QuadraticScores
 from posterior.stats import Statistics
 from posterior.stats.base import Problem
@@ -51,8 +51,8 @@ class Distribution(ABC):
 
     has_support: ClassVar[bool] = False
 
-    def outside(self, block: Any) -> Bools:
-        """Cells that no class can have, (n, b). In a posterior they are left out, as if missing."""
+    def outside(self, block: Any) -> Any:
+        """Cells that no class can have, (n, b): true or false. A posterior leaves them out, as if missing."""
         return np.zeros(np.shape(block), dtype=np.bool_)
 
     @abstractmethod

@@ -184,6 +184,8 @@ class Categorical(Family[CategoryCounts]):
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
+        if np.ndim(self.alpha):
+            raise ValueError(f"alpha must be a single number for Categorical, found {self.alpha!r}")
         if self.unknown not in ("marginalize", "smooth", "error"):
             raise ValueError(f"unknown must be 'marginalize', 'smooth' or 'error', found {self.unknown!r}")
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from posterior import kernels
-from posterior._types import Bools, Floats, Ints
+from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, refuse_outside, table
 from posterior.families.sums import alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
@@ -44,20 +44,21 @@ class MultinomialDistribution(Distribution):
 
     has_support = True
 
-    def outside(self, block: Any) -> Bools:
-        """Negative counts; in a sparse block, by column alone."""
-        if not kernels.is_sparse(block):
-            return np.asarray(block < 0)
-        return np.asarray((block < 0).sum(axis=0)).reshape(1, -1) > 0
+    def outside(self, block: Any) -> Any:
+        """Negative counts, sparse where the block is."""
+        return block < 0
 
     def log_density(self, block: Any) -> Floats:
         """Log density ln p(counts | class)."""
-        if not kernels.is_sparse(block) and (block < 0).any():
-            out = self.log_density(np.where(block < 0, np.nan, block))
-            out[(block < 0).any(axis=1)] = -np.inf
-            return out
+        out = self._log_possible(block)
+        impossible = np.asarray(self.outside(block).sum(axis=1)).reshape(-1) > 0
+        out[impossible] = -np.inf
+        return out
+
+    def _log_possible(self, block: Any) -> Floats:
+        """The log density of the counts that are not negative."""
         orders = 0.0 if self.ordered else _log_orders(_split(block)[0])[:, None]
-        return orders + self.log_relative(block)
+        return np.asarray(orders + self.log_relative(block))
 
     def log_relative(self, block: Any) -> Floats:
         """Σ x ln p, without the term that all classes share."""
@@ -66,19 +67,19 @@ class MultinomialDistribution(Distribution):
         if gaps is not None:
             there = _share_there(gaps, self.probability)
             total = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
-            rescaled = out - log_times(np.broadcast_to(total, out.shape), safe_log(there))
-            out = np.where(np.isneginf(out), out, rescaled)
+            possible = ~np.isneginf(out)
+            out[possible] -= log_times(np.broadcast_to(total, out.shape), safe_log(there))[possible]
         return out
 
     def log_terms(self, block: Any) -> Floats:
         """x_j ln p_j, with the number of orders shared out evenly."""
-        dense = block.toarray() if kernels.is_sparse(block) else block
-        x = np.nan_to_num(dense)[:, :, None]
-        terms = log_times(np.broadcast_to(x, (*dense.shape, self.n_classes)), self.log_probability.T)
+        counts = _split(block)[0]
+        x = counts.toarray() if kernels.is_sparse(counts) else counts
+        terms = log_times(np.broadcast_to(x[:, :, None], (*x.shape, self.n_classes)), self.log_probability.T)
         total = terms.sum(axis=1)
         possible = ~np.isneginf(total)
-        rest = np.where(possible, self.log_density(block), 0.0) - np.where(possible, total, 0.0)
-        return np.asarray(terms + rest[:, None, :] / dense.shape[1])
+        rest = np.where(possible, self._log_possible(block), 0.0) - np.where(possible, total, 0.0)
+        return np.asarray(terms + rest[:, None, :] / x.shape[1])
 
     def marginal(self, columns: Sequence[int]) -> "MultinomialDistribution":
         """The distribution of some of the counts, given their total."""

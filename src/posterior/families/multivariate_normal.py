@@ -54,7 +54,9 @@ class MultivariateNormalDistribution(Distribution):
             raise ValueError(
                 f"covariance must be ({d}, {d}) or ({self.n_classes}, {d}, {d}), found {cov.shape}"
             )
-        if not np.allclose(self.covariance, self.covariance.transpose(0, 2, 1), rtol=1e-8, atol=0):
+        sd = np.sqrt(np.abs(np.diagonal(self.covariance, axis1=1, axis2=2)))
+        skew = np.abs(self.covariance - self.covariance.transpose(0, 2, 1))
+        if (skew > 1e-8 * sd[:, :, None] * sd[:, None, :]).any():
             raise ValueError("a covariance must be symmetric")
         self.shape = shape
         self._uncounted = uncounted

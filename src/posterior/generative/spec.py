@@ -77,7 +77,8 @@ class GenerativeSpec:
         return ClassStatistics(classes, dataset.schema, total.weight, total.n_rows, columns, total.blocks)
 
     def joined_by(self, fuller: "GenerativeSpec", late: set[int]) -> "GenerativeSpec":
-        """The same blocks and, of a fuller composition, the columns that had no value before."""
+        """The same blocks and, of a fuller composition, the columns that had no value and no block before."""
+        late = late - {j for block in self.blocks for j in block.columns}
         blocks = [
             replace(block, columns=found)
             for block in fuller.blocks

@@ -136,10 +136,11 @@ def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
 def rounding_of(values: Floats) -> Floats:
     """The largest rounding error that a value of each column may carry, (d,): ε·max|x|.
 
-    A column whose values are all single-precision numbers, and not all whole, was rounded to single
-    precision before it came here.
+    A column whose values are all single-precision numbers was rounded to single precision before it came
+    here, unless they are all multiples of 1/1024, as whole numbers, halves and quarters are.
     """
-    single = (values.astype(np.float32) == values).all(axis=0) & (values != np.floor(values)).any(axis=0)
+    grid = values * 1024
+    single = (values.astype(np.float32) == values).all(axis=0) & (grid != np.floor(grid)).any(axis=0)
     epsilon = np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
     return np.asarray(epsilon * np.abs(values).max(axis=0, initial=0.0))
 

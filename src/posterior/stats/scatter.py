@@ -51,8 +51,9 @@ class Scatter(Statistics):
         weight, location, shift, share = merge_locations(
             self.weight[:, None], self.location, other.weight[:, None], other.location
         )
-        pull = self.weight[:, None] * share * shift
-        between = (pull.T @ shift)[None] if self.pooled else pull[:, :, None] * shift[:, None, :]
+        # The root on both sides keeps the products symmetric to the bit.
+        pull = np.sqrt(self.weight[:, None] * share) * shift
+        between = (pull.T @ pull)[None] if self.pooled else pull[:, :, None] * pull[:, None, :]
         scatter = self.scatter + other.scatter + between
         rounding = np.maximum(self.rounding, other.rounding)
         if self.third is None or other.third is None:
