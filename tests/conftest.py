@@ -1,6 +1,13 @@
-"""How hard hypothesis looks: the default run is quick, the long runs look a hundred times as far."""
+"""How hypothesis looks: at new examples on a developer's machine, at the same ones in continuous integration."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("posterior", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "posterior",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("posterior")
