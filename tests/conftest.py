@@ -1,4 +1,4 @@
-"""How hypothesis looks: at new examples on a developer's machine, at the same ones in continuous integration."""
+"""How hypothesis looks: at new examples on a developer's machine, at the same ones in every CI run."""
 
 import os
 
