@@ -358,7 +358,7 @@ def test_r_conventions_come_from_bias_false():
 
 
 def test_r_mass_lda_on_iris_gives_its_published_scalings():
-    """The example on the help page of MASS::lda prints LD1 and LD2 of Anderson's iris data."""
+    """What R prints as "Coefficients of linear discriminants" of MASS::lda(Species ~ ., iris)."""
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
