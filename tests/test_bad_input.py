@@ -210,14 +210,14 @@ ONLY_IN_FIT = {
 def test_a_refused_fit_says_what_was_found_and_what_to_do(case):
     table, y, more, words = (FIT_CASES | ONLY_IN_FIT)[case]
     for estimator in ESTIMATORS:
-        says(refusal(lambda: estimator().fit(table, y, **more)), *words)  # noqa: B023
+        says(refusal(lambda: estimator().fit(table, y, **more)), *words)
 
 
 @pytest.mark.parametrize("case", FIT_CASES)
 def test_a_refused_partial_fit_says_what_was_found_and_what_to_do(case):
     table, y, more, words = FIT_CASES[case]
     for estimator in ESTIMATORS:
-        says(refusal(lambda: estimator().partial_fit(table, y, **more)), *words)  # noqa: B023
+        says(refusal(lambda: estimator().partial_fit(table, y, **more)), *words)
 
 
 def changes_nothing(estimator, call):
@@ -236,9 +236,9 @@ def changes_nothing(estimator, call):
 def test_a_refused_fit_changes_nothing(estimator, case):
     table, y, more, _ = (FIT_CASES | ONLY_IN_FIT)[case]
     for model in (estimator(), estimator().fit(X, Y)):
-        changes_nothing(model, lambda: model.fit(table, y, **more))  # noqa: B023
+        changes_nothing(model, lambda: model.fit(table, y, **more))
         if case in FIT_CASES:
-            changes_nothing(model, lambda: model.partial_fit(table, y, **more))  # noqa: B023
+            changes_nothing(model, lambda: model.partial_fit(table, y, **more))
 
 
 @pytest.mark.parametrize("estimator", [NaiveBayes, GenerativeClassifier])
@@ -483,8 +483,8 @@ def test_a_bad_table_is_refused_in_prediction_and_changes_nothing(estimator, cas
     table, words = PREDICT_CASES[case]
     model = estimator().fit(X, Y)
     for call in (model.predict, model.predict_log_proba, model.score_samples, model.contributions):
-        says(refusal(lambda: call(table)), *words)  # noqa: B023
-        changes_nothing(model, lambda: call(table))  # noqa: B023
+        says(refusal(lambda: call(table)), *words)
+        changes_nothing(model, lambda: call(table))
 
 
 @pytest.mark.parametrize("estimator", ON_NUMBERS)
@@ -606,9 +606,9 @@ DIFFERENT = [
 def test_models_of_different_families_do_not_add_up(a, b):
     a, b = a.fit(X, Y), b.fit(X, Y)
     for x, y in ((a, b), (b, a)):
-        says(refusal(lambda: x + y), "different families", type(x).__name__, "same settings")  # noqa: B023
-        changes_nothing(x, lambda: x + y)  # noqa: B023
-        changes_nothing(y, lambda: x + y)  # noqa: B023
+        says(refusal(lambda: x + y), "different families", type(x).__name__, "same settings")
+        changes_nothing(x, lambda: x + y)
+        changes_nothing(y, lambda: x + y)
 
 
 def test_models_of_other_columns_or_other_types_of_class_do_not_add_up():
@@ -729,7 +729,7 @@ def test_the_linear_form_of_a_model_with_categories_is_refused_with_the_column()
 def test_the_number_of_parameters_is_refused_with_the_reason_where_it_has_no_meaning(model, reason):
     model.fit(X, Y)
     for name in ("n_parameters_", "aic_", "bic_"):
-        says(refusal(lambda: getattr(model, name)), "no meaning", reason)  # noqa: B023
+        says(refusal(lambda: getattr(model, name)), "no meaning", reason)
     assert np.isfinite(model.log_likelihood_)
 
 

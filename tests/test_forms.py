@@ -215,7 +215,7 @@ def test_roots_are_the_numeric_boundary(seed):
     if reach >= 1e15:
         assert q.type == "no point"
         return
-    value = lambda x: q([[x]])[0]  # noqa: E731
+    value = lambda x: q([[x]])[0]
     numeric = [brentq(value, vertex - reach, vertex), brentq(value, vertex, vertex + reach)]
     assert_allclose(q.roots(), numeric, rtol=1e-6, atol=1e-6)
     assert_allclose(q(q.roots()[:, None]), 0, atol=1e-9)

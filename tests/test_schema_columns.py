@@ -40,7 +40,7 @@ def test_a_schema_that_was_asked_for_its_names_is_the_same_schema():
     assert asked == other
     assert hash(asked) == hash(other)
     assert pickle.dumps(asked) == before
-    assert pickle.loads(before).kinds == copy.deepcopy(asked).kinds == asked.kinds  # noqa: S301
+    assert pickle.loads(before).kinds == copy.deepcopy(asked).kinds == asked.kinds
     fewer = replace(asked, columns=asked.columns[:1])
     assert fewer.names == ("x0",)
 

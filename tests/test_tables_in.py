@@ -536,7 +536,7 @@ EVERY = [
 )
 def test_a_pickled_estimator_predicts_the_same_bits_and_learns_on(model, table):
     model = clone(model).fit(table, Y)
-    copy = pickle.loads(pickle.dumps(model))  # noqa: S301
+    copy = pickle.loads(pickle.dumps(model))
     assert copy.predict_log_proba(table).tobytes() == model.predict_log_proba(table).tobytes()
     assert copy.score_samples(table).tobytes() == model.score_samples(table).tobytes()
     assert str(copy.schema_) == str(model.schema_)

@@ -35,6 +35,11 @@ class Chunk(Protocol):
         """A sparse matrix where the rows are sparse, else the values."""
 
 
+def read(chunk: Chunk, form: str, columns: tuple[int, ...]) -> Any:
+    """Columns of a chunk in the form that a family reads: "values", "codes" or "matrix"."""
+    return getattr(chunk, form)(columns)
+
+
 class Dataset(Protocol):
     """A table with classes and weights that can be folded over its rows."""
 

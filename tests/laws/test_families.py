@@ -323,7 +323,7 @@ def test_one_column_densities_integrate_to_one(name):
     low = -np.inf if case.shifts else 0
     for k in range(K):
         middle = float(np.median(block[y == k, 1]))
-        density = lambda x, k=k: float(np.exp(fitted.log_density(np.array([[x]]))[0, k]))  # noqa: E731
+        density = lambda x, k=k: float(np.exp(fitted.log_density(np.array([[x]]))[0, k]))
         area = integrate.quad(density, low, middle)[0] + integrate.quad(density, middle, np.inf)[0]
         assert area == pytest.approx(1, abs=1e-7)
 

@@ -68,7 +68,7 @@ def assert_distributions(model, X):
     assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(len(logs)), abs=1e-9)
     evidence = quietly(lambda: model.score_samples(X))
     assert not np.isnan(evidence).any()
-    assert (quietly(lambda: pickle.loads(pickle.dumps(model)).predict_log_proba(X)) == logs).all()  # noqa: S301
+    assert (quietly(lambda: pickle.loads(pickle.dumps(model)).predict_log_proba(X)) == logs).all()
     return logs
 
 

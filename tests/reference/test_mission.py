@@ -125,7 +125,7 @@ def test_m06_decision_points_in_one_dimension_are_where_the_posterior_crosses():
     assert model.var_[1, 0] == pytest.approx(x[y == 1].var())
     points, winners = model.decision_points()
     for point, left, right in zip(points, winners[:-1], winners[1:], strict=True):
-        gap = lambda t, a=left, b=right: np.subtract(*model.predict_log_proba([[t]])[0, [a, b]])  # noqa: E731
+        gap = lambda t, a=left, b=right: np.subtract(*model.predict_log_proba([[t]])[0, [a, b]])
         assert point == pytest.approx(brentq(gap, point - 0.05, point + 0.05), abs=1e-9)
     grid = np.linspace(-10, 12, 3001)
     assert (model.predict(grid[:, None]) == winners[np.searchsorted(points, grid)]).all()

@@ -142,7 +142,7 @@ def test_transform_names_its_columns_as_scikit_learn_does(n_components):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pickle_answers_to_the_bit_as_its_original(name):
     model = ours(name).fit(frame(), Y)
-    copy = pickle.loads(pickle.dumps(model))  # noqa: S301
+    copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict_log_proba(frame()), model.predict_log_proba(frame()))
     np.testing.assert_array_equal(copy.feature_names_in_, model.feature_names_in_)
 

@@ -23,7 +23,6 @@ from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
     Priors,
-    given_priors,
     summary,
 )
 from posterior.generative.model import NO_DATA
@@ -36,8 +35,6 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
 
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
     """
-
-    model_: GenerativeModel
 
     @abstractmethod
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
@@ -217,9 +214,8 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
         for block, distribution in self.model_.distributions:
             if not distribution.has_support:
                 continue
-            dense = len(block.columns) if block.reads == "values" else 0
             count = partial(_outside, block=block, distribution=distribution)
-            rows = dataset.reduce(count, dense=dense)
+            rows = dataset.reduce(count, dense=block.dense)
             told += [
                 f"column {self.model_.schema.names[j]!r}: {n} rows with a value that no class can have"
                 for j, n in zip(block.columns, rows.tolist(), strict=True)
@@ -248,10 +244,9 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
             warnings.warn("; ".join(told), UnseenCategoryWarning, stacklevel=4)
 
     def _log_prior(self, priors: Any) -> Floats | None:
-        if priors is None:
-            return None
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(given_priors(priors, self.classes_)))
+        return (
+            None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
+        )
 
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
@@ -307,7 +302,7 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
 
 def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
     """How many rows of a chunk hold an impossible value, by column of the block."""
-    outside = distribution.outside(getattr(chunk, block.reads)(block.columns))
+    outside = distribution.outside(block.read(chunk))
     return np.asarray(outside.sum(axis=0)).reshape(-1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.presets import all_columns_as, class_weight, renormalized
+from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
 from posterior.families import (
     Bernoulli,
     BernoulliDistribution,
@@ -67,13 +67,6 @@ class DiscreteNB(GenerativeEstimator):
     def _only_distribution(self) -> Any:
         ((_, distribution),) = self.model_.distributions
         return distribution
-
-    def _only_statistics(self) -> Any:
-        statistics = self.model_.statistics
-        if statistics is None:
-            raise AttributeError(self.model_.why_no_likelihood)
-        (block,) = statistics.blocks
-        return block
 
 
 class BernoulliNB(DiscreteNB):
@@ -136,7 +129,7 @@ class BernoulliNB(DiscreteNB):
     @property
     def feature_count_(self) -> Floats:
         """Weight of the ones by class."""
-        totals: Totals = self._only_statistics()
+        totals: Totals = only_statistics(self)
         return totals.total
 
     @property
@@ -202,7 +195,7 @@ class MultinomialNB(DiscreteNB):
     @property
     def feature_count_(self) -> Floats:
         """Sum of the counts by class."""
-        totals: Totals = self._only_statistics()
+        totals: Totals = only_statistics(self)
         return totals.total
 
     @property
@@ -299,7 +292,7 @@ class CategoricalNB(DiscreteNB):
     @property
     def category_count_(self) -> list[Floats]:
         """Weight of each category, for each feature."""
-        counts: CategoryCounts = self._only_statistics()
+        counts: CategoryCounts = only_statistics(self)
         return list(counts.tables)
 
     @property

@@ -1,7 +1,7 @@
 """Gaussian discriminant analysis: QDA, LDA and all between, as settings of one family."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,8 +31,7 @@ class GaussianEstimator(GenerativeEstimator):
     def _kept(self) -> tuple[list[int], MultivariateNormalDistribution | None]:
         """The columns that the density describes, and the density."""
         for block, distribution in self.model_.distributions:
-            assert isinstance(distribution, MultivariateNormalDistribution)  # noqa: S101
-            return list(block.columns), distribution
+            return list(block.columns), cast("MultivariateNormalDistribution", distribution)
         return [], None
 
     def _embedded(self, values: Floats, columns: list[int], axes: int = 1) -> Floats:

@@ -1,7 +1,7 @@
 """Naive Bayes: the composition with one-column families, and its Gaussian preset."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from posterior.estimators.generative import (
     refuse_overlap,
     with_families,
 )
-from posterior.estimators.presets import all_columns_as, class_weight
-from posterior.families import Family, Normal, NormalDistribution
+from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
+from posterior.families import Family, Normal
 from posterior.generative import Block, GenerativeSpec
 from posterior.schema import KINDS, Schema, Source
 from posterior.stats import Moments
@@ -185,11 +185,13 @@ class GaussianNB(GenerativeEstimator):
         return GenerativeSpec((Block(tuple(range(len(schema))), family),), self._priors())
 
     def _moments(self) -> Moments:
-        statistics = self.model_.statistics
-        assert statistics is not None  # noqa: S101  (the normal family always keeps them)
-        (moments,) = statistics.blocks
-        assert isinstance(moments, Moments)  # noqa: S101
-        return moments
+        return cast("Moments", only_statistics(self))
+
+    def _filled(self, out: Floats, parameter: str) -> Floats:
+        """The array with a parameter of the distribution in the columns that it describes."""
+        for block, distribution in self.model_.distributions:
+            out[:, list(block.columns)] = getattr(distribution, parameter)
+        return out
 
     @property
     def class_count_(self) -> Floats:
@@ -199,26 +201,17 @@ class GaussianNB(GenerativeEstimator):
     @property
     def class_prior_(self) -> Floats:
         """Prior of each class."""
-        return np.exp(self.model_.log_prior)
+        return self.priors_
 
     @property
     def theta_(self) -> Floats:
         """Mean of each feature in each class."""
-        means = self._moments().location.value.copy()
-        for block, distribution in self.model_.distributions:
-            assert isinstance(distribution, NormalDistribution)  # noqa: S101
-            means[:, list(block.columns)] = distribution.mean
-        return means
+        return self._filled(self._moments().location.value.copy(), "mean")
 
     @property
     def var_(self) -> Floats:
         """Variance of each feature in each class; 0 for a constant column, which has no effect."""
-        moments = self._moments()
-        out = np.zeros_like(moments.scatter)
-        for block, distribution in self.model_.distributions:
-            assert isinstance(distribution, NormalDistribution)  # noqa: S101
-            out[:, list(block.columns)] = distribution.variance
-        return out
+        return self._filled(np.zeros_like(self._moments().scatter), "variance")
 
     @property
     def epsilon_(self) -> Floats:

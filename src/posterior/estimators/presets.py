@@ -8,6 +8,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
+from posterior.generative import ClassStatistics
 from posterior.schema import Schema, Source
 
 
@@ -30,9 +31,20 @@ def renormalized(priors: Any) -> Any:
     return given / total
 
 
-def class_weight(estimator: GenerativeEstimator) -> Floats:
-    """Weight of each class in training."""
+def training_statistics(estimator: GenerativeEstimator) -> ClassStatistics:
+    """The sums that the model was estimated from; a model of given distributions has none."""
     statistics = estimator.model_.statistics
     if statistics is None:
         raise AttributeError(estimator.model_.why_no_likelihood)
-    return statistics.weight
+    return statistics
+
+
+def class_weight(estimator: GenerativeEstimator) -> Floats:
+    """Weight of each class in training."""
+    return training_statistics(estimator).weight
+
+
+def only_statistics(estimator: GenerativeEstimator) -> Any:
+    """The sums of a model with a single block."""
+    (block,) = training_statistics(estimator).blocks
+    return block

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.dataset import Chunk, Dataset
+from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note
@@ -40,6 +40,15 @@ class FittedBlock:
     fillings: tuple[Filling, ...] = ()
     reads: str = "values"
 
+    def read(self, chunk: Chunk) -> Any:
+        """The columns of a chunk, as the distribution takes them."""
+        return read(chunk, self.reads, self.columns)
+
+    @property
+    def dense(self) -> int:
+        """How many columns are read as values."""
+        return len(self.columns) if self.reads == "values" else 0
+
 
 @dataclass(frozen=True, eq=False)
 class GenerativeModel:
@@ -71,7 +80,7 @@ class GenerativeModel:
 
     @property
     def _dense(self) -> int:
-        return sum(len(block.columns) for block in self.blocks if block.reads == "values")
+        return sum(block.dense for block in self.blocks)
 
     def log_density(self, dataset: Dataset) -> Floats:
         """Log density ln p(row | class), (n, K)."""
@@ -126,7 +135,7 @@ class GenerativeModel:
         prior = self.log_prior if log_prior is None else log_prior
         scores: Floats | None = None
         for block, distribution in self.distributions:
-            part = distribution.log_relative(getattr(chunk, block.reads)(block.columns))
+            part = distribution.log_relative(block.read(chunk))
             scores = part if scores is None else np.add(scores, part, out=scores)
         scores = np.tile(prior, (chunk.n_rows, 1)) if scores is None else scores + prior
         peak = scores.max(axis=1, keepdims=True)
@@ -139,7 +148,7 @@ class GenerativeModel:
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))
         for block, distribution in self.distributions:
-            total += distribution.log_density(getattr(chunk, block.reads)(block.columns))
+            total += distribution.log_density(block.read(chunk))
         return total
 
     def log_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
@@ -155,7 +164,7 @@ class GenerativeModel:
 
         def terms(chunk: Chunk) -> Floats:
             parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
-            parts += [d.log_terms(getattr(chunk, b.reads)(b.columns)) for b, d in used]
+            parts += [d.log_terms(b.read(chunk)) for b, d in used]
             return np.concatenate(parts, axis=1)
 
         return names, dataset.map(terms, dense=len(names) * self.n_classes)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats
-from posterior.dataset import Chunk, Dataset
+from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Family
 from posterior.generative.model import Filling, FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, column_note, hint_note, no_family_note, repair_note
@@ -31,6 +31,10 @@ class Block:
     columns: tuple[int, ...]
     family: Family[Any]
     leave_out: frozenset[Problem] = field(default=WITHOUT_EFFECT, compare=False)
+
+    def read(self, chunk: Chunk) -> Any:
+        """The columns of a chunk, as the family takes them."""
+        return read(chunk, self.family.reads, self.columns)
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class GenerativeSpec:
             y, weight = chunk.y, chunk.weight
             parts = []
             for block in self.blocks:
-                rows = getattr(chunk, block.family.reads)(block.columns)
+                rows = block.read(chunk)
                 block.family.check(rows, [names[j] for j in block.columns])
                 parts.append(block.family.summarize(rows, y, weight, n_classes))
             return _Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
@@ -90,9 +94,7 @@ class GenerativeSpec:
     def widened(self, statistics: ClassStatistics, nothing: Chunk) -> ClassStatistics:
         """Statistics of fewer blocks with empty ones for the others; `nothing` is a chunk without rows."""
         more = [
-            block.family.summarize(
-                getattr(nothing, block.family.reads)(block.columns), nothing.y, None, len(statistics.classes)
-            )
+            block.family.summarize(block.read(nothing), nothing.y, None, len(statistics.classes))
             for block in self.blocks[len(statistics.blocks) :]
         ]
         columns = tuple(block.columns for block in self.blocks)
@@ -112,9 +114,8 @@ class GenerativeSpec:
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             part, found, gain = _estimate_block(block, sums, statistics)
             notes += found
-            if part is not None:
-                fitted.append(part)
-                log_likelihood += gain
+            fitted.append(part)
+            log_likelihood += gain
         log_prior = self.priors.log_prior(statistics.weight, statistics.classes)
         with np.errstate(invalid="ignore"):
             log_likelihood += float(np.nansum(statistics.weight * log_prior))
@@ -144,7 +145,7 @@ class GenerativeSpec:
 
 def _estimate_block(
     block: Block, sums: Statistics, statistics: ClassStatistics
-) -> tuple[FittedBlock | None, list[Note], float]:
+) -> tuple[FittedBlock, list[Note], float]:
     """The distribution of the columns worth keeping, what was noticed, and the log-likelihood."""
     names = [statistics.schema.names[j] for j in block.columns]
     notes, gone, fillings = [], set(), []
