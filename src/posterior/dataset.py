@@ -1,9 +1,12 @@
 """Rows wherever they live: what a model may ask of a data set, and nothing about where the rows are."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from posterior._types import AnyArray, Floats, Ints
+import numpy as np
+
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.schema import Codes, Schema
 
 S = TypeVar("S")
@@ -11,7 +14,7 @@ A = TypeVar("A", bound=AnyArray)
 
 
 class Chunk(Protocol):
-    """Some rows, with their columns in the three forms in which families read them."""
+    """Some rows, with their columns in the forms in which families read them."""
 
     @property
     def n_rows(self) -> int:
@@ -25,6 +28,10 @@ class Chunk(Protocol):
     def weight(self) -> Floats | None:
         """Weights of the rows; None where all are 1."""
 
+    @property
+    def fold(self) -> Ints:
+        """In which part of a cross-validation each row is held out."""
+
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, (m, b), NaN for missing."""
 
@@ -34,22 +41,67 @@ class Chunk(Protocol):
     def matrix(self, columns: tuple[int, ...]) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""
 
+    def texts(self, columns: tuple[int, ...]) -> AnyArray:
+        """Strings, (m, b), None for missing."""
+
 
 def read(chunk: Chunk, form: str, columns: tuple[int, ...]) -> Any:
-    """Columns of a chunk in the form that a family reads: "values", "codes" or "matrix"."""
+    """Columns of a chunk in the form that a family reads: "values", "codes", "matrix" or "texts"."""
     return getattr(chunk, form)(columns)
 
 
-class Dataset(Protocol):
-    """A table with classes and weights that can be folded over its rows."""
+@dataclass(frozen=True)
+class SomeRows:
+    """Some rows of a chunk, by their numbers."""
+
+    chunk: Chunk
+    rows: Ints
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows these are."""
+        return len(self.rows)
+
+    @property
+    def y(self) -> Ints:
+        """Class codes of the rows."""
+        return self.chunk.y[self.rows]
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weights of the rows; None where all are 1."""
+        weight = self.chunk.weight
+        return None if weight is None else weight[self.rows]
+
+    @property
+    def fold(self) -> Ints:
+        """In which part of a cross-validation each row is held out."""
+        return self.chunk.fold[self.rows]
+
+    def values(self, columns: tuple[int, ...]) -> Floats:
+        """Numbers, NaN for missing."""
+        return self.chunk.values(columns)[self.rows]
+
+    def codes(self, columns: tuple[int, ...]) -> Codes:
+        """Category codes, −1 for missing."""
+        codes = self.chunk.codes(columns)
+        return Codes(codes.array[self.rows], codes.sizes)
+
+    def matrix(self, columns: tuple[int, ...]) -> Any:
+        """A sparse matrix where the rows are sparse, else the values."""
+        return self.chunk.matrix(columns)[self.rows]
+
+    def texts(self, columns: tuple[int, ...]) -> AnyArray:
+        """Strings, None for missing."""
+        return self.chunk.texts(columns)[self.rows]
+
+
+class Rows(Protocol):
+    """A table with classes and weights whose rows can be summed up."""
 
     @property
     def schema(self) -> Schema:
         """What the columns are."""
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
         """Add up `summarize(chunk)` over all rows, with the same bits whatever the number of threads.
@@ -57,5 +109,34 @@ class Dataset(Protocol):
         `dense` is the number of columns that are read as values, which sets the size of a chunk.
         """
 
+
+class Dataset(Rows, Protocol):
+    """Rows that can also be scored one by one."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rows of a data set that `keep` says true of."""
+
+    dataset: Rows
+    keep: Callable[[Chunk], Bools]
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.dataset.schema
+
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
+        """Add up `summarize(chunk)` over the rows that are kept."""
+
+        def kept(chunk: Chunk) -> S:
+            return summarize(SomeRows(chunk, np.flatnonzero(self.keep(chunk))))
+
+        return self.dataset.reduce(kept, dense=dense)

@@ -94,6 +94,7 @@ class LocalChunk:
     rows: slice
     all_y: Ints | None
     all_weight: Floats | None
+    all_folds: Ints | None = None
 
     @property
     def n_rows(self) -> int:
@@ -112,6 +113,13 @@ class LocalChunk:
         """Weights of the rows; None where all are 1."""
         return None if self.all_weight is None else self.all_weight[self.rows]
 
+    @property
+    def fold(self) -> Ints:
+        """In which part of a cross-validation each row is held out."""
+        if self.all_folds is None:
+            raise ValueError("these rows have no folds")
+        return self.all_folds[self.rows]
+
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, NaN for missing."""
         return self.data.values(self.rows, columns)
@@ -124,15 +132,20 @@ class LocalChunk:
         """A sparse matrix where the rows are sparse, else the values."""
         return self.data.matrix(self.rows, columns)
 
+    def texts(self, columns: tuple[int, ...]) -> AnyArray:
+        """Strings, None for missing."""
+        return np.stack([self.data.texts(self.rows, j) for j in columns], axis=1)
+
 
 @dataclass(frozen=True)
 class LocalDataset:
-    """An encoded table with class codes and weights."""
+    """An encoded table with class codes, weights and, for a cross-validation, fold numbers."""
 
     schema: Schema
     data: Encoded
     y: Ints | None = None
     weight: Floats | None = None
+    folds: Ints | None = None
 
     @property
     def n_rows(self) -> int:
@@ -148,7 +161,7 @@ class LocalDataset:
 
     def chunk(self, rows: slice) -> LocalChunk:
         """Some of the rows."""
-        return LocalChunk(self.data, rows, self.y, self.weight)
+        return LocalChunk(self.data, rows, self.y, self.weight, self.folds)
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""

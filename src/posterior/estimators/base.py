@@ -80,7 +80,7 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
         schema = self._schema(source)
         spec = self._spec(schema, source)
         data = LocalDataset(schema, schema.encode(source), codes, weight)
-        model = spec.estimate(spec.summarize(data, classes))
+        model = spec.fit(data, classes)
         self._accept(model)
         self._install(model)
         if model.notes:

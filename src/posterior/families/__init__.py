@@ -4,7 +4,15 @@ A family (`Normal(tied=True)`) holds hyperparameters; a distribution (`NormalDis
 holds the parameters of every class and can be built by hand.
 """
 
-from posterior.families.base import Distribution, Family, Repair
+from posterior.families.base import (
+    Distribution,
+    Expected,
+    Family,
+    GapFillingFamily,
+    LeftOut,
+    NoClosedFormError,
+    Repair,
+)
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
@@ -20,17 +28,21 @@ __all__ = [
     "Categorical",
     "CategoricalDistribution",
     "Distribution",
+    "Expected",
     "Exponential",
     "ExponentialDistribution",
     "Family",
+    "GapFillingFamily",
     "Laplace",
     "LaplaceDistribution",
+    "LeftOut",
     "LogNormal",
     "LogNormalDistribution",
     "Multinomial",
     "MultinomialDistribution",
     "MultivariateNormal",
     "MultivariateNormalDistribution",
+    "NoClosedFormError",
     "Normal",
     "NormalDistribution",
     "Poisson",

@@ -1,19 +1,22 @@
 """What a family and a distribution promise. A new family is one file that keeps these promises."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.dataset import Rows
 from posterior.forms import QuadraticScores
 from posterior.stats import Statistics
 from posterior.stats.base import Problem
 
 S = TypeVar("S", bound=Statistics)
-Reading = Literal["values", "codes", "matrix"]
+Reading = Literal["values", "codes", "matrix", "texts"]
+
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,15 @@ class Family(ABC, Generic[S]):
 
     Several columns given to a one-column family are independent given the class. `reads` says in which
     form it reads a block, `kinds` which kinds of columns it takes, and `read_as` the kind that a column
-    becomes when a user hands it to this family by name.
+    becomes when a user hands it to this family by name. `choices` lists, simplest first, the values among
+    which cross-validation chooses where a setting is "auto". A family that is `alone` describes one column
+    only, and several columns get one of it each.
     """
 
     reads: ClassVar[Reading] = "values"
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count", "binary"})
-    mergeable: ClassVar[bool] = True
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    alone: ClassVar[bool] = False
     joint: bool = False
 
     read_as: ClassVar[str | None] = None
@@ -130,6 +136,29 @@ class Family(ABC, Generic[S]):
     def unharmed_by(self) -> frozenset[Problem]:
         """Problems of columns that mean nothing to this family."""
         return frozenset()
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether the statistics of parts give, added up, the model of the whole."""
+        return True
+
+    @property
+    def open_settings(self) -> dict[str, tuple[Any, ...]]:
+        """The settings left to cross-validation, with the values to choose from."""
+        return {name: values for name, values in self.choices.items() if str(getattr(self, name)) == AUTO}
+
+    def prepared(self, rows: Rows, columns: tuple[int, ...]) -> Self:
+        """The family that has learnt what it must know of the columns before it counts, such as words."""
+        return self
+
+    def leave_one_out(
+        self, statistics: S, distribution: Any
+    ) -> "Callable[[Any, Ints, Floats | None], LeftOut]":
+        """A function of (block, y, weight) that scores each training row as if it had not been seen.
+
+        `distribution` is what this family estimates from the statistics of all rows, those ones included.
+        """
+        raise NoClosedFormError(f"{type(self).__name__} has no closed form")
 
     @abstractmethod
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> S:
@@ -146,6 +175,51 @@ class Family(ABC, Generic[S]):
     def why_not_mergeable(self) -> str:
         """The reason and the remedy, for the error message."""
         return ""
+
+
+class NoClosedFormError(ValueError):
+    """A model for which no formula scores rows as if they had not been seen."""
+
+
+class LeftOut(NamedTuple):
+    """Log density (n, K) of rows that were not seen, and which rows (n,) the formula is too delicate for."""
+
+    log_density: Floats
+    delicate: Bools
+
+
+@dataclass(frozen=True)
+class Expected(Generic[S]):
+    """Expected statistics of rows with gaps, and the log-likelihood of what is there."""
+
+    statistics: S
+    log_likelihood: float
+
+    def __add__(self, other: "Expected[S]") -> "Expected[S]":
+        return Expected(self.statistics + other.statistics, self.log_likelihood + other.log_likelihood)
+
+
+class GapFillingFamily(Family[S]):
+    """A family whose rows with gaps must be filled in by iterations (EM) before it can be estimated.
+
+    The iterations end when one gains no more than `tol` in log-likelihood for a row, or after `max_iter`.
+    """
+
+    tol: float
+    max_iter: int
+
+    @abstractmethod
+    def start(self, statistics: S) -> Distribution:
+        """Where the iterations begin."""
+
+    @abstractmethod
+    def expect(self, block: Any, y: Ints, weight: Floats | None, n_classes: int, given: Any) -> "Expected[S]":
+        """The statistics to be expected of rows with gaps, under a given distribution."""
+
+    @property
+    @abstractmethod
+    def likeliest(self) -> Self:
+        """The family by maximum likelihood, without shrinkage and the like: each iteration raises it."""
 
 
 class ProductDistribution(Distribution):

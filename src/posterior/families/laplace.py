@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +66,11 @@ class Laplace(Family[Sample]):
     """
 
     floor: float = 1e-9
-    mergeable: ClassVar[bool] = False
+
+    @property
+    def mergeable(self) -> bool:
+        """Rows are needed all at once."""
+        return False
 
     @property
     def why_not_mergeable(self) -> str:

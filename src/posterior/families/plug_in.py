@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,11 @@ class PlugInNormal(Family[Sample]):
     estimator: Any
     tied: bool = True
     joint: bool = field(default=True, init=False, repr=False)
-    mergeable: ClassVar[bool] = False
+
+    @property
+    def mergeable(self) -> bool:
+        """Rows are needed all at once."""
+        return False
 
     @property
     def why_not_mergeable(self) -> str:

@@ -2,8 +2,9 @@
 
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, summary
+from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
 from posterior.generative.priors import Priors, given_priors
-from posterior.generative.spec import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block, GenerativeSpec
+from posterior.generative.spec import GenerativeSpec
 from posterior.generative.statistics import ClassStatistics, union_of_classes
 
 __all__ = [

@@ -11,6 +11,7 @@ from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note
+from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
 from posterior.math import log_sum_exp
 from posterior.schema import Schema
@@ -22,23 +23,17 @@ NO_DATA = "a model built from given distributions has no data to add to; use fit
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
-    """How to write a column that the model left out: intercept + Σ coef · other columns."""
-
-    column: int
-    intercept: float
-    sources: tuple[int, ...]
-    coef: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class FittedBlock:
-    """Columns with the distribution that describes them (None where every column was left out)."""
+    """Columns with the distribution that describes them (None where every column was left out).
+
+    `plan` says what the columns are of the block that was asked for; None for a given distribution.
+    """
 
     columns: tuple[int, ...]
     distribution: Distribution | None
     fillings: tuple[Filling, ...] = ()
     reads: str = "values"
+    plan: Plan | None = None
 
     def read(self, chunk: Chunk) -> Any:
         """The columns of a chunk, as the distribution takes them."""
@@ -54,7 +49,8 @@ class FittedBlock:
 class GenerativeModel:
     """p(class) and p(row | class); everything else follows.
 
-    `statistics` are kept where parts of data can be added to the model, and None otherwise.
+    `statistics` are kept where parts of data can be added to the model, and None otherwise. `path` is the
+    log-likelihood before the first and after each iteration, where gaps had to be filled in.
     """
 
     classes: AnyArray
@@ -67,6 +63,7 @@ class GenerativeModel:
     why_no_likelihood: str = "a model built from given distributions has no training data"
     weight: float = 0.0
     notes: tuple[Note, ...] = field(default=())
+    path: Floats | None = None
 
     @property
     def n_classes(self) -> int:

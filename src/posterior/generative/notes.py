@@ -64,6 +64,26 @@ def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note
     return Note("undetermined", columns, (), False, text)
 
 
+def unfinished_note(iterations: int, gain: float, tolerance: float) -> Note:
+    """The note on gaps that were still being filled in when the iterations ended."""
+    text = (
+        f"filling in the gaps was stopped after {iterations} iterations, the last of which raised the "
+        f"log-likelihood by {gain:.3g} (the tolerance is {tolerance:.3g}): raise max_iter, or look for "
+        "columns that are nearly combinations of others"
+    )
+    return Note("not converged", (), (), False, text)
+
+
+def gaps_message(names: Sequence[str]) -> str:
+    """What is said where gaps cannot be filled in, for only a part of the rows is at hand."""
+    listed = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+    return (
+        f"rows with missing values (NaN) in a joint Gaussian block (columns {listed}): they are filled in by "
+        "EM, which needs all rows at once; use fit, leave those rows out, or give the columns the Normal "
+        "family (NaiveBayes), which uses every value that is there and adds up"
+    )
+
+
 def summary(notes: Sequence[Note]) -> str:
     """One message for all notes, long lists shortened."""
     texts = []

@@ -6,35 +6,23 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats
-from posterior.dataset import Chunk, Dataset, read
-from posterior.families import Family
-from posterior.generative.model import Filling, FittedBlock, GenerativeModel
-from posterior.generative.notes import Note, column_note, hint_note, no_family_note, repair_note
+from posterior.dataset import Chunk, Rows
+from posterior.families import Expected
+from posterior.generative.expectation import Filled, filled_in
+from posterior.generative.model import FittedBlock, GenerativeModel
+from posterior.generative.notes import (
+    Note,
+    column_note,
+    gaps_message,
+    hint_note,
+    no_family_note,
+    repair_note,
+)
+from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.stats import Statistics
-from posterior.stats.base import Problem
-
-WITHOUT_EFFECT: frozenset[Problem] = frozenset({"constant", "redundant"})
-NOT_WORTH_KEEPING: frozenset[Problem] = WITHOUT_EFFECT | {"identifier"}
-NOTHING: frozenset[Problem] = frozenset()
-
-
-@dataclass(frozen=True)
-class Block:
-    """Columns that one family describes, and which problem columns it leaves out.
-
-    To leave a column out is to integrate it out: the model is that of the table without it.
-    """
-
-    columns: tuple[int, ...]
-    family: Family[Any]
-    leave_out: frozenset[Problem] = field(default=WITHOUT_EFFECT, compare=False)
-
-    def read(self, chunk: Chunk) -> Any:
-        """The columns of a chunk, as the family takes them."""
-        return read(chunk, self.family.reads, self.columns)
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,20 @@ class GenerativeSpec:
     priors: Priors = field(default_factory=Priors)
     without_family: tuple[int, ...] = ()
 
-    def summarize(self, dataset: Dataset, classes: AnyArray) -> ClassStatistics:
+    def prepared(self, rows: Rows) -> "GenerativeSpec":
+        """The composition whose families know what they must before they count, such as words."""
+        blocks = tuple(replace(b, family=b.family.prepared(rows, b.columns)) for b in self.blocks)
+        return replace(self, blocks=blocks)
+
+    def fit(self, rows: Rows, classes: AnyArray) -> GenerativeModel:
+        """The model of these rows: one reading, and more only to fill in gaps where a family needs them."""
+        spec = self.prepared(rows)
+        statistics = spec.summarize(rows, classes)
+        if not statistics.has_gaps:
+            return spec.estimate(statistics)
+        return spec._estimate(statistics, filled_in(spec, statistics, rows))
+
+    def summarize(self, dataset: Rows, classes: AnyArray) -> ClassStatistics:
         """Read the rows once."""
         names = dataset.schema.names
         n_classes = len(classes)
@@ -75,10 +76,14 @@ class GenerativeSpec:
                 parts.append(block.family.summarize(rows, y, weight, n_classes))
             return _Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
 
-        dense = sum(len(block.columns) for block in self.blocks if block.family.reads == "values")
-        total = dataset.reduce(sums, dense=dense)
+        total = dataset.reduce(sums, dense=self.dense)
         columns = tuple(block.columns for block in self.blocks)
         return ClassStatistics(classes, dataset.schema, total.weight, total.n_rows, columns, total.blocks)
+
+    @property
+    def dense(self) -> int:
+        """How many columns are read as values."""
+        return sum(len(block.columns) for block in self.blocks if block.family.reads == "values")
 
     def joined_by(self, fuller: "GenerativeSpec", late: set[int]) -> "GenerativeSpec":
         """The same blocks and, of a fuller composition, the columns that had no value and no block before."""
@@ -102,6 +107,12 @@ class GenerativeSpec:
 
     def estimate(self, statistics: ClassStatistics) -> GenerativeModel:
         """The model that fits the statistics; no look at the data."""
+        for block, sums in zip(self.blocks, statistics.blocks, strict=True):
+            if sums.has_gaps:
+                raise ValueError(gaps_message([statistics.schema.names[j] for j in block.columns]))
+        return self._estimate(statistics, None)
+
+    def _estimate(self, statistics: ClassStatistics, filled: Filled | None) -> GenerativeModel:
         fitted: list[FittedBlock] = []
         columns = statistics.schema.columns
         notes = [
@@ -111,9 +122,11 @@ class GenerativeSpec:
         used = [columns[j] for block in self.blocks for j in block.columns]
         notes += [hint_note(column.name, column.hint) for column in used if column.hint]
         log_likelihood = 0.0
-        for block, sums in zip(self.blocks, statistics.blocks, strict=True):
-            part, found, gain = _estimate_block(block, sums, statistics)
-            notes += found
+        for i, (block, sums) in enumerate(zip(self.blocks, statistics.blocks, strict=True)):
+            plan = planned(block, sums)
+            expected = None if filled is None else filled.blocks.get(i)
+            part, gain = _estimate_block(block, sums, plan, expected)
+            notes += _notes(block, plan, part, statistics)
             fitted.append(part)
             log_likelihood += gain
         log_prior = self.priors.log_prior(statistics.weight, statistics.classes)
@@ -126,12 +139,15 @@ class GenerativeSpec:
             log_prior=log_prior,
             blocks=tuple(fitted),
             spec=self,
-            statistics=statistics if all(b.family.mergeable for b in self.blocks) else None,
+            statistics=statistics
+            if filled is None and all(b.family.mergeable for b in self.blocks)
+            else None,
             log_likelihood=None if unread else log_likelihood,
             why_no_likelihood=f"{unread:g} rows have gaps in a joint block and were left out of it: "
             "the likelihood of all rows, AIC and BIC are not known",
             weight=float(statistics.weight.sum()),
-            notes=tuple(notes),
+            notes=(*notes, *(() if filled is None else filled.notes)),
+            path=None if filled is None else filled.path + (log_likelihood - filled.log_likelihood),
         )
 
     def why_not_mergeable(self, schema: Schema) -> str | None:
@@ -144,29 +160,24 @@ class GenerativeSpec:
 
 
 def _estimate_block(
-    block: Block, sums: Statistics, statistics: ClassStatistics
-) -> tuple[FittedBlock, list[Note], float]:
-    """The distribution of the columns worth keeping, what was noticed, and the log-likelihood."""
+    block: Block, sums: Statistics, plan: Plan, expected: Expected[Any] | None
+) -> tuple[FittedBlock, float]:
+    """The distribution of the columns worth keeping, and its log-likelihood."""
+    if not plan.keep:
+        return FittedBlock((), None, plan.fillings), 0.0
+    kept = plan.part(sums) if expected is None else expected.statistics
+    distribution = plan.family.estimate(kept)
+    gain = distribution.log_likelihood(kept) if expected is None else expected.log_likelihood
+    columns = tuple(block.columns[j] for j in plan.keep)
+    return FittedBlock(columns, distribution, plan.fillings, block.family.reads, plan), gain
+
+
+def _notes(block: Block, plan: Plan, part: FittedBlock, statistics: ClassStatistics) -> list[Note]:
+    """What was noticed about the columns of a block and about its parameters, in words."""
     names = [statistics.schema.names[j] for j in block.columns]
-    notes, gone, fillings = [], set(), []
-    facts = sums.facts() if block.leave_out else ()
-    for fact in (f for f in facts if f.problem not in block.family.unharmed_by):
-        leave = fact.problem in block.leave_out
-        notes.append(
-            column_note(fact.problem, names[fact.column], [names[j] for j in fact.of], left_out=leave)
-        )
-        if leave:
-            gone.add(fact.column)
-            filling = sums.fill(fact)
-            if filling is not None:
-                sources = tuple(block.columns[j] for j in fact.of)
-                fillings.append(Filling(block.columns[fact.column], filling[0], sources, filling[1]))
-    keep = [j for j in range(len(block.columns)) if j not in gone]
-    if not keep:
-        return FittedBlock((), None, tuple(fillings)), notes, 0.0
-    kept = sums.marginal(keep) if gone else sums
-    distribution = (block.family.marginal(keep) if gone else block.family).estimate(kept)
-    notes += [repair_note(r, statistics.classes, [names[j] for j in keep]) for r in distribution.repairs]
-    columns = tuple(block.columns[j] for j in keep)
-    part = FittedBlock(columns, distribution, tuple(fillings), block.family.reads)
-    return part, notes, distribution.log_likelihood(kept)
+    notes = [
+        column_note(fact.problem, names[fact.column], [names[j] for j in fact.of], left_out=left_out)
+        for fact, left_out in plan.facts
+    ]
+    repairs = () if part.distribution is None else part.distribution.repairs
+    return notes + [repair_note(r, statistics.classes, [names[j] for j in plan.keep]) for r in repairs]

@@ -25,6 +25,11 @@ class ClassStatistics:
     columns: tuple[tuple[int, ...], ...]
     blocks: tuple[Statistics, ...]
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether gaps must be filled in before a model can be estimated."""
+        return any(block.has_gaps for block in self.blocks)
+
     def __add__(self, other: Self) -> Self:
         classes = union_of_classes(self.classes, other.classes)
         schema = self.schema.union(other.schema)

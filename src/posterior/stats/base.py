@@ -47,6 +47,11 @@ class Statistics(ABC):
         """Weight of the rows that had gaps and could not be counted."""
         return 0.0
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some rows have gaps that must be filled in before anything can be estimated."""
+        return False
+
     def facts(self) -> tuple[ColumnFact, ...]:
         """Columns that are constant, repeated, redundant or mere identifiers."""
         return ()
