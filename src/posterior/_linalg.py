@@ -1,7 +1,9 @@
 """Cholesky factors and rank, always on the correlation scale."""
 
+from typing import Any
+
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from posterior._types import Floats
 
@@ -54,6 +56,24 @@ def _smallest_residual(correlation: Floats) -> float:
         return 0.0
 
 
+def determination(covariance: Floats, rounding: Floats) -> float:
+    """By what factor the most dependent column stays clear of the threshold of `dependent_columns`.
+
+    Meant for a covariance none of whose columns depends on others; 0 where it cannot be factored.
+    """
+    sd = np.sqrt(np.diagonal(covariance))
+    try:
+        factor = np.linalg.cholesky(covariance / sd[:, None] / sd)
+    except np.linalg.LinAlgError:
+        return 0.0
+    root = np.diagonal(factor)
+    # Row j: what is left of column j after its regression on those before it, 1 and −β.
+    left = _lower_inverse(factor) * root[:, None]
+    beta = np.abs(left).sum(axis=1) - 1
+    threshold = (200 * len(sd) + 4 * beta**2) * EPSILON + 4 * (left**2 @ (rounding / sd) ** 2)
+    return float((root**2 / threshold).min(initial=np.inf))
+
+
 def is_positive_definite(covariance: Floats) -> bool:
     """Whether the covariance can be factored on the correlation scale."""
     variance = np.diagonal(covariance)
@@ -65,8 +85,15 @@ def is_positive_definite(covariance: Floats) -> bool:
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:
     """`(B, ln|Σ|)` with `B` upper triangular and `‖(x−μ) B‖² = (x−μ)'Σ⁻¹(x−μ)`, for a positive definite Σ."""
+    if not (np.diagonal(covariance) > 0).all():
+        raise np.linalg.LinAlgError("a variance is not positive")
     sd = np.sqrt(np.diagonal(covariance))
     factor = np.linalg.cholesky(covariance / sd[:, None] / sd)
-    inverse = solve_triangular(factor, np.eye(len(sd)), lower=True)
+    inverse = _lower_inverse(factor)
     log_det = 2.0 * float(np.log(np.diagonal(factor)).sum() + np.log(sd).sum())
     return np.ascontiguousarray(inverse.T / sd[:, None]), log_det
+
+
+def _lower_inverse(factor: Any) -> Floats:
+    """The inverse of a lower triangular matrix, without the threads that a general solver would start."""
+    return np.asarray(lapack.dtrtri(factor, lower=1)[0])

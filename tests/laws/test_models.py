@@ -266,7 +266,7 @@ def test_a_perfect_separator_within_classes_is_kept_and_named():
     y = np.arange(90) % 3
     a, b = rng.normal(size=(2, 90))
     X = np.c_[a, b, a + b + y]
-    with pytest.warns(match=r"shared by the classes is not determined.*'x2'.*blended with its diagonal"):
+    with pytest.warns(match=r"shared by the classes is singular within every class.*'x2'.*kept"):
         model = LDA().fit(X, y)
     assert (model.predict(X) == y).all()
     assert np.isfinite(model.predict_log_proba(X)).all()

@@ -12,7 +12,6 @@ from posterior.families import Family, MultivariateNormal, MultivariateNormalDis
 from posterior.families.shrinkage import LedoitWolfByClass, RawFixed, Shrinkage
 from posterior.generative import Block, GenerativeSpec
 from posterior.schema import Schema, Source
-from posterior.stats import Scatter
 
 
 class GaussianEstimator(GenerativeEstimator):
@@ -45,13 +44,12 @@ class GaussianEstimator(GenerativeEstimator):
     @property
     def means_(self) -> Floats:
         """Class means, (n_classes, n_features)."""
-        statistics = self.model_.statistics
         means = np.zeros((len(self.classes_), self.n_features_in_))
-        if statistics is not None and isinstance(statistics.blocks[0], Scatter):
-            means = statistics.blocks[0].location.value.copy()
         columns, distribution = self._kept()
         if distribution is not None:
             means[:, columns] = distribution.mean
+        for filling in self.model_.blocks[0].fillings:
+            means[:, filling.column] = filling.intercept + means[:, list(filling.sources)] @ filling.coef
         return means
 
     def decision_function(self, X: Any) -> Floats:
@@ -60,30 +58,34 @@ class GaussianEstimator(GenerativeEstimator):
         scores = self.model_.log_posterior(data)
         return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False  # gaps are integrated out in prediction, but not in training
-        return tags
-
 
 class GaussianDiscriminantAnalysis(GaussianEstimator):
     """A Gaussian density for each class, from QDA to LDA and from full to spherical covariances.
 
     Parameters
     ----------
-    tied : float, default=0.0
+    tied : float or "auto", default=0.0
         0 gives each class its own covariance (QDA), 1 one to all (LDA), a number between them the
-        regularised discriminant analysis (1−tied)·own + tied·shared.
-    shape : {"full", "diagonal", "spherical"}, default="full"
+        regularised discriminant analysis (1−tied)·own + tied·shared; "auto" leaves it to cross-validation.
+    shape : {"full", "diagonal", "spherical", "auto"}, default="full"
         Shape of the covariances; "diagonal" is naive Bayes.
-    shrinkage : None, float, "oas" or "ledoit-wolf", default=None
-        Pull of the correlations towards zero: an amount between 0 and 1, or estimated.
+    shrinkage : None, float, "oas", "ledoit-wolf" or "auto", default=None
+        Pull of the correlations towards zero: an amount between 0 and 1, estimated by a formula, or chosen
+        by cross-validation.
     bias : bool, default=True
         Divide by N (maximum likelihood); False divides by N−1, or N−K where shared, as R's MASS does.
+    on_singular : {"shrink", "pool", "error"}, default="shrink"
+        What becomes of a class with too few rows for its covariance: blended with the pooled one,
+        replaced by it, or refused.
     priors : None, "uniform", array-like or mapping, default=None
         Class priors; None takes the class frequencies.
     prior_smoothing : float, default=0.0
         Added to the count of every class.
+    cv : int, splitter or array-like of shape (n_samples,), default=10
+        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`.
+    selection : {"best", "one_se"}, default="best"
+        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
+        standard error of it.
 
     Attributes
     ----------
@@ -93,6 +95,8 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
         Class covariances.
     priors_ : ndarray of shape (n_classes,)
         Class priors.
+    tuning_ : data frame
+        Log loss of every candidate, where a setting was "auto".
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int
@@ -112,22 +116,34 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
     def __init__(
         self,
         *,
-        tied: float = 0.0,
+        tied: Any = 0.0,
         shape: Any = "full",
         shrinkage: Any = None,
         bias: bool = True,
+        on_singular: Any = "shrink",
         priors: Any = None,
         prior_smoothing: float = 0.0,
+        cv: Any = 10,
+        selection: str = "best",
     ) -> None:
         self.tied = tied
         self.shape = shape
         self.shrinkage = shrinkage
         self.bias = bias
+        self.on_singular = on_singular
         self.priors = priors
         self.prior_smoothing = prior_smoothing
+        self.cv = cv
+        self.selection = selection
 
     def _family(self) -> Family[Any]:
-        return MultivariateNormal(tied=self.tied, shape=self.shape, shrinkage=self.shrinkage, bias=self.bias)
+        return MultivariateNormal(
+            tied=self.tied,
+            shape=self.shape,
+            shrinkage=self.shrinkage,
+            bias=self.bias,
+            on_singular=self.on_singular,
+        )
 
     @property
     def covariance_(self) -> Floats:

@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posterior import kernels
 from posterior._types import Floats
+from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.discriminant import (
     GaussianEstimator,
@@ -41,6 +43,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         An estimator with `fit` and `covariance_`, used for each class instead.
     bias : bool, default=True
         Divide by N (maximum likelihood, as scikit-learn); False by N − K (as R's MASS).
+    on_singular : {"shrink", "pool", "error"}, default="shrink"
+        What becomes of a covariance for which there are too few rows: blended with its diagonal, or with
+        "error" refused.
 
     Attributes
     ----------
@@ -84,6 +89,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         covariance_estimator: Any = None,
         *,
         bias: bool = True,
+        on_singular: Any = "shrink",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -93,6 +99,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
         self.bias = bias
+        self.on_singular = on_singular
 
     def _family(self) -> Family[Any]:
         refuse_solver(self.solver, ("svd", "lsqr", "eigen"))
@@ -102,7 +109,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             refuse_both(self.shrinkage)
             refuse_both(not self.bias, "bias=False")
             return PlugInNormal(self.covariance_estimator, tied=True)
-        return MultivariateNormal(tied=1.0, shrinkage=sklearn_shrinkage(self.shrinkage), bias=self.bias)
+        shrink = sklearn_shrinkage(self.shrinkage)
+        return MultivariateNormal(tied=1.0, shrinkage=shrink, bias=self.bias, on_singular=self.on_singular)
 
     def _priors(self) -> Priors:
         return Priors(None if self.priors is None else renormalized(self.priors))
@@ -150,9 +158,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return super().decision_function(X)
         data = self._dataset(X)
         coef, level = self._linear()
-        xbar, every = self.xbar_, tuple(range(self.n_features_in_))
+        columns = tuple(self._kept()[0])
+        xbar, coef = self.xbar_[list(columns)], coef[:, list(columns)]
         scores = data.map(
-            lambda chunk: np.asarray((chunk.values(every) - xbar) @ coef.T + level), dense=len(every)
+            lambda chunk: np.asarray((chunk.values(columns) - xbar) @ coef.T + level), dense=len(columns)
         )
         gaps = np.isnan(scores[:, 0])
         if gaps.any():
@@ -204,16 +213,21 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray((spread / spread.sum() if spread.sum() > 0 else spread)[: self._n_features_out])
 
     def transform(self, X: Any) -> Floats:
-        """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components)."""
+        """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components).
+
+        A row with gaps gets the coordinates to be expected of it, given the values that are there.
+        """
         check_is_fitted(self)
         data: LocalDataset = self._dataset(X)
-        directions, xbar = self.scalings_[:, : self._n_features_out], self.xbar_
-        every = tuple(range(self.n_features_in_))
-        out = data.map(lambda chunk: np.asarray((chunk.values(every) - xbar) @ directions), dense=len(every))
-        if np.isnan(out).any():
-            gaps = int(np.isnan(out).any(axis=1).sum())
-            raise ValueError(
-                f"transform needs complete rows: {gaps} of {len(out)} rows have missing values (NaN); "
-                "leave them out, or use predict_proba, which integrates them out"
-            )
-        return out
+        columns, distribution = self._kept()
+        if distribution is None:
+            return np.zeros((data.n_rows, 0))
+        directions, xbar = self.scalings_[columns, : self._n_features_out], self.xbar_[columns]
+
+        def coordinates(chunk: Chunk) -> Floats:
+            values = chunk.values(tuple(columns))
+            if kernels.has_missing(values):
+                values = distribution.filled(values, np.exp(self.model_.chunk_log_posterior(chunk)))
+            return np.asarray((values - xbar) @ directions)
+
+        return data.map(coordinates, dense=len(columns))

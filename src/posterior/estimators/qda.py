@@ -39,6 +39,9 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         An estimator with `fit` and `covariance_`, used for each class instead.
     bias : bool, default=True
         Divide by N (maximum likelihood, as scikit-learn); False by N − 1 (as R's MASS).
+    on_singular : {"shrink", "pool", "error"}, default="shrink"
+        What becomes of a class with too few rows for its covariance: blended with the pooled one,
+        replaced by it, or refused.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         tol: float = 1e-4,
         covariance_estimator: Any = None,
         bias: bool = True,
+        on_singular: Any = "shrink",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -83,6 +87,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         self.tol = tol
         self.covariance_estimator = covariance_estimator
         self.bias = bias
+        self.on_singular = on_singular
 
     def _family(self) -> Family[Any]:
         refuse_solver(self.solver, ("svd", "eigen"))
@@ -96,7 +101,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         if self.shrinkage is not None and self.reg_param > 0:
             raise ValueError("reg_param and shrinkage are both set; use one of the two")
         shrink = RawIdentity(self.reg_param) if self.reg_param > 0 else sklearn_shrinkage(self.shrinkage)
-        return MultivariateNormal(tied=0.0, shrinkage=shrink, bias=self.bias)
+        return MultivariateNormal(tied=0.0, shrinkage=shrink, bias=self.bias, on_singular=self.on_singular)
 
     def decision_function(self, X: Any) -> Floats:
         """Quadratic scores: log posteriors up to a term that all classes share.
@@ -107,7 +112,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         if len(self.classes_) == 2:
             return super().decision_function(X)
         data = self._dataset(X)
-        return self.model_.log_joint(data) + 0.5 * LOG_2PI * len(self._kept()[0])
+        return self.model_.log_kept_joint(data) + 0.5 * LOG_2PI * len(self._kept()[0])
 
     @property
     def covariance_(self) -> list[Floats]:

@@ -99,6 +99,22 @@ class ModelReading:
         return self.model_.log_likelihood
 
     @property
+    def n_iter_(self) -> int:
+        """Number of iterations that filled in the gaps of Gaussian blocks; 0 where there were none."""
+        return 0 if self.model_.path is None else len(self.model_.path) - 1
+
+    @property
+    def log_likelihood_path_(self) -> Floats:
+        """Joint log-likelihood before the first and after each iteration that filled in gaps.
+
+        The iterations are by maximum likelihood, so that it never falls; where covariances are shrunk
+        or tied in part, that is done after the last one, and `log_likelihood_` is lower.
+        """
+        if self.model_.path is None:
+            return np.array([self.log_likelihood_])
+        return self.model_.path
+
+    @property
     def aic_(self) -> float:
         """Akaike's criterion, −2 ln L + 2·parameters."""
         return 2 * self.n_parameters_ - 2 * self.log_likelihood_

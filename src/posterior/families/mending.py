@@ -1,5 +1,8 @@
 """What is done about a covariance that the rows do not determine. Never an inverse of rubbish."""
 
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
 import numpy as np
 
 from posterior._linalg import dependent_columns, is_positive_definite
@@ -7,63 +10,124 @@ from posterior._types import Floats
 from posterior.families.base import Repair
 from posterior.stats import Scatter
 
+# Below this share of a column's variance a difference of variances is rounding.
+ROUNDING = 1e-11
 
-def mend_pooled(pooled: Floats, s: Scatter, floor: float) -> tuple[Floats, Repair | None]:
-    """The covariance within classes, blended with its diagonal where it is deficient.
+OnSingular = Literal["shrink", "pool", "error"]
 
-    A column that is constant within every class but not over all (a perfect separator) gets `floor`
-    times its total variance.
+
+class Mended(NamedTuple):
+    """A covariance that can be inverted, and what was done to it (None: nothing)."""
+
+    covariance: Floats
+    repair: Repair | None = None
+
+
+@dataclass(frozen=True)
+class Mender:
+    """Mends the covariances of one fit.
+
+    A column that is constant, or a combination of other columns, within every class but not over all
+    rows separates the classes perfectly. It is kept: its spread about the combination is taken to be the
+    share d/(N+d) of what the classes spread it. Where rows are too few a class's covariance is shrunk
+    towards the pooled one (`on_singular="shrink"`), weight d/(N_k+d), or replaced by it ("pool"); the
+    pooled one is shrunk towards its diagonal, weight d/(N+d). "error" marks the repair as refused.
     """
-    total = float(s.weight.sum())
-    variance = np.diagonal(pooled)
-    least = floor * np.diagonal(s.total()) / total
-    lifted = np.where(variance > 0, variance, np.where(least > 0, least, 1.0))
-    flat = np.flatnonzero(lifted != variance).tolist()
-    pooled = pooled + np.diag(lifted - variance)
-    found = _undetermined(pooled, s.rounding)
-    if not found and not flat:
-        return pooled, None
-    blend = len(pooled) / (total + len(pooled)) if found else 0.0
-    mended = (1 - blend) * pooled + blend * np.diag(lifted)
-    return mended, _repair(None, sorted({*flat, *found}), "its diagonal", blend)
 
+    statistics: Scatter
+    floor: float
+    on_singular: OnSingular
 
-def mend_own(raw: Floats, pooled: Floats, s: Scatter, k: int) -> tuple[Floats, Repair | None]:
-    """The covariance of class k, blended with the pooled one where its rows do not determine it.
+    @property
+    def _blend(self) -> float:
+        d = len(self.statistics.rounding)
+        return d / (float(self.statistics.weight.sum()) + d)
 
-    Without correlations only the columns at fault are blended.
-    """
-    weight = float(s.weight[k])
-    if weight <= 0:
-        return pooled, None
-    found = _undetermined(raw, s.rounding)
-    if not found:
-        return raw, None
-    d = len(pooled)
-    blend = d / (weight + d) if raw.any() else 1.0
-    mended = (1 - blend) * raw + blend * pooled
-    if _is_diagonal(raw) and _is_diagonal(pooled):
-        variance = np.diagonal(raw).copy()
-        variance[found] = np.diagonal(mended)[found]
-        mended = np.diag(variance)
-    return mended, _repair(k, found, "the pooled covariance", blend)
+    def pooled(self, raw: Floats) -> Mended:
+        """The covariance within classes."""
+        s = self.statistics
+        total, d = float(s.weight.sum()), len(raw)
+        found = self._undetermined(raw, total)
+        if not found:
+            return Mended(raw)
+        if total - (s.weight > 0).sum() >= d:
+            mended = raw + np.diag(self._lift(found))
+            if not self._undetermined(mended, total):
+                return Mended(mended, self._separators(found))
+        variance = np.diagonal(raw)
+        least = self.floor * np.diagonal(s.total()) / total
+        lifted = np.where(variance > 0, variance, np.where(least > 0, least, 1.0))
+        mended = (1 - self._blend) * raw + np.diag(
+            self._blend * lifted + (1 - self._blend) * (lifted - variance)
+        )
+        return Mended(mended, self._too_few(None, found, "its diagonal", self._blend))
+
+    def _lift(self, columns: list[int]) -> Floats:
+        """Spread to give to columns that others determine within the classes, (d,); 0 for the others."""
+        s = self.statistics
+        total = s.total() / float(s.weight.sum())
+        kept = [j for j in range(len(total)) if j not in set(columns)]
+        slope = np.linalg.solve(total[np.ix_(kept, kept)], total[np.ix_(kept, columns)])
+        between = np.diagonal(total)[columns] - (slope * total[np.ix_(kept, columns)]).sum(axis=0)
+        out = np.zeros(len(total))
+        least = np.diagonal(total)[columns]
+        out[columns] = np.where(between > ROUNDING * least, self._blend * between, self.floor * least)
+        return out
+
+    def own(self, raw: Floats, pooled: Mended, k: int) -> Mended:
+        """The covariance of class k. Without correlations only the columns at fault are blended."""
+        weight, d = float(self.statistics.weight[k]), len(raw)
+        if weight <= 0:
+            return Mended(pooled.covariance)
+        found = self._undetermined(raw, weight)
+        if not found:
+            return Mended(raw)
+        known = set() if pooled.repair is None else set(pooled.repair.columns)
+        if weight > d and set(found) <= known:  # the separators of all classes, told of once
+            raised = raw + np.diag(self._lift(found))
+            if not self._undetermined(raised, weight):
+                return Mended(raised)
+        blend = d / (weight + d) if raw.any() and self.on_singular != "pool" else 1.0
+        mended = (1 - blend) * raw + blend * pooled.covariance
+        if _is_diagonal(raw) and _is_diagonal(pooled.covariance):
+            variance = np.diagonal(raw).copy()
+            variance[found] = np.diagonal(mended)[found]
+            mended = np.diag(variance)
+        return Mended(mended, self._too_few(k, found, "the pooled covariance", blend))
+
+    def _undetermined(self, covariance: Floats, weight: float) -> list[int]:
+        """Columns that the ones before them determine; all, should the matrix resist factoring all the same.
+
+        Rows whose gaps were filled in spread in every direction; they determine no more for that.
+        """
+        d = len(covariance)
+        if self.statistics.filled and weight <= d and not _is_diagonal(covariance):
+            return list(range(d))
+        found = [j for j, _ in dependent_columns(covariance, 1.0, self.statistics.rounding)]
+        return found if found or is_positive_definite(covariance) else list(range(d))
+
+    def _separators(self, columns: list[int]) -> Repair:
+        return Repair(
+            None,
+            tuple(columns),
+            "covariance",
+            "is singular within every class but not over all rows, as where a column is a combination of "
+            "others plus a shift by class: perfect separators",
+            f"kept, with {self._blend:.3g} of the spread that the classes give them",
+            refused=self.on_singular == "error",
+        )
+
+    def _too_few(self, k: int | None, columns: list[int], towards: str, blend: float) -> Repair:
+        done = f"blended with {towards}, weight {blend:.3g}" if blend < 1 else f"replaced by {towards}"
+        return Repair(
+            k,
+            tuple(columns),
+            "covariance",
+            "is not determined by its rows",
+            done,
+            refused=self.on_singular == "error",
+        )
 
 
 def _is_diagonal(matrix: Floats) -> bool:
     return bool(np.count_nonzero(matrix - np.diag(np.diagonal(matrix))) == 0)
-
-
-def _undetermined(covariance: Floats, rounding: Floats) -> list[int]:
-    """Columns that the ones before them determine; all, should the matrix resist factoring all the same."""
-    found = [j for j, _ in dependent_columns(covariance, 1.0, rounding)]
-    return found if found or is_positive_definite(covariance) else list(range(len(covariance)))
-
-
-def _repair(k: int | None, columns: list[int], towards: str, blend: float) -> Repair:
-    return Repair(
-        k,
-        tuple(columns),
-        "covariance",
-        "is not determined by its rows",
-        f"blended with {towards}, weight {blend:.3g}",
-    )

@@ -1,18 +1,29 @@
 """The multivariate normal and everything between LDA and QDA."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._linalg import whitener
-from posterior._types import Floats, Ints
-from posterior.families.base import Distribution, Family, Repair, refuse_outside
-from posterior.families.mending import mend_own, mend_pooled
+from posterior._linalg import is_positive_definite, whitener
+from posterior._types import Bools, Floats, Ints
+from posterior.families.base import (
+    AUTO,
+    Distribution,
+    Expected,
+    GapFillingFamily,
+    NoClosedFormError,
+    Repair,
+    is_open,
+    refuse_outside,
+)
+from posterior.families.left_out.covariances import Covariances
+from posterior.families.left_out.normal import Score, left_out_normal
+from posterior.families.mending import Mender, OnSingular
 from posterior.families.normal import LARGEST, LOG_2PI, TOO_LARGE
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.forms import QuadraticScores
@@ -23,6 +34,9 @@ Shape = Literal["full", "diagonal", "spherical"]
 
 # Beyond this many standard deviations between class means one common centre would cost digits.
 FAR_APART = 1e3
+# With fewer rows for a pattern of gaps than this, rows get a factor each instead of one a pattern.
+FEW_ROWS = 32
+BATCH_CELLS = 1 << 18
 
 
 class MultivariateNormalDistribution(Distribution):
@@ -112,12 +126,65 @@ class MultivariateNormalDistribution(Distribution):
     def _by_pattern(self, block: Floats, score: Any) -> Floats:
         if not kernels.has_missing(block):
             return np.asarray(score(self, block))
+        missing = np.isnan(block)
+        lacking = missing.any(axis=1)
+        if len(np.unique(kernels.pattern_keys(missing[lacking]))) * FEW_ROWS > lacking.sum():
+            out = np.empty((len(block), self.n_classes))
+            out[~lacking] = score(self, block[~lacking])
+            out[lacking] = self._row_by_row(block[lacking], missing[lacking])
+            return out
         out = np.zeros((len(block), self.n_classes))
-        for rows, gone in kernels.missing_patterns(np.isnan(block)):
+        for rows, gone in kernels.missing_patterns(missing):
             if not gone.all():
                 there = np.flatnonzero(~gone)
                 out[rows] = score(self.marginal(there.tolist()), block[np.ix_(rows, there)])
         return out
+
+    def _row_by_row(self, block: Floats, missing: Bools) -> Floats:
+        """Log density of rows with gaps, each with a factor of its own, in batches."""
+        out = np.empty((len(block), self.n_classes))
+        size = max(1, BATCH_CELLS // self.n_columns**2)
+        for rows in (slice(start, start + size) for start in range(0, len(block), size)):
+            deviations = [self.location.deviation(block[rows], k) for k in range(self.n_classes)]
+            if len(self.covariance) == 1:
+                out[rows] = kernels.gappy_log_density(deviations, self.covariance[0], missing[rows])
+                continue
+            for k, (z, covariance) in enumerate(zip(deviations, self.covariance, strict=True)):
+                out[rows, k] = kernels.gappy_log_density([z], covariance, missing[rows])[:, 0]
+        return out
+
+    @cached_property
+    def _standard(self) -> list[tuple[Floats, Floats]]:
+        """Standard deviations, and the precision on their scale."""
+        parts = []
+        for covariance, (white, _) in zip(self.covariance, self._whiteners, strict=True):
+            sd = np.sqrt(np.diagonal(covariance))
+            parts.append((sd, (sd[:, None] * white) @ (sd[:, None] * white).T))
+        return parts
+
+    def expected(
+        self, block: Floats, k: int, groups: "list[kernels.GapGroup]", weight: Floats | None = None
+    ) -> tuple[kernels.ExpectedRows, Floats]:
+        """What class k expects of rows with gaps, in standard deviations from its mean; their log density."""
+        sd, precision = self._standard[0 if len(self.covariance) == 1 else k]
+        z = self.location.deviation(block, k) / sd
+        rows = kernels.expected_rows(z, precision, groups, weight)
+        there = ~np.isnan(block)
+        log_det = self._whitener(k)[1] - (~there) @ (2 * np.log(sd)) + rows.log_det
+        density = -0.5 * (rows.quadratic + log_det + there.sum(axis=1) * LOG_2PI)
+        density[~there.any(axis=1)] = 0.0
+        return rows, density
+
+    def filled(self, block: Floats, posterior: Floats) -> Floats:
+        """Rows with their gaps filled in by what is to be expected there, averaged over the classes."""
+        missing = np.isnan(block)
+        groups = kernels.gap_groups(missing)
+        expected = np.zeros_like(block)
+        for k in range(self.n_classes):
+            sd = self._standard[0 if len(self.covariance) == 1 else k][0]
+            deviation = self.expected(block, k, groups)[0].deviation * sd
+            expected += posterior[:, [k]] * (self.location.value[k] + deviation)
+        return np.where(missing, expected, block)
 
     def _log_density_complete(self, block: Floats) -> Floats:
         out = np.empty((len(block), self.n_classes))
@@ -221,17 +288,22 @@ class MultivariateNormalDistribution(Distribution):
 
 
 @dataclass(frozen=True)
-class MultivariateNormal(Family[Scatter]):
+class MultivariateNormal(GapFillingFamily[Scatter]):
     """The multivariate normal family.
 
     `tied` goes from 0 (a covariance for each class: QDA) to 1 (one for all: LDA), the line between them
     being Σ_k = (1−tied) S_k + tied S (regularised discriminant analysis). `shape` is "full",
     "diagonal" (naive Bayes) or "spherical". `shrinkage` pulls each estimate towards its diagonal on the
-    correlation scale: an amount, "oas" or "ledoit-wolf". `bias=True` divides by N, `False` by N−1
+    correlation scale: an amount, "oas" or "ledoit-wolf". Each of the three may be "auto", which leaves it to
+    cross-validation. `bias=True` divides by N, `False` by N−1
     within a class and N−K over all (as R's MASS does).
 
-    A class whose rows do not determine its covariance is blended with the pooled one, weight d/(N_k+d)
-    on the pooled; a pooled one that is not determined is blended with its diagonal in the same way.
+    `on_singular` says what becomes of a class whose rows do not determine its covariance: "shrink" blends
+    it with the pooled one, weight d/(N_k+d) on the pooled; "pool" replaces it; "error" refuses. A pooled
+    one that is not determined is blended with its diagonal in the same way.
+
+    Gaps in training are filled in by EM until an iteration gains no more than `tol` in log-likelihood for
+    a row (Little & Rubin, Statistical analysis with missing data).
 
     >>> two = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
     >>> family = MultivariateNormal()
@@ -240,19 +312,42 @@ class MultivariateNormal(Family[Scatter]):
             [0., 1.]]])
     """
 
-    tied: float = 0.0
-    shape: Shape = "full"
+    tied: Any = 0.0
+    shape: Any = "full"
     shrinkage: Shrinkage | str | float | None = None
     bias: bool = True
     floor: float = 1e-9
+    on_singular: OnSingular = "shrink"
+    tol: float = 1e-10
+    max_iter: int = 1000
     joint: bool = field(default=True, init=False, repr=False)
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "shape": ("spherical", "diagonal", "full"),
+        "tied": (1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.0),
+        "shrinkage": (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.0),
+    }
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tied <= 1:
-            raise ValueError(f"tied must lie between 0 (QDA) and 1 (LDA), found {self.tied!r}")
-        if self.shape not in ("full", "diagonal", "spherical"):
-            raise ValueError(f"shape must be 'full', 'diagonal' or 'spherical', found {self.shape!r}")
-        shrinkage_named(self.shrinkage)
+        if not is_open(self.tied) and (isinstance(self.tied, str) or not 0 <= self.tied <= 1):
+            raise ValueError(f"tied must lie between 0 (QDA) and 1 (LDA) or be 'auto', found {self.tied!r}")
+        if self.shape not in ("full", "diagonal", "spherical", AUTO):
+            raise ValueError(
+                f"shape must be 'full', 'diagonal' or 'spherical', or 'auto', found {self.shape!r}"
+            )
+        if self.on_singular not in ("shrink", "pool", "error"):
+            raise ValueError(f"on_singular must be 'shrink', 'pool' or 'error', found {self.on_singular!r}")
+        if not self.tol >= 0 or not self.max_iter >= 1:
+            raise ValueError(
+                f"tol must not be negative and max_iter at least 1, found {self.tol} and {self.max_iter}"
+            )
+        self._shrink  # noqa: B018  (refuses what is no shrinkage, at once)
+
+    @property
+    def plainest(self) -> Self:
+        """Without correlations there is nothing to shrink, and shrinkage in full leaves none."""
+        if self.shape == "full" and self.shrinkage == 1:
+            return replace(self, shape="diagonal", shrinkage=0.0)
+        return self if self.shape == "full" else replace(self, shrinkage=0.0)
 
     @property
     def unharmed_by(self) -> frozenset[Problem]:
@@ -261,19 +356,11 @@ class MultivariateNormal(Family[Scatter]):
 
     @property
     def _shrink(self) -> Shrinkage | None:
-        return shrinkage_named(self.shrinkage)
+        return None if is_open(self.shrinkage) else shrinkage_named(self.shrinkage)
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
-        """A Gaussian block is trained on complete rows."""
+        """Squares must not overflow."""
         refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
-        gaps = np.isnan(block).sum(axis=0)
-        if gaps.any():
-            columns = ", ".join(f"{name!r}" for name, gap in zip(names, gaps, strict=True) if gap)
-            raise ValueError(
-                f"NaN in the Gaussian block, column {columns}: a full covariance is estimated from complete "
-                "rows only; leave those rows out, or give the columns the Normal family (NaiveBayes), "
-                "which uses every value that is there. Missing values are fine when predicting"
-            )
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""
@@ -285,29 +372,134 @@ class MultivariateNormal(Family[Scatter]):
             weight,
             n_classes,
             pooled=self.tied == 1 and not by_class,
-            fourth=shrink is not None and shrink.needs_fourth,
+            fourth=self._wants_fourth,
         )
 
     def estimate(self, statistics: Scatter) -> MultivariateNormalDistribution:
         """Estimate, shape, shrink, tie, and repair what the data leave open."""
-        pooled, mend = self._pooled(statistics)
-        repairs = [mend] if mend else []
-        if self.tied == 1:
-            covariances = pooled[None]
-        else:
-            own = np.empty((len(statistics.weight), *pooled.shape))
-            for k in range(len(own)):
-                mended, mend = mend_own(self._own(statistics, k), pooled, statistics, k)
-                own[k] = (1 - self.tied) * mended + self.tied * pooled
-                repairs += [mend] if mend else []
-            covariances = own
+        self.refuse_open()
+        mender = Mender(statistics, self.floor, self.on_singular)
+        pooled = mender.pooled(self._pooled(statistics))
+        mended = [pooled]
+        covariances = pooled.covariance[None]
+        if self.tied < 1:
+            own = [mender.own(self._own(statistics, k), pooled, k) for k in range(len(statistics.weight))]
+            mended += own
+            covariances = (1 - self.tied) * np.stack([m.covariance for m in own]) + self.tied * covariances
         return MultivariateNormalDistribution(
             _fill_empty(statistics),
             covariances,
             shape=self.shape,
             uncounted=self._uncounted(),
-            repairs=tuple(repairs),
+            repairs=tuple(m.repair for m in mended if m.repair is not None),
         )
+
+    def leave_one_out(self, statistics: Scatter, distribution: MultivariateNormalDistribution) -> Score:
+        """Rank-one changes of the covariances; a shrinkage target changes in full, and has no closed form."""
+        if self._shrink is not None:
+            raise NoClosedFormError(f"shrinkage={self.shrinkage!r} moves in every direction with each row")
+        lost = 0.0 if self.bias else 1.0
+        pools = self.on_singular == "pool"
+        parts = Covariances(
+            statistics, distribution.location, distribution.repairs, float(self.tied), lost, pools
+        )
+        return left_out_normal(parts, self.shape)
+
+    @property
+    def likeliest(self) -> Self:
+        """Own covariances, or one for all, without shrinkage."""
+        return replace(self, tied=float(self.tied == 1), shrinkage=None, bias=True)
+
+    def start(self, statistics: Scatter) -> MultivariateNormalDistribution:
+        """Means and variances of the cells that are there, and no correlation."""
+        observed = statistics.observed()
+        weight, within, total = observed.pooled()
+        variance = np.where(within > 0, within, np.where(total > 0, self.floor * total, weight))
+        variance = np.divide(variance, weight, out=np.ones_like(weight), where=weight > 0)
+        covariance = np.broadcast_to(np.diag(variance), (len(statistics.scatter), len(weight), len(weight)))
+        return MultivariateNormalDistribution(observed.filled_location(), covariance)
+
+    def leap(
+        self,
+        first: MultivariateNormalDistribution,
+        second: MultivariateNormalDistribution,
+        third: MultivariateNormalDistribution,
+    ) -> MultivariateNormalDistribution:
+        """Squared extrapolation, on the scale of the first, as far as covariances stay positive definite."""
+        sd = np.sqrt(np.diagonal(first.covariance, axis1=1, axis2=2))
+        unit = sd[:, :, None] * sd[:, None, :]
+
+        mean, bend = second.location - first.location, third.location - second.location
+        cov, curve = second.covariance - first.covariance, third.covariance - second.covariance
+        bend, curve = bend - mean, curve - cov
+        straight = np.sqrt(((mean / sd) ** 2).sum() + ((cov / unit) ** 2).sum())
+        curved = np.sqrt(((bend / sd) ** 2).sum() + ((curve / unit) ** 2).sum())
+        length = straight / curved if curved > 0 else 1.0
+        while length > 1:
+            covariance = first.covariance + 2 * length * cov + length**2 * curve
+            covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
+            if all(map(is_positive_definite, covariance)):
+                shift = 2 * length * mean + length**2 * bend
+                location = Location(first.location.pivot, first.location.remainder + shift)
+                return MultivariateNormalDistribution(location, covariance)
+            length = (length + 1) / 2 if length > 1 + 1e-2 else 1.0
+        return third
+
+    def expect(
+        self,
+        block: Floats,
+        y: Ints,
+        weight: Floats | None,
+        n_classes: int,
+        given: MultivariateNormalDistribution,
+    ) -> Expected[Scatter]:
+        """Moments of the rows with their gaps filled in, and the spread of what is not known of them."""
+        one = np.ones(len(block)) if weight is None else weight
+        rows = np.flatnonzero(~np.isnan(block).all(axis=1))  # a row without a cell says nothing
+        block, y, one = block[rows], y[rows], one[rows]
+        parts = [
+            self._expect_class(block[rows], one[rows], k, n_classes, given)
+            for k, rows in enumerate(kernels.rows_by_class(y, n_classes))
+            if len(rows)
+        ]
+        nothing = Expected(self.summarize(block[:0], y[:0], None, n_classes), 0.0)
+        return sum(parts, nothing)
+
+    def _expect_class(
+        self, x: Floats, weight: Floats, k: int, n_classes: int, given: MultivariateNormalDistribution
+    ) -> Expected[Scatter]:
+        groups = kernels.gap_groups(np.isnan(x))
+        rows, density = given.expected(x, k, groups, weight)
+        sd, precision = given._standard[0 if len(given.covariance) == 1 else k]
+        total = float(weight.sum())
+        shift = weight @ rows.deviation / total
+        centred = rows.deviation - shift
+        root = centred * np.sqrt(weight)[:, None]
+        scatter = (root.T @ root + rows.spread) * sd[:, None] * sd
+        third = fourth = None
+        if self._wants_fourth:
+            unit = sd[:, None] * sd
+            cubes, quarts = kernels.expected_mixed_moments(centred, precision, groups, weight)
+            third, fourth = cubes * unit * sd[:, None], quarts * unit**2
+        empty = self.summarize(x[:0], np.zeros(0, dtype=np.int64), None, 1)
+        location = Location(given.location.pivot[[k]], given.location.remainder[[k]] + shift * sd)
+        rounding = kernels.rounding_of(np.where(np.isnan(x), 0.0, x))
+        found = replace(
+            empty,
+            weight=np.array([total]),
+            location=location,
+            scatter=scatter[None],
+            rounding=rounding,
+            filled=True,
+            third=None if third is None else third[None],
+            fourth=None if fourth is None else fourth[None],
+        )
+        return Expected(found.reindex(np.array([k]), n_classes), float(weight @ density))
+
+    @property
+    def _wants_fourth(self) -> bool:
+        shrink = self._shrink
+        return shrink is not None and shrink.needs_fourth
 
     def _own(self, s: Scatter, k: int) -> Floats:
         """Covariance of class k, shaped and shrunk; zero where the class has too few rows."""
@@ -319,21 +511,19 @@ class MultivariateNormal(Family[Scatter]):
         fourth = None if s.fourth is None else s.fourth[k]
         return self._shrunk(s.scatter[k] / weight, weight, fourth, spare, weight / divisor)
 
-    def _pooled(self, s: Scatter) -> tuple[Floats, Repair | None]:
-        """Covariance within classes, shaped, shrunk and, where deficient, blended with its diagonal."""
+    def _pooled(self, s: Scatter) -> Floats:
+        """Covariance within classes, shaped and shrunk."""
         lost = 0.0 if self.bias else 1.0
         freedom = np.maximum(s.weight - lost, 0.0)
         total = float(s.weight.sum())
         shrink = self._shrink
         if shrink is not None and shrink.by_class:
             own = (freedom[k] * self._own(s, k) for k in range(len(freedom)))
-            pooled = sum(own, np.zeros_like(s.scatter[0])) / max(freedom.sum(), 1e-300)
-        else:
-            fourth = None if s.fourth is None else s.fourth.sum(axis=0)
-            divisor = max(total - lost * int((s.weight > 0).sum()), min(total, 1.0))
-            within = s.scatter.sum(axis=0) / total
-            pooled = self._shrunk(within, total, fourth, np.zeros(len(within)), total / divisor)
-        return mend_pooled(pooled, s, self.floor)
+            return np.asarray(sum(own, np.zeros_like(s.scatter[0])) / max(freedom.sum(), 1e-300))
+        fourth = None if s.fourth is None else s.fourth.sum(axis=0)
+        divisor = max(total - lost * int((s.weight > 0).sum()), min(total, 1.0))
+        within = s.scatter.sum(axis=0) / total
+        return self._shrunk(within, total, fourth, np.zeros(len(within)), total / divisor)
 
     def _shrunk(
         self, covariance: Floats, weight: float, fourth: Floats | None, spare: Floats, inflation: float
@@ -351,7 +541,7 @@ class MultivariateNormal(Family[Scatter]):
         return np.diag(variance if self.shape == "diagonal" else np.full_like(variance, variance.mean()))
 
     def _uncounted(self) -> str | None:
-        if self.shrinkage is not None:
+        if self._shrink is not None:
             return f"shrinkage={self.shrinkage!r} pulls the covariances towards fewer parameters"
         if 0 < self.tied < 1:
             return f"tied={self.tied} lies between one covariance for all classes and one for each"

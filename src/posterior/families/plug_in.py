@@ -54,8 +54,15 @@ class PlugInNormal(Family[Sample]):
         )
 
     def check(self, block: Floats, names: Any) -> None:
-        """Complete rows, as for any Gaussian block."""
+        """Complete rows only: another library's estimator is not asked to fill in gaps."""
         MultivariateNormal().check(block, names)
+        gaps = np.isnan(block).sum(axis=0)
+        if gaps.any():
+            columns = ", ".join(f"{name!r}" for name, gap in zip(names, gaps, strict=True) if gap)
+            raise ValueError(
+                f"NaN in column {columns}: a covariance_estimator takes complete rows only; leave rows "
+                "with gaps out, or drop covariance_estimator: gaps are then filled in by EM"
+            )
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Sample:
         """The rows themselves."""
@@ -66,17 +73,17 @@ class PlugInNormal(Family[Sample]):
         return Sample.of(block, y, weight, n_classes)
 
     def estimate(self, statistics: Sample) -> PlugInDistribution:
-        """One fit of the estimator for each class."""
+        """One fit of the estimator for each class; a class without rows has the average covariance."""
         s = Scatter.of(statistics.values, statistics.y, statistics.weight, statistics.n_classes)
-        covariances = []
-        for k in range(statistics.n_classes):
+        seen = s.weight > 0
+        cov = np.zeros_like(s.scatter)
+        for k in np.flatnonzero(seen):
             estimator = deepcopy(self.estimator)
             estimator.fit(statistics.values[statistics.y == k])
             if not hasattr(estimator, "covariance_"):
                 name = type(estimator).__name__
                 raise ValueError(f"{name} does not have a covariance_ attribute")
-            covariances.append(np.asarray(estimator.covariance_, dtype=np.float64))
-        cov = np.stack(covariances)
-        if self.tied:
-            cov = np.einsum("k,kij->ij", s.weight / s.weight.sum(), cov)[None]
+            cov[k] = estimator.covariance_
+        average = np.einsum("k,kij->ij", s.weight / s.weight.sum(), cov)
+        cov = average[None] if self.tied else np.where(seen[:, None, None], cov, average)
         return PlugInDistribution(s.location, cov, uncounted="another library estimated the covariances")

@@ -47,6 +47,18 @@ class _Expectations:
 
 
 @dataclass(frozen=True, eq=False)
+class _Point:
+    """Distributions of the blocks with gaps, and what is to be expected under them."""
+
+    given: list[Distribution]
+    expected: _Expectations
+
+    @property
+    def height(self) -> float:
+        return self.expected.log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
 class _Gaps:
     """The blocks with gaps: which columns of the table each describes, and by which family."""
 
@@ -55,7 +67,7 @@ class _Gaps:
     rows: Rows
     n_classes: int
 
-    def expect(self, distributions: list[Distribution]) -> _Expectations:
+    def at(self, distributions: list[Distribution]) -> _Point:
         """One reading of the rows."""
 
         def expected(chunk: Chunk) -> _Expectations:
@@ -68,7 +80,38 @@ class _Gaps:
                 )
             )
 
-        return self.rows.reduce(expected, dense=sum(map(len, self.columns)))
+        return _Point(distributions, self.rows.reduce(expected, dense=sum(map(len, self.columns))))
+
+    @staticmethod
+    def likeliest(families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
+        """The distributions that fit what was expected."""
+        return [f.estimate(e.statistics) for f, e in zip(families, point.expected.blocks, strict=True)]
+
+    def climb(
+        self, given: list[Distribution], tolerance: float, most: int
+    ) -> tuple[_Point, list[float], bool]:
+        """The top, the log-likelihood on the way there, and whether it was reached in `most` readings.
+
+        Between two steps of EM a leap follows them further along their line (Varadhan & Roland 2008,
+        Simple and globally convergent methods for accelerating the convergence of any EM algorithm); one
+        that would lose height is not taken.
+        """
+        families = [family.likeliest for family in self.families]
+        here = self.at(given)
+        path = [here.height]
+        while len(path) <= most:
+            step = self.at(self.likeliest(families, here))
+            if not step.height > here.height:
+                return here, path, True
+            path.append(step.height)
+            if step.height - here.height <= tolerance:
+                return step, path, True
+            next_step = self.likeliest(families, step)
+            lines = zip(families, here.given, step.given, next_step, strict=True)
+            leap = self.at([f.leap(*steps) for f, *steps in lines])
+            here = leap if leap.height > step.height else self.at(next_step)
+            path.append(here.height)
+        return here, path, False
 
 
 def filled_in(spec: "GenerativeSpec", statistics: ClassStatistics, rows: Rows) -> Filled:
@@ -77,40 +120,24 @@ def filled_in(spec: "GenerativeSpec", statistics: ClassStatistics, rows: Rows) -
     The iterations are by maximum likelihood, whatever the family's shrinkage: so each of them raises the
     log-likelihood. Ties and shrinkage are applied once, to what the likeliest model expects.
     """
-    where = tuple(i for i, sums in enumerate(statistics.blocks) if sums.has_gaps)
-    plans = [planned(spec.blocks[i], statistics.blocks[i]) for i in where]
-    where = tuple(i for i, plan in zip(where, plans, strict=True) if plan.keep)
-    kept = tuple(plan for plan in plans if plan.keep)
-    columns = tuple(
-        tuple(spec.blocks[i].columns[j] for j in plan.keep) for i, plan in zip(where, kept, strict=True)
-    )
-    families = [cast("GapFillingFamily[Any]", plan.family) for plan in kept]
+    plans = {i: planned(spec.blocks[i], sums) for i, sums in enumerate(statistics.blocks) if sums.has_gaps}
+    plans = {i: plan for i, plan in plans.items() if plan.keep}
+    columns = tuple(tuple(spec.blocks[i].columns[j] for j in plan.keep) for i, plan in plans.items())
+    families = [cast("GapFillingFamily[Any]", plan.family) for plan in plans.values()]
     gaps = _Gaps(columns, families, rows, len(statistics.classes))
-    likeliest = [family.likeliest for family in families]
-    parts = [plan.part(statistics.blocks[i]) for i, plan in zip(where, kept, strict=True)]
-    given = [family.start(part) for family, part in zip(likeliest, parts, strict=True)]
-    tolerance = min((f.tol for f in likeliest), default=0.0) * float(statistics.weight.sum())
-    most = max((f.max_iter for f in likeliest), default=0)
-    found, path = gaps.expect(given), []
-    path.append(found.log_likelihood)
-    notes: tuple[Note, ...] = ()
-    for _ in range(most):
-        given = [f.estimate(e.statistics) for f, e in zip(likeliest, found.blocks, strict=True)]
-        more = gaps.expect(given)
-        if not more.log_likelihood > path[-1]:
-            break
-        found = more
-        path.append(more.log_likelihood)
-        if path[-1] - path[-2] <= tolerance:
-            break
-    else:
-        notes = (unfinished_note(most, path[-1] - path[-2], tolerance),)
-    final = [f.estimate(e.statistics) for f, e in zip(families, found.blocks, strict=True)]
-    at_end = gaps.expect(final)
+    start = [
+        family.likeliest.start(plan.part(statistics.blocks[i]))
+        for (i, plan), family in zip(plans.items(), families, strict=True)
+    ]
+    tolerance = min((f.tol for f in families), default=0.0) * float(statistics.weight.sum())
+    most = max((f.max_iter for f in families), default=0)
+    top, path, reached = gaps.climb(start, tolerance, most)
+    end = gaps.at(gaps.likeliest(families, top))
     blocks = {
         i: Expected(e.statistics, last.log_likelihood)
-        for i, e, last in zip(where, found.blocks, at_end.blocks, strict=True)
+        for i, e, last in zip(plans, top.expected.blocks, end.expected.blocks, strict=True)
     }
-    if at_end.log_likelihood >= path[-1]:
-        path.append(at_end.log_likelihood)
-    return Filled(blocks, np.array(path), at_end.log_likelihood, notes)
+    notes = () if reached else (unfinished_note(most, path[-1] - path[-2], tolerance),)
+    if end.height >= path[-1]:
+        path.append(end.height)
+    return Filled(blocks, np.array(path), end.height, notes)

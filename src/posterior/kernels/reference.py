@@ -139,8 +139,9 @@ def rounding_of(values: Floats) -> Floats:
     A column whose values are all single-precision numbers was rounded to single precision before it came
     here, unless they are all multiples of 1/1024, as whole numbers, halves and quarters are.
     """
-    grid = values * 1024
-    single = (values.astype(np.float32) == values).all(axis=0) & (grid != np.floor(grid)).any(axis=0)
+    with np.errstate(over="ignore"):  # beyond the range of single precision nothing equals its cast
+        grid = values * 1024
+        single = (values.astype(np.float32) == values).all(axis=0) & (grid != np.floor(grid)).any(axis=0)
     epsilon = np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
     return np.asarray(epsilon * np.abs(values).max(axis=0, initial=0.0))
 

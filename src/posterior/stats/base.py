@@ -6,11 +6,11 @@ The one law: the statistics of disjoint rows add up to those of their union.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from posterior._types import Floats, Ints
 
-Problem = Literal["constant", "identifier", "duplicate", "redundant"]
+Problem = Literal["constant", "identifier", "duplicate", "redundant", "wordless"]
 Recoding = Sequence["Ints | None"]
 
 
@@ -21,6 +21,17 @@ class ColumnFact:
     column: int
     problem: Problem
     of: tuple[int, ...] = ()
+
+
+class Fill(NamedTuple):
+    """A column that was left out, as intercept + Σ coef · others.
+
+    A value further than `slack` from that breaks the rule, which no row of training did.
+    """
+
+    intercept: float
+    coef: Floats
+    slack: float = float("inf")
 
 
 class Statistics(ABC):
@@ -56,8 +67,8 @@ class Statistics(ABC):
         """Columns that are constant, repeated, redundant or mere identifiers."""
         return ()
 
-    def fill(self, fact: ColumnFact) -> "tuple[float, Floats] | None":
-        """Intercept and coefficients on `fact.of` that give back a column that was left out, if any."""
+    def fill(self, fact: ColumnFact) -> "tuple[float, Floats] | Fill | None":
+        """What gives back a column that was left out, from those of `fact.of`, if anything does."""
         return None
 
 

@@ -68,6 +68,18 @@ class Moments(Statistics):
         total = within + (self.weight * (apart - mean) ** 2).sum(axis=0)
         return weight, within, np.where((apart == 0).all(axis=0), within, total)
 
+    def filled_location(self) -> Location:
+        """The means; a class that never shows a column takes the column's overall mean."""
+        seen = self.weight > 0
+        if seen.all():
+            return self.location
+        total = self.weight.sum(axis=0)
+        share = np.divide(self.weight, total, out=np.zeros_like(self.weight), where=total > 0)
+        mean = (share * self.location.value).sum(axis=0)
+        return Location(
+            np.where(seen, self.location.pivot, mean), np.where(seen, self.location.remainder, 0.0)
+        )
+
     def facts(self) -> tuple[ColumnFact, ...]:
         """Constant columns and columns that repeat an earlier one."""
         constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist())

@@ -9,8 +9,12 @@ import numpy as np
 from posterior import kernels
 from posterior._linalg import dependent_columns
 from posterior._types import Floats, Ints
-from posterior.stats.base import ColumnFact, Statistics, duplicate_facts
+from posterior.stats.base import ColumnFact, Fill, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
+from posterior.stats.moments import Moments
+
+# A row whose value is so many standard deviations off an exact combination of columns breaks it.
+NOTICEABLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +24,8 @@ class Scatter(Statistics):
     `rounding` is the largest rounding error of a value in each column, which says how many digits of a
     deviation are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
     intensity asks for them (they add up like everything else). `pooled` says that one matrix is kept
-    for all classes together.
+    for all classes together. Rows with gaps are kept apart: `gaps` holds the moments of the cells they have,
+    None where every row is complete. Statistics are `filled` where they are what is expected of such rows.
     """
 
     weight: Floats
@@ -30,6 +35,8 @@ class Scatter(Statistics):
     third: Floats | None = None
     fourth: Floats | None = None
     pooled: bool = False
+    gaps: Moments | None = None
+    filled: bool = False
 
     @classmethod
     def of(
@@ -42,10 +49,31 @@ class Scatter(Statistics):
         pooled: bool = False,
         fourth: bool = False,
     ) -> Self:
-        """The scatter of these rows, which must be complete."""
+        """The scatter of the complete rows, and the moments of those with gaps."""
+        gaps = None
+        if kernels.has_missing(values):
+            lacking = np.isnan(values).any(axis=1)
+            some, others = np.flatnonzero(lacking), np.flatnonzero(~lacking)
+            gaps = Moments.of(values[some], y[some], None if weight is None else weight[some], n_classes)
+            values, y, weight = values[others], y[others], None if weight is None else weight[others]
         s = kernels.class_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
         rounding = kernels.rounding_of(values)
-        return cls(s.weight, Location(s.pivot, s.remainder), s.scatter, rounding, s.third, s.fourth, pooled)
+        location = Location(s.pivot, s.remainder)
+        return cls(s.weight, location, s.scatter, rounding, s.third, s.fourth, pooled, gaps)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some rows have gaps."""
+        return self.gaps is not None
+
+    def observed(self) -> Moments:
+        """The moments of all cells that are there; where the scatter is pooled, only its sum is right."""
+        d = len(self.rounding)
+        spread = np.zeros((len(self.weight), d))
+        spread[: len(self.scatter)] = np.diagonal(self.scatter, axis1=1, axis2=2)
+        weight = np.repeat(self.weight[:, None], d, axis=1)
+        complete = Moments(weight, self.location, spread, np.zeros(d))
+        return complete if self.gaps is None else complete + self.gaps
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(
@@ -56,11 +84,20 @@ class Scatter(Statistics):
         between = (pull.T @ pull)[None] if self.pooled else pull[:, :, None] * pull[:, None, :]
         scatter = self.scatter + other.scatter + between
         rounding = np.maximum(self.rounding, other.rounding)
+        whole = replace(
+            self,
+            weight=weight[:, 0],
+            location=location,
+            scatter=scatter,
+            rounding=rounding,
+            gaps=_added(self.gaps, other.gaps),
+            filled=self.filled or other.filled,
+        )
         if self.third is None or other.third is None:
-            return type(self)(weight[:, 0], location, scatter, rounding, pooled=self.pooled)
+            return replace(whole, third=None, fourth=None)
         a = self._recentred(share * shift)
         b = other._recentred((share - 1) * shift)
-        return type(self)(weight[:, 0], location, scatter, rounding, a[0] + b[0], a[1] + b[1])
+        return replace(whole, third=a[0] + b[0], fourth=a[1] + b[1])
 
     def _recentred(self, by: Floats) -> tuple[Floats, Floats]:
         """Third and fourth moments about the mean moved by `by` (K, d), by expanding (z − by)."""
@@ -89,7 +126,8 @@ class Scatter(Statistics):
             return place(array, classes, n_classes)
 
         location = Location(move(self.location.pivot), move(self.location.remainder))
-        changed = replace(self, weight=move(self.weight), location=location)
+        gaps = None if self.gaps is None else self.gaps.reindex(classes, n_classes)
+        changed = replace(self, weight=move(self.weight), location=location, gaps=gaps)
         if self.pooled:
             return changed
         return replace(
@@ -106,14 +144,14 @@ class Scatter(Statistics):
         def sub(array: Floats) -> Floats:
             return array[:, keep][:, :, keep]
 
-        return type(self)(
-            self.weight,
-            self.location[:, keep],
-            sub(self.scatter),
-            self.rounding[keep],
-            None if self.third is None else sub(self.third),
-            None if self.fourth is None else sub(self.fourth),
-            self.pooled,
+        return replace(
+            self,
+            location=self.location[:, keep],
+            scatter=sub(self.scatter),
+            rounding=self.rounding[keep],
+            third=None if self.third is None else sub(self.third),
+            fourth=None if self.fourth is None else sub(self.fourth),
+            gaps=None if self.gaps is None else self.gaps.marginal(keep),
         )
 
     def total(self) -> Floats:
@@ -128,16 +166,11 @@ class Scatter(Statistics):
         """Columns that are constant, or a linear combination of earlier ones over all rows.
 
         Tested on the total scatter: a column that is a combination only within the classes separates
-        them perfectly and must stay.
+        them perfectly and must stay. Rows with gaps have a say in what is constant only.
         """
-        total = self.total()
-        seen = self.weight > 0
-        mean = self.location.value[seen]
-        within = np.diagonal(self.scatter.sum(axis=0))
-        constant = np.flatnonzero((within == 0) & (mean == mean[:1]).all(axis=0)).tolist()
-        rest = [j for j in range(len(total)) if j not in set(constant)]
-        sub = total[np.ix_(rest, rest)]
-        found = self._redundant(sub, rest)
+        constant = np.flatnonzero(self.observed().pooled()[2] == 0).tolist()
+        rest = [j for j in range(len(self.rounding)) if j not in set(constant)]
+        found = self._redundant(rest)
         marks = [
             np.concatenate([self.location.value[:, j], np.diagonal(self.scatter, axis1=1, axis2=2)[:, j]])
             for j in rest
@@ -149,7 +182,7 @@ class Scatter(Statistics):
             facts.append(ColumnFact(rest[j], "redundant", tuple(rest[i] for i in of)))
         return tuple(facts)
 
-    def _redundant(self, total: Floats, columns: list[int]) -> list[tuple[int, tuple[int, ...]]]:
+    def _redundant(self, columns: list[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Columns that depend on earlier ones over all rows, to the last digit of the spread in a class too.
 
         With no more rows than columns every column depends on others and nothing can be said.
@@ -157,19 +190,29 @@ class Scatter(Statistics):
         weight = float(self.weight.sum())
         if weight <= len(columns):
             return []
+        total = self.total()[np.ix_(columns, columns)]
         within = self.scatter.sum(axis=0)[np.ix_(columns, columns)]
         also = {j for j, _ in dependent_columns(within, weight, self.rounding[columns])}
         found = dependent_columns(total, weight, self.rounding[columns])
         return [(j, on) for j, on in found if j in also]
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
         """The regression of a redundant column on the others; the value of a constant one."""
-        mean = self.location.average(self.weight / self.weight.sum()).value
         if fact.problem == "constant":
-            return float(mean[fact.column]), np.zeros(0)
+            return self.observed().fill(fact)
+        mean = self.location.average(self.weight / self.weight.sum()).value
         on = list(fact.of)
         total = self.total()
         sd = np.sqrt(np.diagonal(total))[on]
         scaled = np.linalg.solve(total[np.ix_(on, on)] / sd[:, None] / sd, total[on, fact.column] / sd)
         coef = scaled / sd
-        return float(mean[fact.column] - coef @ mean[on]), coef
+        rounding = self.rounding[fact.column] + np.abs(coef) @ self.rounding[on]
+        spread = np.sqrt(total[fact.column, fact.column] / self.weight.sum())
+        slack = NOTICEABLE * spread + 8 * rounding
+        return Fill(float(mean[fact.column] - coef @ mean[on]), coef, float(slack))
+
+
+def _added(a: Moments | None, b: Moments | None) -> Moments | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
