@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from posterior.estimators.base import GenerativeEstimator
-from posterior.families import Bernoulli, Categorical, Distribution, Family, Normal, Poisson
+from posterior.families import BagOfWords, Bernoulli, Categorical, Distribution, Family, Normal, Poisson
 from posterior.generative import (
     NOT_WORTH_KEEPING,
     WITHOUT_EFFECT,
@@ -19,12 +19,21 @@ from posterior.generative.priors import Priors
 from posterior.schema import Column, Schema, Source
 from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
+from posterior.stats.base import Problem
+
+
+def blocks_of(
+    columns: Sequence[int], family: Family[Any], leave_out: frozenset[Problem] = WITHOUT_EFFECT
+) -> tuple[Block, ...]:
+    """The block of these columns, or one for each where the family describes one column only."""
+    groups = [(j,) for j in columns] if family.alone else [tuple(columns)]
+    return tuple(Block(group, family, leave_out) for group in groups)
 
 
 def by_kind(
     schema: Schema, columns: Sequence[int], families: Mapping[str, Family[Any]]
 ) -> tuple[tuple[Block, ...], tuple[int, ...]]:
-    """One block for each kind of column, and the columns without a family: texts, and those without a value.
+    """The blocks of each kind of column, and the columns without a family, which are those without a value.
 
     Kinds that the user declared keep even identifier-like columns.
     """
@@ -37,9 +46,10 @@ def by_kind(
         if kind in families:
             refuse_kind(families[kind], [schema.columns[j] for j in found])
     blocks = tuple(
-        Block(tuple(found), families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
+        block
         for (kind, declared), found in groups.items()
         if kind in families
+        for block in blocks_of(found, families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
     )
     return blocks, tuple(j for (kind, _), found in groups.items() if kind not in families for j in found)
 
@@ -100,7 +110,7 @@ class GenerativeClassifier(GenerativeEstimator):
         Which family describes which columns. Columns are a name, a position, a list of those, a slice,
         a compiled regular expression or a selector function. A one-column family given several columns
         takes them as independent; `MultivariateNormal` and `Categorical(joint=True)` take them together.
-        "auto" is naive Bayes by kind: Normal, Bernoulli, Categorical, Poisson.
+        "auto" is naive Bayes by kind: Normal, Bernoulli, Categorical, Poisson, BagOfWords.
     kinds : mapping, default=None
         Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
     remainder : {"drop", "auto", "error"}, default="drop"
@@ -110,6 +120,11 @@ class GenerativeClassifier(GenerativeEstimator):
         Class priors; None takes the class frequencies.
     prior_smoothing : float, default=0.0
         Added to the count of every class.
+    cv : int, splitter or array-like of shape (n_samples,), default=10
+        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`.
+    selection : {"best", "one_se"}, default="best"
+        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
+        standard error of it.
 
     Attributes
     ----------
@@ -121,6 +136,8 @@ class GenerativeClassifier(GenerativeEstimator):
         Column names, where the table had any.
     model_ : GenerativeModel
         The fitted model.
+    tuning_ : data frame
+        Log loss of every candidate, where a setting of a family was "auto".
 
     Examples
     --------
@@ -143,12 +160,16 @@ class GenerativeClassifier(GenerativeEstimator):
         remainder: str = "drop",
         priors: Any = None,
         prior_smoothing: float = 0.0,
+        cv: Any = 10,
+        selection: str = "best",
     ) -> None:
         self.features = features
         self.kinds = kinds
         self.remainder = remainder
         self.priors = priors
         self.prior_smoothing = prior_smoothing
+        self.cv = cv
+        self.selection = selection
 
     def _schema(self, source: Source, kinds: Any = None) -> Schema:
         if isinstance(self.features, str):
@@ -196,7 +217,7 @@ class GenerativeClassifier(GenerativeEstimator):
             where = schema.resolve(columns, source)
             refuse_overlap(schema, where, taken, f"features[{i}]")
             refuse_kind(family, [schema.columns[j] for j in where])
-            blocks = (*blocks, Block(where, family))
+            blocks = (*blocks, *blocks_of(where, family))
         rest, alone = self._rest(schema, taken)
         return GenerativeSpec((*blocks, *rest), self._priors(), alone)
 
@@ -253,7 +274,7 @@ class GenerativeClassifier(GenerativeEstimator):
                 )
             where = tuple(range(len(columns), len(columns) + len(listed)))
             columns += given_columns(listed, distribution)
-            reads = "codes" if distribution.kind == "categorical" else "values"
+            reads = {"categorical": "codes", "text": "texts"}.get(distribution.kind, "values")
             fitted.append(FittedBlock(where, distribution, (), reads))
         log_prior = Priors(priors if priors is not None else "uniform").log_prior(
             np.ones(len(labels)), labels
@@ -290,4 +311,5 @@ def default_families(
         "binary": Bernoulli(alpha=alpha),
         "categorical": Categorical(alpha=alpha, unknown=unknown),
         "count": Poisson(alpha=alpha),
+        "text": BagOfWords(alpha=alpha),
     }

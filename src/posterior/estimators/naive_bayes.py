@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.generative import (
+    blocks_of,
     by_kind,
     default_families,
     refuse_kind,
@@ -22,10 +23,11 @@ from posterior.stats import Moments
 
 
 class NaiveBayes(GenerativeEstimator):
-    """Naive Bayes on any mix of columns: numbers, categories, counts, true/false, gaps.
+    """Naive Bayes on any mix of columns: numbers, categories, counts, true/false, texts, gaps.
 
     Features are independent given the class, each described by the family of its kind: Normal for
-    continuous, Bernoulli for binary, Categorical for categorical, Poisson for count columns.
+    continuous, Bernoulli for binary, Categorical for categorical, Poisson for count columns, and BagOfWords
+    for texts.
 
     Parameters
     ----------
@@ -33,9 +35,9 @@ class NaiveBayes(GenerativeEstimator):
         Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
     families : mapping, default=None
         Another family for a kind or for a column: {"continuous": Laplace(), "income": LogNormal()}.
-    alpha : float, default=1.0
-        Smoothing of the discrete families; 0 is maximum likelihood.
-    tied : bool, default=False
+    alpha : float or "auto", default=1.0
+        Smoothing of the discrete families; 0 is maximum likelihood, "auto" leaves it to cross-validation.
+    tied : bool or "auto", default=False
         Share the variance of a continuous column among the classes, which makes it a linear classifier
         in those columns.
     unknown : {"marginalize", "smooth", "error"}, default="marginalize"
@@ -44,6 +46,11 @@ class NaiveBayes(GenerativeEstimator):
         Class priors; None takes the class frequencies.
     prior_smoothing : float, default=0.0
         Added to the count of every class.
+    cv : int, splitter or array-like of shape (n_samples,), default=10
+        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`.
+    selection : {"best", "one_se"}, default="best"
+        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
+        standard error of it.
 
     Attributes
     ----------
@@ -55,6 +62,8 @@ class NaiveBayes(GenerativeEstimator):
         Column names, where the table had any.
     model_ : GenerativeModel
         The fitted model.
+    tuning_ : data frame
+        Log loss of every candidate, where a setting was "auto".
 
     Examples
     --------
@@ -74,11 +83,13 @@ class NaiveBayes(GenerativeEstimator):
         *,
         kinds: Any = None,
         families: Mapping[Any, Any] | None = None,
-        alpha: float = 1.0,
-        tied: bool = False,
+        alpha: Any = 1.0,
+        tied: Any = False,
         unknown: str = "marginalize",
         priors: Any = None,
         prior_smoothing: float = 0.0,
+        cv: Any = 10,
+        selection: str = "best",
     ) -> None:
         self.kinds = kinds
         self.families = families
@@ -87,6 +98,8 @@ class NaiveBayes(GenerativeEstimator):
         self.unknown = unknown
         self.priors = priors
         self.prior_smoothing = prior_smoothing
+        self.cv = cv
+        self.selection = selection
 
     def _own_families(self) -> dict[Any, Family[Any]]:
         if self.families is not None and not isinstance(self.families, Mapping):
@@ -119,7 +132,7 @@ class NaiveBayes(GenerativeEstimator):
             where = schema.resolve(key)
             refuse_overlap(schema, where, taken, key)
             refuse_kind(family, [schema.columns[j] for j in where])
-            alone.append(Block(where, family))
+            alone += blocks_of(where, family)
         rest = [j for j in range(len(schema)) if j not in taken]
         blocks, without = by_kind(schema, rest, families)
         return GenerativeSpec((*blocks, *alone), self._priors(), without)

@@ -1,6 +1,6 @@
 """The Bernoulli family: binary features, thousands of them if need be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._types import Floats, Ints
-from posterior.families.base import Family, ProductDistribution, refuse_outside, table
-from posterior.families.sums import alphas, alphas_of, log_times, safe_log
+from posterior._types import Bools, Floats, Ints
+from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
+from posterior.families.left_out.parts import LEAST, loses_digits
+from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
+
+# Rows of unequal weights are scored cell by cell, this many at a time.
+BATCH_CELLS = 1 << 20
 
 
 def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
@@ -22,7 +26,9 @@ def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
         return (block > threshold).astype(np.float64), missing.astype(np.float64), bool(missing.any())
     missing = np.isnan(block.data)
     on = kernels.with_data(block, block.data > threshold)
-    return on, kernels.with_data(block, missing), bool(missing.any())
+    if not missing.any():
+        return on, type(block)(block.shape), False
+    return on, kernels.with_data(block, missing), True
 
 
 class BernoulliDistribution(ProductDistribution):
@@ -104,8 +110,8 @@ class Bernoulli(Family[Totals]):
     """The Bernoulli family for binary features, dense or sparse.
 
     `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
-    likelihood with 0, one number or one for each column). The values are 0 and 1, or with a `threshold`
-    any numbers, those above it being ones.
+    likelihood with 0, one number or one for each column, or "auto"). The values are 0 and 1, or with a
+    `threshold` any numbers, those above it being ones.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -119,6 +125,7 @@ class Bernoulli(Family[Totals]):
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
 
     read_as: ClassVar[str | None] = "binary"
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", alphas(self.alpha))
@@ -154,6 +161,7 @@ class Bernoulli(Family[Totals]):
 
     def estimate(self, statistics: Totals) -> BernoulliDistribution:
         """Smoothed frequencies; a class without any row is even-handed."""
+        self.refuse_open()
         alpha = np.asarray(self.alpha, dtype=np.float64)
         weight = statistics.weight + 2 * alpha
         ones = statistics.total + alpha
@@ -164,3 +172,58 @@ class Bernoulli(Family[Totals]):
         distribution = BernoulliDistribution.from_logs(safe_log(on), safe_log(off), self.threshold)
         distribution.probability = on
         return distribution
+
+    def leave_one_out(
+        self, statistics: Totals, distribution: BernoulliDistribution
+    ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
+        """Only the own class changes; rows of equal weight share the tables without one of them."""
+
+        def left_out(block: Any, y: Ints, weight: Floats | None) -> LeftOut:
+            out, rows = distribution.log_density(block), np.arange(len(y))
+            if len(y) and (weight is None or (weight == weight[0]).all()):
+                each = 1.0 if weight is None else float(weight[0])
+                own, delicate = self._by_table(statistics, block, each)
+                out[rows, y] = own[rows, y]
+                return LeftOut(out, delicate[rows, y])
+            delicate = np.zeros(len(y), dtype=np.bool_)
+            step = max(1, BATCH_CELLS // max(block.shape[1], 1))
+            for start in range(0, len(y), step):
+                some = rows[start : start + step]
+                w = np.ones(len(some)) if weight is None else weight[some]
+                out[some, y[some]], delicate[some] = self._by_cell(statistics, block[some], y[some], w)
+            return LeftOut(out, delicate)
+
+        return left_out
+
+    def _by_table(self, s: Totals, block: Any, weight: float) -> tuple[Floats, Bools]:
+        """Log density (n, K) of rows that each class would lose, and where it is too delicate."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        rest = s.weight - weight + 2 * alpha
+        logs, doubts = [], []
+        for before in (s.total, s.weight - s.total):
+            left = before - weight
+            share = np.divide(
+                np.maximum(left, 0.0) + alpha, rest, out=np.full(rest.shape, 0.5), where=rest > 0
+            )
+            logs.append(safe_log(share))
+            doubts.append((left > -LEAST * weight) & loses_digits(left, before, alpha))
+        own = BernoulliDistribution.from_logs(logs[0], logs[1], self.threshold).log_density(block)
+        delicate = np.zeros(own.shape, dtype=np.bool_)
+        if doubts[0].any() or doubts[1].any():
+            on, gap, _ = ones_and_gaps(block, self.threshold)
+            doubt_on, doubt_off = (doubt.astype(np.float64) for doubt in doubts)
+            hits = np.asarray(on @ (doubt_on - doubt_off).T - gap @ doubt_off.T) + doubt_off.sum(axis=1)
+            delicate = hits > 0.5
+        return own, delicate
+
+    def _by_cell(self, s: Totals, block: Any, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
+        """Log density (m,) of rows without themselves in their own class, and where it is too delicate."""
+        dense = block.toarray() if kernels.is_sparse(block) else block
+        on, gap, _ = ones_and_gaps(dense, self.threshold)
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        there = gap == 0
+        before = np.where(on > 0, s.total[y], s.weight[y] - s.total[y])
+        left, rest = before - weight[:, None], s.weight[y] - weight[:, None] + 2 * alpha
+        share = np.divide(np.maximum(left, 0.0) + alpha, rest, out=np.full(rest.shape, 0.5), where=rest > 0)
+        delicate = (there & loses_digits(left, before, alpha)).any(axis=1)
+        return np.where(there, safe_log(share), 0.0).sum(axis=1), delicate

@@ -1,6 +1,6 @@
 """Counts of several things in one row, such as the words of a document."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from posterior import kernels
-from posterior._types import Floats, Ints
-from posterior.families.base import Distribution, Family, refuse_outside, table
-from posterior.families.sums import alphas, alphas_of, log_times, safe_log
+from posterior._types import Bools, Floats, Ints
+from posterior.families.base import Distribution, Family, LeftOut, refuse_outside, table
+from posterior.families.left_out.parts import loses_digits
+from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
 NEGATIVE = "Negative values in data; counts must not be negative"
@@ -46,6 +47,8 @@ class MultinomialDistribution(Distribution):
 
     def outside(self, block: Any) -> Any:
         """Negative counts, sparse where the block is."""
+        if kernels.is_sparse(block) and not (block.data < 0).any():
+            return type(block)(block.shape, dtype=np.bool_)
         return block < 0
 
     def log_density(self, block: Any) -> Floats:
@@ -131,6 +134,16 @@ def _split(block: Any) -> tuple[Any, Any]:
     return counts, kernels.with_data(block, missing)
 
 
+def _stored(counts: Any) -> tuple[Ints, Ints, Floats]:
+    """Rows, columns and values of the counts that are not zero."""
+    if not kernels.is_sparse(counts):
+        row, column = np.nonzero(counts)
+        return row, column, counts[row, column]
+    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    some = counts.data != 0
+    return row[some], counts.indices[some], counts.data[some]
+
+
 def _log_orders(counts: Any) -> Floats:
     """The logarithm of n!/Πx!: the number of orders in which the counts can come about."""
     total = np.asarray(counts.sum(axis=1)).reshape(-1)
@@ -144,7 +157,7 @@ def _log_orders(counts: Any) -> Floats:
 class Multinomial(Family[Totals]):
     """The multinomial family for a row of counts, dense or sparse, taken as one variable.
 
-    `alpha` is added to every count (one number or one for each column; 0 is maximum likelihood).
+    `alpha` is added to every count (one number or one for each column, or "auto"; 0 is maximum likelihood).
     Rows with a missing count are left out of training.
 
     >>> rows = Multinomial().summarize(np.array([[1.0, 3.0]]), np.array([0]), None, 1)
@@ -159,6 +172,7 @@ class Multinomial(Family[Totals]):
     joint: bool = field(default=True, init=False, repr=False)
 
     read_as: ClassVar[str | None] = "count"
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", alphas(self.alpha))
@@ -186,7 +200,7 @@ class Multinomial(Family[Totals]):
             unread = float((~complete).sum() if weight is None else weight[~complete].sum())
             counts, y = counts[complete], y[complete]
             weight = None if weight is None else weight[complete]
-        orders = _log_orders(counts)
+        orders = np.zeros(len(y)) if self.ordered else _log_orders(counts)
         return Totals(
             kernels.class_sums(np.ones((len(y), 1)), y, weight, n_classes),
             kernels.class_sums(counts, y, weight, n_classes),
@@ -196,6 +210,7 @@ class Multinomial(Family[Totals]):
 
     def estimate(self, statistics: Totals) -> MultinomialDistribution:
         """Smoothed relative frequencies; a class without any count is even-handed."""
+        self.refuse_open()
         counts = statistics.total + np.asarray(self.alpha, dtype=np.float64)
         total = counts.sum(axis=1, keepdims=True)
         even = np.full_like(counts, 1 / counts.shape[1])
@@ -208,3 +223,40 @@ class Multinomial(Family[Totals]):
             statistics.total.sum(axis=1), rows, out=np.full(len(rows), mean), where=rows > 0
         )
         return distribution
+
+    def leave_one_out(
+        self, statistics: Totals, distribution: MultinomialDistribution
+    ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
+        """Only the own class changes, in the counts that the row has; a row with a gap was never counted."""
+
+        def left_out(block: Any, y: Ints, weight: Floats | None) -> LeftOut:
+            out, n_rows = distribution.log_density(block), len(y)
+            counts, gaps = _split(block)
+            w = np.ones(n_rows) if weight is None else weight
+            if gaps is not None:
+                complete = np.flatnonzero(np.asarray(gaps.sum(axis=1)).reshape(-1) == 0)
+                counts, y, w = counts[complete], y[complete], w[complete]
+            else:
+                complete = np.arange(n_rows)
+            own, doubt = self._log_without(statistics, counts, y, w)
+            out[complete, y] = own if self.ordered else own + _log_orders(counts)
+            delicate = np.zeros(n_rows, dtype=np.bool_)
+            delicate[complete] = doubt
+            return LeftOut(out, delicate)
+
+        return left_out
+
+    def _log_without(self, s: Totals, counts: Any, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
+        """Σ x ln p by the counts of the own class without the row, (n,), and where it is too delicate."""
+        n_rows, d = counts.shape
+        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (d,))
+        row, column, x = _stored(counts)
+        before, total = s.total[y[row], column], s.total.sum(axis=1)[y]
+        size = np.bincount(row, x, n_rows)
+        left, rest = before - weight[row] * x, total - weight * size
+        delicate = np.bincount(row, loses_digits(left, before, alpha[column]), n_rows) > 0
+        delicate |= loses_digits(rest, total, alpha.sum())
+        rest = np.maximum(rest, 0.0) + alpha.sum()
+        own = np.bincount(row, x * safe_log(np.maximum(left, 0.0) + alpha[column]), n_rows)
+        own = np.where(rest > 0, own, 0.0) - size * np.where(rest > 0, safe_log(rest), np.log(d))
+        return np.asarray(own, dtype=np.float64), delicate

@@ -114,9 +114,11 @@ class Labels:
 
     def objects(self, rows: slice = slice(None)) -> AnyArray:
         """Return the values themselves, None where missing."""
-        table = np.empty(len(self.levels) + 1, dtype=object)
-        table[:-1] = self.levels
-        return table[self.codes[rows]]
+        codes = self.codes[rows].tolist()
+        # Level by level, not from a table of all of them: texts have as many levels as rows.
+        out = np.empty(len(codes), dtype=object)
+        out[:] = [self.levels[code] if code >= 0 else None for code in codes]
+        return out
 
     def example(self) -> str:
         """Return a value that is no number, written for a message."""
@@ -173,9 +175,9 @@ def is_missing(value: Any) -> bool:
 
 def factorize(values: Sequence[Any], storage: Storage) -> Labels:
     """Return a sequence of hashable values as codes and levels, in the order they are met."""
-    code: dict[Any, int] = {}
+    code: dict[Any, Any] = dict.fromkeys(values)
     levels: list[Any] = []
-    for value in dict.fromkeys(values):
+    for value in code:
         if is_missing(value):
             code[value] = -1
         else:

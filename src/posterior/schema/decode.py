@@ -1,6 +1,7 @@
 """From values and codes back to a table of the user's kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals as nw
@@ -25,12 +26,23 @@ def decode_table(columns: tuple[Column, ...], container: Any, arrays: Sequence[A
     return first.to_frame().with_columns(*rest).to_native()
 
 
+def table_of(columns: Mapping[str, Sequence[Any]], container: Any) -> Any:
+    """Return columns as a data frame of the given container; for arrays one of pandas, or else polars."""
+    if container in {"numpy", "sparse"}:
+        installed = [name for name in ("pandas", "polars") if find_spec(name) is not None]
+        if not installed:
+            raise ImportError("a table needs pandas or polars, and neither is installed")
+        container = installed[0]
+    return nw.from_dict(dict(columns), backend=container).to_native()
+
+
 def decode_column(column: Column, array: AnyArray) -> AnyArray:
     """Return values as float, int or bool where none is missing, else as float (NaN) or object (None)."""
     if column.ignored:
         return np.full(len(array), np.nan)
     if column.kind == "text":
-        return array.astype(object)
+        texts = [text if isinstance(text, str) else None for text in array.tolist()]
+        return np.array([*texts, None], dtype=object)[:-1]
     missing = _missing(array, column.size)
     if column.categories is not None:
         return _from_codes(column.categories, array, missing | (array >= len(column.categories)))

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside
 from posterior.schema.columns import Column
 from posterior.schema.declare import as_numbers, as_texts, count_message
 from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
-from posterior.schema.sources import ArraySource, Source, SparseSource
+from posterior.schema.sources import ArraySource, Source, SparseSource, in_order
 
 AS_IN_TRAINING = "as in training (missing values may be None or NaN)"
 
@@ -134,19 +135,25 @@ class SparseEncoded(Encoded):
 
     csr: Any = None
 
+    @cached_property
+    def _coded(self) -> frozenset[int]:
+        return frozenset(j for j, part in enumerate(self.parts) if isinstance(part, Coded))
+
     def cells_per_row(self, dense: int) -> int:
-        """Return the stored cells of a row, or the columns that are read as values, if those are more."""
-        return max(dense, int(self.csr.nnz) // max(self.n_rows, 1))
+        """Return how many cells a row takes; a stored one counts as two, with its column number."""
+        return max(dense, 2 * int(self.csr.nnz) // max(self.n_rows, 1))
 
     def _sliced(self, rows: slice, columns: tuple[int, ...]) -> Any:
-        part = self.csr[rows]
+        part = in_order(self.csr[rows])
         return part if columns == self._everything else part[:, list(columns)]
 
     def matrix(self, rows: slice, columns: tuple[int, ...]) -> Any:
         """Return rows as a float64 CSR array; a stored NaN is a missing value."""
-        if any(isinstance(self.parts[j], Coded) for j in columns):
+        if self._coded and not self._coded.isdisjoint(columns):
             return sparse.csr_array(self.values(rows, columns))
-        part = self._sliced(rows, columns).astype(np.float64)
+        part = self._sliced(rows, columns)
+        if part.dtype != np.float64:
+            part = kernels.with_data(part, part.data)
         wrong = np.flatnonzero(np.isinf(part.data))
         if len(wrong):
             first = int(wrong[0])
@@ -158,7 +165,7 @@ class SparseEncoded(Encoded):
 
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         chunk = np.asarray(self._sliced(rows, columns).toarray(), dtype=np.float64)
-        for k, j in enumerate(columns):
+        for k, j in enumerate(columns) if self._coded else ():
             part_of = self.parts[j]
             if isinstance(part_of, Coded):
                 chunk[:, k] = part_of.floats(rows)
@@ -247,26 +254,24 @@ def _encode_sparse(columns: tuple[Column, ...], source: SparseSource) -> Encoded
             parts[j] = _unread(source)
         elif column.kind == "text" or column.categories is not None:
             parts[j] = encode_column(column, source.column(j), unseen)
-    matrix = source.matrix
     kinds = np.array([column.kind for column in columns])
-    negative = np.flatnonzero((matrix.data < 0) & (kinds == "count")[matrix.indices])
-    if len(negative):
-        first = int(negative[0])
-        row = int(np.searchsorted(matrix.indptr, first, side="right")) - 1
-        raise ValueError(count_message(columns[matrix.indices[first]].name, row, matrix.data[first].item()))
-    matrix = _without_foreign(matrix, columns, kinds == "binary", unseen)
+    negative = source.first(lambda stored: stored < 0, kinds == "count")
+    if negative is not None:
+        row, j, value = negative
+        raise ValueError(count_message(columns[j].name, row, value))
+    matrix = _without_foreign(source, columns, kinds == "binary", unseen)
     return SparseEncoded(source.n_rows, columns, parts, None, unseen, matrix)
 
 
 def _without_foreign(
-    matrix: Any, columns: tuple[Column, ...], binary: AnyArray, unseen: dict[str, Any]
+    source: SparseSource, columns: tuple[Column, ...], binary: AnyArray, unseen: dict[str, Any]
 ) -> Any:
     """Return the matrix with NaN where a 0/1 column holds something else, which is counted as unseen."""
     plain = binary & np.array([column.categories is None for column in columns])
+    if source.first(partial(outside, test="binary"), plain) is None:
+        return source.matrix
+    matrix = in_order(source.matrix).astype(np.float64, copy=True)
     foreign = np.flatnonzero(outside(matrix.data, "binary") & plain[matrix.indices])
-    if not len(foreign):
-        return matrix
-    matrix = matrix.astype(np.float64, copy=True)
     for k in foreign.tolist():
         counts = unseen.setdefault(columns[matrix.indices[k]].name, {})
         counts[matrix.data[k].item()] = counts.get(matrix.data[k].item(), 0) + 1

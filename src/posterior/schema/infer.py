@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,17 +118,15 @@ def _already_fitting(source: Source, declared: dict[int, Kind]) -> dict[int, Col
 def _infer_sparse(
     source: SparseSource, names: tuple[str, ...], declared: dict[int, Kind], used: Bools
 ) -> tuple[Column, ...]:
-    stored = source.matrix.data
-    if not used.all():
-        stored = stored[used[source.matrix.indices]]
+    _check_sparse(source, names, declared)
+    dtype = source.matrix.dtype
     kind: Kind = "continuous"
     reason = "sparse numbers"
-    if stored.dtype.kind == "b":
+    if dtype.kind == "b":
         kind, reason = "binary", "sparse true/false"
-    elif not (outside(stored, "count").any() or (stored % 1 > 0).any()):
+    elif used.sum() > len(declared) and _holds_counts(source, used):
         kind, reason = "count", "sparse, non-negative integers"
-    storage = STORAGE[stored.dtype.kind]
-    _check_sparse(source, names, declared)
+    storage = STORAGE[dtype.kind]
     return tuple(
         ignored_column(name)
         if not used[j]
@@ -140,22 +139,28 @@ def _infer_sparse(
     )
 
 
+def _holds_counts(source: SparseSource, used: Bools) -> bool:
+    """Return whether the columns that are used hold whole numbers, none negative."""
+    for _, part in source.parts():
+        stored = part.data if used.all() else part.data[used[part.indices]]
+        if outside(stored, "count").any() or (stored.dtype.kind == "f" and (stored % 1 > 0).any()):
+            return False
+    return True
+
+
 def _check_sparse(source: SparseSource, names: tuple[str, ...], declared: dict[int, Kind]) -> None:
-    stored, column = source.matrix.data, source.matrix.indices
     tests: tuple[Test, ...] = ("binary", "count")
     for test in tests:
         asked = np.zeros(source.n_columns, dtype=np.bool_)
         asked[[j for j, kind in declared.items() if kind == test]] = True
-        wrong = np.flatnonzero(outside(stored, test) & asked[column])
-        if not len(wrong):
+        wrong = source.first(partial(outside, test=test), asked)
+        if wrong is None:
             continue
-        first = int(wrong[0])
-        row = int(np.searchsorted(source.matrix.indptr, first, side="right")) - 1
-        name, value = names[column[first]], stored[first].item()
+        row, column, value = wrong
         if test == "count":
-            raise ValueError(count_message(name, row, value))
+            raise ValueError(count_message(names[column], row, value))
         raise ValueError(
-            f"column {name!r} of a sparse table is read as binary, but row {row} is {value!r}; "
+            f"column {names[column]!r} of a sparse table is read as binary, but row {row} is {value!r}; "
             "a sparse binary column holds 0 and 1: recode it, or declare another kind"
         )
     for j, kind in declared.items():

@@ -1,13 +1,13 @@
 """Where a table's columns come from: arrays, sparse matrices and data frames behind one interface."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from posterior._types import AnyArray
+from posterior._types import AnyArray, Bools
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects, time_message
 from posterior.schema.frames import no_value, read_series
 from posterior.schema.kinds import Storage
@@ -95,8 +95,11 @@ class ArraySource:
 STORAGE: dict[str, Storage] = {"f": "float", "i": "integer", "u": "integer", "b": "boolean"}
 
 
+SLICE_CELLS = 1 << 20
+
+
 class SparseSource:
-    """A sparse matrix, kept as rows (CSR)."""
+    """A sparse matrix, kept as rows (CSR) where the user keeps it, and read some rows at a time."""
 
     container = "sparse"
     names: tuple[str, ...] | None = None
@@ -111,9 +114,38 @@ class SparseSource:
     def column(self, position: int) -> Numbers:
         """Read one column, made dense."""
         if self._by_column is None:
-            self._by_column = self.matrix.tocsc()
+            self._by_column = in_order(self.matrix).tocsc()
         array = self._by_column[:, [position]].toarray().ravel()
         return Numbers(STORAGE[array.dtype.kind], array)
+
+    def parts(self) -> Iterator[tuple[int, Any]]:
+        """Yield all rows in parts of a fixed size, each with the number of its first row."""
+        step = max(1, SLICE_CELLS * self.n_rows // max(self.matrix.nnz, 1))
+        for start in range(0, self.n_rows, step):
+            yield start, in_order(self.matrix[start : start + step])
+
+    def first(self, wrong: Callable[[AnyArray], Bools], columns: Bools) -> tuple[int, int, Any] | None:
+        """Return row, column and value of the first stored cell of some columns that is wrong, or None."""
+        if not columns.any():
+            return None
+        for start, part in self.parts():
+            bad = wrong(part.data)
+            if not bad.any():
+                continue
+            found = np.flatnonzero(bad & columns[part.indices])
+            if len(found):
+                k = int(found[0])
+                row = int(np.searchsorted(part.indptr, k, side="right")) - 1
+                return start + row, int(part.indices[k]), part.data[k].item()
+        return None
+
+
+def in_order(matrix: Any) -> Any:
+    """Return a CSR array with sorted cells and none twice: itself, or a copy."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the user's matrix stays as it was
+        matrix.sum_duplicates()
+    return matrix
 
 
 class FrameSource:
@@ -201,11 +233,7 @@ def _open_sparse(X: Any) -> Source:
         raise ValueError(_one_dimensional(f"a sparse array of shape {X.shape}"))
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: pass real numbers")
-    matrix = sparse.csr_array(X)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the user's matrix stays as it was
-        matrix.sum_duplicates()
-    return SparseSource(matrix, X)
+    return SparseSource(sparse.csr_array(X), X)
 
 
 def _open_array(X: AnyArray) -> Source:

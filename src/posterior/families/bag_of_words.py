@@ -1,0 +1,330 @@
+"""Texts as bags of words: a text column described by the words it holds."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.dataset import Rows
+from posterior.families.base import Distribution, Family, LeftOut
+from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.multinomial import Multinomial, MultinomialDistribution
+from posterior.families.sums import ALPHAS, check_alpha
+from posterior.families.vocabulary import (
+    chosen_words,
+    frequencies,
+    fresh,
+    settings_of,
+    text_is_there,
+    word_counts,
+)
+from posterior.stats import Totals, WordTotals
+
+HASHED_WORDS = 1 << 18
+
+
+class BagOfWordsDistribution(Distribution):
+    """Texts whose words follow a multinomial or Bernoulli `distribution`, one column of it for each word.
+
+    The vectorizer cuts a text into words and numbers them: a list of words, a CountVectorizer with a
+    vocabulary, or a HashingVectorizer. Words without a number are passed over.
+
+    >>> spam_or_ham = MultinomialDistribution([[0.9, 0.1], [0.2, 0.8]], ordered=True)
+    >>> texts = BagOfWordsDistribution(spam_or_ham, ["cheap", "meeting"])
+    >>> np.exp(texts.log_density(np.array([["Cheap, cheap watches!"], [None]], dtype=object)))
+    array([[0.81, 0.04],
+           [1.  , 1.  ]])
+    """
+
+    kind = "text"
+    n_columns = 1
+
+    def __init__(
+        self, distribution: MultinomialDistribution | BernoulliDistribution, vectorizer: Any
+    ) -> None:
+        self.distribution = distribution
+        self.vectorizer = _reader(vectorizer)
+        self.n_classes = distribution.n_classes
+        n_words = _n_words(self.vectorizer)
+        if n_words != distribution.n_columns:
+            raise ValueError(
+                f"the vectorizer knows {n_words} words and the distribution describes "
+                f"{distribution.n_columns}; give each word one column"
+            )
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The words in the order of the distribution's columns; None where they are hashed."""
+        numbers = getattr(self.vectorizer, "vocabulary_", None)
+        return None if numbers is None else tuple(sorted(numbers, key=numbers.__getitem__))
+
+    def _by_text(self, block: AnyArray, score: Callable[[Any], Floats]) -> Floats:
+        """The scores (n, K) of the texts' counts; 0 for a missing text."""
+        there = text_is_there(block)
+        counts = word_counts(block[there, 0].tolist(), self.vectorizer, self.distribution.n_columns)
+        return _spread(score(counts), there)
+
+    def log_density(self, block: AnyArray) -> Floats:
+        """Log probability of the words of each text under each class."""
+        return self._by_text(block, self.distribution.log_density)
+
+    def log_relative(self, block: AnyArray) -> Floats:
+        """The log density, up to a term that all classes share."""
+        return self._by_text(block, self.distribution.log_relative)
+
+    def log_terms(self, block: AnyArray) -> Floats:
+        """One term: the log density of the text, (n, 1, K)."""
+        return self.log_density(block)[:, None, :]
+
+    def marginal(self, columns: Sequence[int]) -> "BagOfWordsDistribution":
+        """The same distribution; there is no other column."""
+        return self
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> AnyArray:
+        """Words joined by spaces, one text for each class code; missing texts where words are hashed."""
+        texts = np.full((len(y), 1), None, dtype=object)
+        if self.words is not None:
+            words = np.array(self.words, dtype=object)
+            for row, numbers in self._drawn(y, rng):
+                texts[row, 0] = " ".join(words[numbers].tolist())
+        return texts
+
+    def _drawn(self, y: Ints, rng: np.random.Generator) -> Iterator[tuple[int, Ints]]:
+        """Rows with the numbers of the words drawn for them, class by class."""
+        given = self.distribution
+        for k, p in enumerate(given.probability):
+            rows = np.flatnonzero(y == k)
+            if isinstance(given, BernoulliDistribution):
+                yield from ((i, np.flatnonzero(rng.random(len(p)) < p)) for i in rows.tolist())
+                continue
+            lengths = rng.poisson(10.0 if given.mean_total is None else given.mean_total[k], len(rows))
+            drawn = rng.choice(len(p), size=lengths.sum(), p=p / p.sum())
+            yield from zip(rows.tolist(), np.split(drawn, np.cumsum(lengths)[:-1]), strict=False)
+
+    @property
+    def n_parameters(self) -> int:
+        """Those of the words."""
+        return self.distribution.n_parameters
+
+    def log_likelihood(self, statistics: WordTotals) -> float:
+        """Σ w ln p(text | its class) over the texts that are there."""
+        return self.distribution.log_likelihood(statistics)
+
+
+@dataclass(frozen=True, eq=False)
+class BagOfWords(Family[WordTotals]):
+    """The family of a text column: its words, without their order.
+
+    With `model="multinomial"` the words of a text are drawn one by one, given how many there are; with
+    "bernoulli" each word of the vocabulary is in the text or not, and words that are absent count as
+    well (McCallum & Nigam 1998, A comparison of event models for naive Bayes text classification). `alpha`
+    is added to every count ("auto": chosen by cross-validation). A missing text is integrated out; an
+    empty one is a text without words; words that training has not seen are passed over.
+
+    The words are those that scikit-learn's `vectorizer` finds, a CountVectorizer of any settings. Its
+    vocabulary is learnt from all texts at once, which cannot be done for parts of a table: models that
+    are to be updated or added need a CountVectorizer with a `vocabulary`, or `hashing` (True, or a number
+    of hash values, or a HashingVectorizer), where words have numbers without being known. `alpha` is then
+    added to every hash value, most of which no word has, and had better be small.
+
+    >>> texts = np.array([["cheap cheap watches"], ["meeting at noon"], [None]], dtype=object)
+    >>> family = BagOfWords(hashing=16)
+    >>> family.estimate(family.summarize(texts, np.array([0, 1, 1]), None, 2))
+    <BagOfWordsDistribution: 2 classes, 1 columns>
+    """
+
+    model: Literal["multinomial", "bernoulli"] = "multinomial"
+    _: KW_ONLY
+    alpha: Any = 1.0
+    vectorizer: Any = None
+    hashing: bool | int = False
+    words: Mapping[Any, int] | None = field(default=None, repr=False)  # learnt by `prepared`
+    reads: ClassVar[Any] = "texts"
+    kinds: ClassVar[frozenset[str]] = frozenset({"text"})
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
+    alone: ClassVar[bool] = True
+    read_as: ClassVar[str | None] = "text"
+
+    def __post_init__(self) -> None:
+        if self.model not in ("multinomial", "bernoulli"):
+            raise ValueError(f"model must be 'multinomial' or 'bernoulli', found {self.model!r}")
+        check_alpha(self.alpha)
+        if np.ndim(self.alpha):
+            raise ValueError(f"alpha must be one number for all words, or 'auto'; found {self.alpha!r}")
+        _check_settings(self._vectorizer)
+
+    @cached_property
+    def _vectorizer(self) -> Any:
+        """The vectorizer that the settings ask for; it has learnt nothing."""
+        n_hashes = _number_of_hashes(self.hashing)
+        if not n_hashes:
+            return fresh(CountVectorizer() if self.vectorizer is None else _accepted(self.vectorizer))
+        if self.vectorizer is not None:
+            raise ValueError(
+                f"hashing={self.hashing!r} and a vectorizer were both given; give one of them (a "
+                "HashingVectorizer with alternate_sign=False and norm=None hashes with settings of your own)"
+            )
+        binary = self.model == "bernoulli"
+        return HashingVectorizer(n_features=n_hashes, alternate_sign=False, norm=None, binary=binary)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal settings; what was learnt from data does not matter."""
+        if not isinstance(other, BagOfWords):
+            return NotImplemented
+        mine, theirs = self._vectorizer, other._vectorizer
+        return (
+            (self.model, self.alpha, type(mine)) == (other.model, other.alpha, type(theirs))
+        ) and settings_of(mine) == settings_of(theirs)
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.alpha, type(self._vectorizer).__name__))
+
+    @property
+    def counts(self) -> Family[Totals]:
+        """The family of the counts of the words."""
+        # Ordered: the probability of the words in their order, as in a text.
+        return Bernoulli(self.alpha) if self.model == "bernoulli" else Multinomial(self.alpha, ordered=True)
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether the words have the same numbers in every part of a table."""
+        return _is_fixed(self._vectorizer)
+
+    @property
+    def why_not_mergeable(self) -> str:
+        """The reason and the remedy."""
+        return (
+            "the words of a text column are learnt from all rows at once, so that parts of a table do not "
+            "add up; use BagOfWords(hashing=True), which need not know the words, as in "
+            'families={"text": BagOfWords(hashing=True)}, or a CountVectorizer with a vocabulary'
+        )
+
+    def prepared(self, rows: Rows, columns: tuple[int, ...]) -> Self:
+        """The family that knows the words of its column."""
+        if self.mergeable or self.words is not None:
+            return self
+        (column,) = columns
+        found = frequencies(self._vectorizer, rows, column)
+        return replace(self, words=chosen_words(self._vectorizer, found, rows.schema.names[column]))
+
+    @cached_property
+    def reader(self) -> Any:
+        """The vectorizer with the words that it knows; refused while they are not known."""
+        if self.mergeable:
+            return _reader(self._vectorizer)
+        if self.words is None:
+            raise ValueError(self.why_not_mergeable)
+        known = fresh(self._vectorizer, dtype=np.float64)
+        known.vocabulary_ = dict(self.words)
+        return known
+
+    def check(self, block: AnyArray, names: Sequence[str]) -> None:
+        """The words must be known."""
+        if not self.mergeable and self.words is None:
+            raise ValueError(f"column {names[0]!r}: {self.why_not_mergeable}")
+
+    def _counted(self, block: AnyArray, there: Bools) -> Any:
+        return word_counts(block[there, 0].tolist(), self.reader, _n_words(self.reader))
+
+    def summarize(self, block: AnyArray, y: Ints, weight: Floats | None, n_classes: int) -> WordTotals:
+        """How often each class uses each word."""
+        there = text_is_there(block)
+        w = None if weight is None else weight[there]
+        return WordTotals.of(self.counts.summarize(self._counted(block, there), y[there], w, n_classes))
+
+    def estimate(self, statistics: WordTotals) -> BagOfWordsDistribution:
+        """The distribution of the words."""
+        self.refuse_open()
+        words: Any = self.counts.estimate(statistics)
+        return BagOfWordsDistribution(words, self.reader)
+
+    def leave_one_out(
+        self, statistics: WordTotals, distribution: BagOfWordsDistribution
+    ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
+        """Each text as if its words had not been counted; the vocabulary stays as it is."""
+        score = self.counts.leave_one_out(statistics, distribution.distribution)
+
+        def scored(block: AnyArray, y: Ints, weight: Floats | None) -> LeftOut:
+            there = text_is_there(block)
+            w = None if weight is None else weight[there]
+            found = score(self._counted(block, there), y[there], w)
+            delicate = np.zeros(len(block), dtype=np.bool_)
+            delicate[there] = found.delicate
+            return LeftOut(_spread(found.log_density, there), delicate)
+
+        return scored
+
+
+def _spread(scores: Floats, there: Bools) -> Floats:
+    """The scores of the texts that are there among rows of 0 for those that are missing."""
+    if there.all():
+        return scores
+    out = np.zeros((len(there), scores.shape[1]))
+    out[there] = scores
+    return out
+
+
+def _number_of_hashes(hashing: Any) -> int:
+    """How many hash values `hashing` asks for; 0 for none."""
+    if isinstance(hashing, bool | np.bool_):
+        return HASHED_WORDS if hashing else 0
+    if not isinstance(hashing, int | np.integer) or hashing < 1:
+        raise ValueError(f"hashing must be True, False or a number of hash values, found {hashing!r}")
+    return int(hashing)
+
+
+def _accepted(vectorizer: Any) -> Any:
+    """A vectorizer that counts words; others are refused with the reason."""
+    if isinstance(vectorizer, HashingVectorizer):
+        if vectorizer.alternate_sign or vectorizer.norm is not None:
+            raise ValueError(
+                "a HashingVectorizer must count words: set alternate_sign=False and norm=None (found "
+                f"alternate_sign={vectorizer.alternate_sign!r}, norm={vectorizer.norm!r})"
+            )
+    elif isinstance(vectorizer, TfidfVectorizer) or not isinstance(vectorizer, CountVectorizer):
+        found = vectorizer.__name__ if isinstance(vectorizer, type) else type(vectorizer).__name__
+        raise ValueError(
+            f"the vectorizer must count words, for the densities are those of counts; found {found}: use "
+            "CountVectorizer(…) or HashingVectorizer(alternate_sign=False, norm=None) of scikit-learn"
+        )
+    if vectorizer.input != "content":
+        raise ValueError(
+            f"the vectorizer reads input={vectorizer.input!r}, but a text column holds the texts themselves; "
+            "set input='content'"
+        )
+    return vectorizer
+
+
+def _check_settings(vectorizer: Any) -> None:
+    """Let scikit-learn look at the settings, which it does at its own `fit`."""
+    if isinstance(vectorizer, CountVectorizer) and vectorizer.vocabulary is None:
+        vectorizer = fresh(vectorizer, vocabulary=["word"])
+    fresh(vectorizer).fit([])
+
+
+def _is_fixed(vectorizer: Any) -> bool:
+    """Whether words have their numbers before any text is seen."""
+    return isinstance(vectorizer, HashingVectorizer) or vectorizer.vocabulary is not None
+
+
+def _reader(vectorizer: Any) -> Any:
+    """A vectorizer whose words have numbers, ready to count."""
+    if isinstance(vectorizer, list | tuple):
+        vectorizer = CountVectorizer(vocabulary=list(vectorizer))
+    if isinstance(vectorizer, HashingVectorizer) or hasattr(vectorizer, "vocabulary_"):
+        return copy(_accepted(vectorizer))  # the user's may be fitted again
+    if _accepted(vectorizer).vocabulary is None:
+        raise ValueError("the vectorizer knows no words; give it a vocabulary, or fit it to texts")
+    return fresh(vectorizer, dtype=np.float64).fit([])
+
+
+def _n_words(vectorizer: Any) -> int:
+    """How many words have a number."""
+    if isinstance(vectorizer, HashingVectorizer):
+        return int(vectorizer.n_features)
+    return len(vectorizer.vocabulary_)
