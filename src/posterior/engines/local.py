@@ -2,7 +2,6 @@
 
 import operator
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.schema import Codes, Encoded, Schema
@@ -53,37 +52,6 @@ def n_threads() -> int:
     if chosen is not None:
         return chosen
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _OneBlasThread:
-    """Holds BLAS to one thread while any fit is running; the setting is global, so entries are counted."""
-
-    def __init__(self) -> None:
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._depth = 0
-        self._controller: ThreadpoolController | None = None
-        self._limiter: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._depth == 0:
-                self._controller = self._controller or ThreadpoolController()
-                self._limiter = self._controller.limit(limits=1, user_api="blas")
-            self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                self._limiter.restore_original_limits()
-
-
-_one_blas_thread = _OneBlasThread()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_one_blas_thread._reset)
 
 
 @dataclass(frozen=True)
@@ -195,7 +163,7 @@ class LocalDataset:
 def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Iterator[T]:
     """Results in the order of the chunks, only a few of them waiting at any time."""
     workers = min(n_threads(), len(chunks))
-    with _one_blas_thread:
+    with one_blas_thread:
         if workers == 1:
             yield from map(work, chunks)
             return
