@@ -1,6 +1,6 @@
 """The categorical family: one column, or the joint table of several."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._types import AnyArray, Floats, Ints
-from posterior.families.base import Distribution, Family
-from posterior.families.sums import check_alpha, log_times, safe_log
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.families.base import Distribution, Family, LeftOut
+from posterior.families.left_out.parts import loses_digits
+from posterior.families.sums import ALPHAS, check_alpha, log_times, safe_log
 from posterior.schema import Codes
 from posterior.stats import CategoryCounts
 
@@ -164,7 +165,8 @@ class CategoricalDistribution(Distribution):
 class Categorical(Family[CategoryCounts]):
     """The categorical family: categories as they are, no one-hot.
 
-    `alpha` is added to the count of every category (Laplace's rule with 1, maximum likelihood with 0).
+    `alpha` is added to the count of every category (Laplace's rule with 1, maximum likelihood with 0, or
+    "auto").
     Several columns are independent given the class, or with `joint=True` one table of all their
     combinations. `unknown` says what to do with a category that training has not seen:
     "marginalize" leaves the cell out, "smooth" gives it the probability of a further category that was
@@ -175,11 +177,12 @@ class Categorical(Family[CategoryCounts]):
     array([[0.4, 0.6]])
     """
 
-    alpha: float = 1.0
+    alpha: Any = 1.0
     joint: bool = False
     unknown: Unknown = "marginalize"
     reads: ClassVar[Any] = "codes"
     read_as: ClassVar[str | None] = "categorical"
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
     kinds: ClassVar[frozenset[str]] = frozenset({"categorical", "binary"})
 
     def __post_init__(self) -> None:
@@ -201,6 +204,7 @@ class Categorical(Family[CategoryCounts]):
 
     def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:
         """Smoothed relative frequencies; a class without any row is even-handed."""
+        self.refuse_open()
         logs, unseen = [], []
         for counts in statistics.tables:
             axes = tuple(range(1, counts.ndim))
@@ -215,3 +219,38 @@ class Categorical(Family[CategoryCounts]):
         return CategoricalDistribution.from_logs(
             tuple(logs), joint=self.joint, log_unseen=tuple(unseen), unseen=self.unknown
         )
+
+    def leave_one_out(
+        self, statistics: CategoryCounts, distribution: CategoricalDistribution
+    ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
+        """Only cells of the own class change, each by the weight of the row; a gap was never counted."""
+
+        def left_out(block: "Codes | AnyArray", y: Ints, weight: Floats | None) -> LeftOut:
+            codes = block.array if isinstance(block, Codes) else block
+            out = distribution.log_density(codes)
+            own, delicate = np.zeros(len(y)), np.zeros(len(y), dtype=np.bool_)
+            parts = [codes] if self.joint else list(codes.T[:, :, None])
+            for j, (counts, part) in enumerate(zip(statistics.tables, parts, strict=True)):
+                terms = out[np.arange(len(y)), y] if self.joint else distribution._lookup[j][part[:, 0], y]
+                rows = np.flatnonzero(((part >= 0) & (part < counts.shape[1:])).all(axis=1))
+                if len(rows):
+                    cells = np.ravel_multi_index(tuple(part[rows].T), counts.shape[1:])
+                    w = np.ones(len(rows)) if weight is None else weight[rows]
+                    table = counts.reshape(len(counts), -1)
+                    terms[rows], delicate_rows = self._log_without(table, cells, y[rows], w)
+                    delicate[rows] |= delicate_rows
+                own += terms
+            out[np.arange(len(y)), y] = own
+            return LeftOut(out, delicate)
+
+        return left_out
+
+    def _log_without(self, counts: Floats, cells: Ints, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
+        """Log probabilities of cells without a row of that weight that was counted in each."""
+        n_cells = counts.shape[1]
+        before, total = counts[y, cells], counts.sum(axis=1)[y]
+        left, rest = before - weight, total - weight
+        delicate = loses_digits(left, before, self.alpha) | loses_digits(rest, total, self.alpha * n_cells)
+        left, rest = np.maximum(left, 0.0) + self.alpha, np.maximum(rest, 0.0) + self.alpha * n_cells
+        share = np.divide(left, rest, out=np.full(len(y), 1 / n_cells), where=rest > 0)
+        return safe_log(share), delicate

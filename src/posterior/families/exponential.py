@@ -1,6 +1,6 @@
 """The exponential family: waiting times."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior._types import Bools, Floats, Ints
-from posterior.families.base import Family, ProductDistribution, refuse_outside, table
+from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
+from posterior.families.left_out.parts import TotalsWithout
 from posterior.families.sums import column_totals, overall_mean
 from posterior.stats import Totals
 
@@ -90,3 +91,23 @@ class Exponential(Family[Totals]):
         )
         lowest = np.where(overall > 0, self.floor * overall, 1.0)
         return ExponentialDistribution(np.maximum(mean, lowest))
+
+    def leave_one_out(
+        self, statistics: Totals, distribution: ExponentialDistribution
+    ) -> Callable[[Floats, Ints, Floats | None], LeftOut]:
+        """The class means without the row, and the floor under them."""
+
+        def left_out(block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
+            without = TotalsWithout.of(statistics, block, y, weight)
+            overall = without.overall
+            lowest = np.where(overall > 0, self.floor * overall, 1.0)
+            x = np.where(np.isnan(block), 0.0, block)
+            out = np.empty((len(y), distribution.n_classes))
+            for k in range(distribution.n_classes):
+                rows, total = without.of_class(k)
+                mean = np.divide(total, rows, out=overall.copy(), where=rows > 0)
+                mean = np.maximum(mean, lowest)
+                out[:, k] = np.where(np.isnan(block), 0.0, -x / mean - np.log(mean)).sum(axis=1)
+            return LeftOut(out, without.delicate)
+
+        return left_out

@@ -1,6 +1,6 @@
 """The univariate normal, and the log-normal as a normal of logarithms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike
 
 from posterior import kernels
 from posterior._types import Bools, Floats, Ints
-from posterior.families.base import Family, ProductDistribution, Repair, refuse_outside, table
+from posterior.families.base import (
+    AUTO,
+    Family,
+    LeftOut,
+    ProductDistribution,
+    Repair,
+    refuse_outside,
+    table,
+)
+from posterior.families.left_out.columns import LeftOutColumns
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Moments
 
@@ -63,7 +72,8 @@ class NormalDistribution(ProductDistribution):
     def class_terms(self, block: Floats, k: int) -> Floats:
         """Log density of every cell under class `k`."""
         z = self.location.deviation(block, k)
-        terms = self._log_scale[k] - 0.5 * z * z / self.variance[k]
+        z /= np.sqrt(self.variance[k])
+        terms = self._log_scale[k] - 0.5 * z * z
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
 
@@ -119,20 +129,24 @@ class NormalDistribution(ProductDistribution):
 class Normal(Family[Moments]):
     """The normal family, one column at a time: mean and variance by maximum likelihood over the cells there.
 
-    `tied` shares the variance of a column among the classes; `bias=False` divides by N−1 (N−K when
-    tied). A variance below `floor` times the column's variance within classes is raised to it.
+    `tied` shares the variance of a column among the classes ("auto" leaves it to cross-validation);
+    `bias=False` divides by N−1 (N−K when tied). A variance below `floor` times the column's variance
+    within classes is raised to it.
 
     >>> Normal().estimate(Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0]), None, 1)).variance
     array([[1.]])
     """
 
-    tied: bool = False
+    tied: Any = False
     bias: bool = True
     floor: float = 1e-15
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"tied": (True, False)}
 
     def __post_init__(self) -> None:
-        if self.tied not in (True, False):
-            raise ValueError(f"tied must be True or False for one-column families, found {self.tied!r}")
+        if self.tied not in (True, False, AUTO):
+            raise ValueError(
+                f"tied must be True or False for one-column families, or 'auto', found {self.tied!r}"
+            )
         if not self.floor >= 0:
             raise ValueError(f"floor must not be negative, found {self.floor}")
 
@@ -146,6 +160,7 @@ class Normal(Family[Moments]):
 
     def estimate(self, statistics: Moments) -> NormalDistribution:
         """Divide the sums of squares by their weights, with a relative floor."""
+        self.refuse_open()
         weight, within, total = statistics.pooled()
         seen = statistics.weight > 0
         lost = 0.0 if self.bias else 1.0
@@ -154,10 +169,20 @@ class Normal(Family[Moments]):
         variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
         lowest = self.lowest(statistics)
         return NormalDistribution(
-            _fill_empty(statistics, seen),
+            statistics.filled_location(),
             np.maximum(variance, lowest),
             tied=self.tied,
             repairs=_floored((variance < lowest) & seen & (total > 0), self.tied),
+        )
+
+    def leave_one_out(self, statistics: Moments, distribution: NormalDistribution) -> LeftOutColumns:
+        """Means and variances without the row, the floor under them included."""
+        return LeftOutColumns(
+            statistics,
+            distribution.log_density,
+            tied=bool(self.tied),
+            lost=0.0 if self.bias else 1.0,
+            floor=max(self.floor, SMALLEST_FLOOR),
         )
 
     def lowest(self, statistics: Moments) -> Floats:
@@ -188,17 +213,6 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     out: Floats = np.zeros(shape)
     np.divide(top, bottom, out=out, where=bottom > 0)
     return out
-
-
-def _fill_empty(statistics: Moments, seen: Any) -> Location:
-    """A class that never shows a column takes the column's overall mean."""
-    if seen.all():
-        return statistics.location
-    share = _ratio(statistics.weight, statistics.weight.sum(axis=0))
-    mean = (share * statistics.location.value).sum(axis=0)
-    return Location(
-        np.where(seen, statistics.location.pivot, mean), np.where(seen, statistics.location.remainder, 0.0)
-    )
 
 
 class LogNormalDistribution(ProductDistribution):
@@ -267,10 +281,14 @@ class LogNormal(Family[Moments]):
     array([[1.]])
     """
 
-    tied: bool = False
+    tied: Any = False
     bias: bool = True
     floor: float = 1e-15
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count"})
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = Normal.choices
+
+    def __post_init__(self) -> None:
+        Normal(self.tied, self.bias, self.floor)  # refuses what is no setting
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
         """Only positive values have a logarithm."""
@@ -279,6 +297,20 @@ class LogNormal(Family[Moments]):
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
         """The moments of ln x."""
         return Moments.of(np.log(block), y, weight, n_classes)
+
+    def leave_one_out(
+        self, statistics: Moments, distribution: LogNormalDistribution
+    ) -> Callable[[Floats, Ints, Floats | None], LeftOut]:
+        """The normal of the logarithms without the row, less Σ ln x."""
+        normal = Normal(tied=self.tied, bias=self.bias, floor=self.floor)
+        score = normal.leave_one_out(statistics, distribution.log_normal)
+
+        def left_out(block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
+            logs = np.log(block)
+            found = score(logs, y, weight)
+            return found._replace(log_density=found.log_density - np.nansum(logs, axis=1)[:, None])
+
+        return left_out
 
     def estimate(self, statistics: Moments) -> LogNormalDistribution:
         """The normal of the logarithms."""

@@ -1,16 +1,17 @@
 """The Poisson family: numbers of events."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from posterior._types import Bools, Floats, Ints
-from posterior.families.base import Family, ProductDistribution, refuse_outside, table
-from posterior.families.sums import check_alpha, column_totals, overall_mean
+from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
+from posterior.families.left_out.parts import TotalsWithout
+from posterior.families.sums import ALPHAS, check_alpha, column_totals, overall_mean
 from posterior.stats import Totals
 
 
@@ -68,15 +69,16 @@ class Poisson(Family[Totals]):
     """The Poisson family for counts of events.
 
     `alpha` adds that many rows at the column's overall mean to every class, so that a class in which an
-    event never happened does not rule it out; 0 is maximum likelihood.
+    event never happened does not rule it out; 0 is maximum likelihood, "auto" leaves it to cross-validation.
 
     >>> rows = Poisson().summarize(np.array([[1.0], [3.0]]), np.array([0, 0]), None, 1)
     >>> Poisson(alpha=0).estimate(rows).rate
     array([[2.]])
     """
 
-    alpha: float = 1.0
+    alpha: Any = 1.0
     read_as: ClassVar[str | None] = "count"
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
     kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous"})
 
     def __post_init__(self) -> None:
@@ -93,6 +95,7 @@ class Poisson(Family[Totals]):
 
     def estimate(self, statistics: Totals) -> PoissonDistribution:
         """The smoothed class rates."""
+        self.refuse_open()
         overall = overall_mean(statistics)
         weight = statistics.weight + self.alpha
         rate = np.divide(
@@ -102,3 +105,23 @@ class Poisson(Family[Totals]):
             where=weight > 0,
         )
         return PoissonDistribution(rate)
+
+    def leave_one_out(
+        self, statistics: Totals, distribution: PoissonDistribution
+    ) -> Callable[[Floats, Ints, Floats | None], LeftOut]:
+        """The rates without the row; smoothing towards the overall mean changes those of every class."""
+
+        def left_out(block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
+            without = TotalsWithout.of(statistics, block, y, weight)
+            overall, there = without.overall, ~np.isnan(block)
+            x = np.where(there, block, 0.0)
+            base = gammaln(x + 1)
+            out = np.empty((len(y), distribution.n_classes))
+            for k in range(distribution.n_classes):
+                rows, total = without.of_class(k)
+                rows = rows + self.alpha
+                rate = np.divide(total + self.alpha * overall, rows, out=overall.copy(), where=rows > 0)
+                out[:, k] = np.where(there, xlogy(x, rate) - rate - base, 0.0).sum(axis=1)
+            return LeftOut(out, without.delicate)
+
+        return left_out

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,35 @@ class Priors:
             prior = given_priors(self.given, classes)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(prior))
+
+    def log_prior_without(
+        self, weight: Floats, classes: AnyArray, y: Ints, row_weight: Floats | None, alone: Bools
+    ) -> Floats:
+        """The log priors without each row of class `y`, (n, K); given ones do not change.
+
+        A class whose only row is left out (`alone`, (K,)) is not there: −inf. Where no class would be left
+        the priors stay as they are.
+
+        >>> frequencies, classes = Priors(), np.array(["a", "b"])
+        >>> one = np.array([False, True])
+        >>> np.exp(frequencies.log_prior_without(np.array([3.0, 1.0]), classes, np.array([0, 1]), None, one))
+        array([[0.66666667, 0.33333333],
+               [1.        , 0.        ]])
+        """
+        fitted = self.log_prior(weight, classes)
+        rows = np.arange(len(y))
+        w = np.ones(1) if row_weight is None else row_weight
+        out = np.repeat(fitted[None], len(y), axis=0)
+        if self.given is None:
+            counts = weight + self.smoothing
+            rest = np.maximum(counts.sum() - w, 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out += (np.log(counts.sum()) - np.log(rest))[:, None]
+                out[rows, y] = np.log(np.maximum(counts[y] - w, 0.0)) - np.log(rest)
+        gone = np.flatnonzero(alone[y])
+        out[gone, y[gone]] = -np.inf
+        out[gone[np.isneginf(out[gone]).all(axis=1)]] = fitted
+        return out
 
 
 def given_priors(given: Any, classes: AnyArray) -> Floats:
