@@ -96,6 +96,41 @@ class SomeRows:
         return self.chunk.texts(columns)[self.rows]
 
 
+class ReadOnce:
+    """A chunk that keeps what was read of it, for those who ask again."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk, self.n_rows, self.y, self.weight = chunk, chunk.n_rows, chunk.y, chunk.weight
+        self._kept: dict[tuple[str, tuple[int, ...]], Any] = {}
+
+    @property
+    def fold(self) -> Ints:
+        """In which part of a cross-validation each row is held out."""
+        return self.chunk.fold
+
+    def _read(self, form: str, columns: tuple[int, ...]) -> Any:
+        if (form, columns) not in self._kept:
+            self._kept[form, columns] = read(self.chunk, form, columns)
+        return self._kept[form, columns]
+
+    def values(self, columns: tuple[int, ...]) -> Floats:
+        """Numbers, NaN for missing."""
+        return np.asarray(self._read("values", columns))
+
+    def codes(self, columns: tuple[int, ...]) -> Codes:
+        """Category codes, −1 for missing."""
+        codes: Codes = self._read("codes", columns)
+        return codes
+
+    def matrix(self, columns: tuple[int, ...]) -> Any:
+        """A sparse matrix where the rows are sparse, else the values."""
+        return self._read("matrix", columns)
+
+    def texts(self, columns: tuple[int, ...]) -> AnyArray:
+        """Strings, None for missing."""
+        return np.asarray(self._read("texts", columns))
+
+
 class Rows(Protocol):
     """A table with classes and weights whose rows can be summed up."""
 

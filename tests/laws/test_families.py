@@ -18,6 +18,7 @@ from posterior.families import (
     Exponential,
     Laplace,
     LogNormal,
+    MixtureOfNormals,
     Multinomial,
     MultivariateNormal,
     Normal,
@@ -40,6 +41,10 @@ class Case:
 def gaussian(rng, y):
     mix = np.array([[1.0, 0.4, 0.0], [0.0, 1.0, -0.3], [0.2, 0.0, 1.0]])
     return rng.normal(size=(len(y), 3)) @ mix * (1 + 0.3 * y[:, None]) + 0.8 * np.outer(y, [1, -1, 0.5])
+
+
+def humps(rng, y):
+    return gaussian(rng, y) + 6 * np.outer(rng.random(len(y)) < 0.4, [1, 0.5, -1])
 
 
 def positive(rng, y):
@@ -91,6 +96,12 @@ CASES = {
     "ledoit-wolf-tied": Case(
         MultivariateNormal(shrinkage="ledoit-wolf", tied=1), gaussian, gaps=False, scales=True, shifts=True
     ),
+    "mixture": Case(MixtureOfNormals(2), humps, gaps=False, scales=True, shifts=True),
+    "mixture-tied": Case(MixtureOfNormals(2, shape="tied"), humps, gaps=False, scales=True, shifts=True),
+    "mixture-diagonal": Case(
+        MixtureOfNormals(3, shape="diagonal"), humps, gaps=False, scales=True, shifts=True
+    ),
+    "mixture-spherical": Case(MixtureOfNormals(2, shape="spherical"), humps, gaps=False, shifts=True),
 }
 every_family = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 MERGEABLE = {name: case for name, case in CASES.items() if case.family.mergeable}
@@ -328,7 +339,7 @@ def test_one_column_densities_integrate_to_one(name):
         assert area == pytest.approx(1, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", ["qda", "lda", "rda", "oas", "spherical"])
+@pytest.mark.parametrize("name", ["qda", "lda", "rda", "oas", "spherical", "mixture", "mixture-diagonal"])
 def test_gaussian_blocks_integrate_to_one(name):
     case = CASES[name]
     block, y, _ = rows_of(case, 3, n=200, gaps=False)
@@ -436,6 +447,10 @@ def test_no_scaling_of_the_maximum_likelihood_estimate_is_more_likely(name, seed
         ("qda", 9 + 18),
         ("lda", 9 + 6),
         ("diagonal", 9 + 9),
+        ("mixture", 18 + 36 + 3),
+        ("mixture-tied", 18 + 18 + 3),
+        ("mixture-diagonal", 27 + 27 + 6),
+        ("mixture-spherical", 18 + 6 + 3),
     ],
 )
 def test_free_parameters_are_counted(name, expected):

@@ -16,6 +16,7 @@ from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import ModelReading
 from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.estimators.validation import Validation
 from posterior.families import Distribution
 from posterior.generative import (
     ClassStatistics,
@@ -25,12 +26,11 @@ from posterior.generative import (
     Priors,
     summary,
 )
-from posterior.generative.model import NO_DATA
 from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning
 from posterior.schema import Encoded, Schema, Source, read_table
 
 
-class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
+class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimator):
     """A classifier that learns p(row | class) and p(class) and applies Bayes' rule.
 
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
@@ -80,7 +80,7 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
         schema = self._schema(source)
         spec = self._spec(schema, source)
         data = LocalDataset(schema, schema.encode(source), codes, weight)
-        model = spec.fit(data, classes)
+        model = self._fitted(spec, data, classes, sample_weight)
         self._accept(model)
         self._install(model)
         if model.notes:
@@ -118,6 +118,8 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
             return self
         source = self._aligned(source)
         spec, seen = self._grown(source)
+        if self.model_.tuning is not None:
+            self._refuse_unmergeable(self._spec(self.model_.schema, source), self.model_.schema)
         schema = self._schema(source, _known_kinds(self.model_.schema))
         data = LocalDataset(schema, schema.encode(source), codes, weight)
         self._install(spec.estimate(seen + spec.summarize(data, found)))
@@ -127,14 +129,14 @@ class GenerativeEstimator(ModelReading, ClassifierMixin, BaseEstimator):
         """Composition and statistics so far, ready for a part that may fill columns empty until now."""
         model = self.model_
         if model.spec is None or model.statistics is None:
-            self._refuse_unmergeable(model.spec, model.schema)
-            raise ValueError(NO_DATA)
+            raise ValueError(model.why_not_mergeable)
         empty = {j for j, c in enumerate(model.schema.columns) if c.empty and not c.declared}
         if not empty:
             return model.spec, model.statistics
         merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
         late = {j for j in empty if not merged.columns[j].empty}
         spec = model.spec.joined_by(self._spec(merged, source), late)
+        self._refuse_unmergeable(spec, merged)
         nothing = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64)).chunk(slice(0, 0))
         return spec, spec.widened(model.statistics.aligned(model.classes, merged), nothing)
 

@@ -36,6 +36,8 @@ class DiscreteNB(GenerativeEstimator):
         return Priors(None if self.fit_prior else "uniform")
 
     def _alpha(self, schema: Schema) -> Any:
+        if isinstance(self.alpha, str):
+            return self.alpha
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim and alpha.shape != (len(schema),):
             raise ValueError(
@@ -74,8 +76,9 @@ class BernoulliNB(DiscreteNB):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to the count of ones and of zeros; 0 is maximum likelihood.
+    alpha : float, "auto" or array-like of shape (n_features,), default=1.0
+        Added to the count of ones and of zeros; 0 is maximum likelihood, "auto" leaves it to
+        cross-validation.
     force_alpha : bool, default=True
         If False, alphas below 1e-10 are raised to it.
     binarize : float or None, default=0.0
@@ -144,8 +147,8 @@ class MultinomialNB(DiscreteNB):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to every count; 0 is maximum likelihood.
+    alpha : float, "auto" or array-like of shape (n_features,), default=1.0
+        Added to every count; 0 is maximum likelihood, "auto" leaves it to cross-validation.
     force_alpha : bool, default=True
         If False, alphas below 1e-10 are raised to it.
     fit_prior : bool, default=True
@@ -218,8 +221,8 @@ class CategoricalNB(DiscreteNB):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Added to the count of every category; 0 is maximum likelihood.
+    alpha : float or "auto", default=1.0
+        Added to the count of every category; 0 is maximum likelihood, "auto" leaves it to cross-validation.
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to it.
     fit_prior : bool, default=True
@@ -253,7 +256,7 @@ class CategoricalNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
         class_prior: Any = None,

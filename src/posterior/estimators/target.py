@@ -68,6 +68,23 @@ def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[An
     return wanted, np.searchsorted(wanted, found)[codes]
 
 
+def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
+    """The code of each row among sorted classes; a class that is not one of them is refused."""
+    if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
+        raise ValueError(
+            f"y holds the class {labels.tolist()[0]!r}, and the classes of the model are "
+            f"{classes.tolist()[:3]}: labels of another type; pass the class column of training"
+        )
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    unknown = classes[codes] != labels
+    if unknown.any():
+        raise ValueError(
+            f"y holds the class {labels[unknown].tolist()[0]!r}, which is not one of the classes of the "
+            f"model, {classes.tolist()}; pass the class column of training"
+        )
+    return np.asarray(codes, dtype=np.int64)
+
+
 def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
     """Row weights, finite and not negative, or None where all are 1."""
     if sample_weight is None:

@@ -1,1 +1,229 @@
 """How well a model does on rows it has not seen, without fitting it again and again."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Rows, Selection
+from posterior.engines import LocalDataset
+from posterior.estimators.reading import RefusedError
+from posterior.estimators.splits import names_rows, read_folds
+from posterior.estimators.target import encode_labels, known_codes, read_labels, read_weights
+from posterior.generative import (
+    GenerativeModel,
+    GenerativeSpec,
+    estimated,
+    held_out_log_posterior,
+    left_out_log_posterior,
+    training_parts,
+    tune,
+)
+from posterior.schema import Schema, Source, read_table
+from posterior.schema.decode import table_of
+
+
+class Validation:
+    """Cross-validation from sums, and settings chosen by it."""
+
+    model_: GenerativeModel
+    classes_: AnyArray
+
+    @abstractmethod
+    def _dataset(self, X: Any) -> LocalDataset:
+        """The rows of a table, read as in training."""
+
+    @abstractmethod
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """Log posterior of each class."""
+
+    @abstractmethod
+    def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
+        """The composition that this estimator stands for."""
+
+    @abstractmethod
+    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+        """How this estimator reads a table."""
+
+    @abstractmethod
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
+        """The table, labels and weights of the rows that count."""
+
+    def k_fold_log_proba(self, X: Any, y: Any, cv: Any = 10, sample_weight: Any = None) -> Floats:
+        """Log posterior of each class for each row, by a model that has not seen the row.
+
+        The table is read twice, however many folds there are: once to sum each fold, once to score each row
+        by the model of the other folds. The estimator need not be fitted and does not change. What the
+        columns are (kinds, categories, words) is learnt from all rows; a class that the other folds lack
+        gets −inf. Settings that are "auto" are chosen anew for each fold, from the other folds.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        cv : int, splitter or array-like of shape (n_samples,), default=10
+            A number of folds (by class, in shuffled order, always the same), a scikit-learn splitter that
+            holds out each row once, or the fold of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in training; rows of weight zero are scored all the same.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            In the order of the rows, the columns in the order of the sorted classes of `y`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from posterior import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> logs = LDA().k_fold_log_proba(X, y)
+        >>> float(-logs[np.arange(150), y].mean().round(4))
+        0.0594
+
+        """
+        learnt_from, _, _ = self._rows(X, y, sample_weight)
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        classes, codes = encode_labels(labels)
+        folds, n_folds = read_folds(cv, codes, weight)
+        schema = self._schema(learnt_from)
+        data = LocalDataset(schema, schema.encode(schema.align(source)), codes, weight, folds)
+        spec = self._spec(schema, learnt_from).prepared(_counting(data))
+        models = []
+        for part in training_parts(spec, data, classes, n_folds):
+            settled = spec
+            if spec.is_open:
+                settled, _ = tune(spec, part.rows, classes, n_folds, self._selection)
+            models.append(estimated(settled, part))
+        return held_out_log_posterior(data, models)
+
+    def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+        """Log posterior of each class for each training row, as if the row had not been seen.
+
+        Exact, and in closed form: about the cost of `predict_log_proba`. Only rows that their class cannot
+        spare, such as one of two, are left out by refitting. A row goes with its whole weight, and
+        the class frequencies change with it; given priors do not. What the columns are (kinds, categories,
+        words), which of them were left out, and settings chosen by cross-validation stay as fitted. A
+        class whose only row is left out gets −inf.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            The rows that were passed to `fit`, in any order.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights that were passed to `fit`. Rows of weight zero were not in the training, and get what
+            `predict_log_proba` gives.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            In the order of the rows.
+
+        Raises
+        ------
+        NoClosedFormError
+            Where leaving out a row has no closed form: shrinkage, gaps filled in by EM, the Laplace family,
+            mixtures, a covariance_estimator. `k_fold_log_proba` serves there.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from posterior import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> logs = LDA().fit(X, y).leave_one_out_log_proba(X, y)
+        >>> int((logs.argmax(axis=1) != y).sum())
+        3
+
+        """
+        check_is_fitted(self)
+        labels = read_labels(y, read_table(X).n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        if weight is not None and not weight.all():
+            rows, others = np.flatnonzero(weight), np.flatnonzero(weight == 0)
+            out = np.empty((len(labels), len(self.classes_)))
+            out[rows] = self.leave_one_out_log_proba(_safe_indexing(X, rows), labels[rows], weight[rows])
+            out[others] = self.predict_log_proba(_safe_indexing(X, others))
+            return out
+        codes = known_codes(labels, self.classes_)
+        _refuse_other_rows(codes, weight, self.model_)
+        data = replace(self._dataset(X), y=codes, weight=weight, folds=np.arange(len(codes)))
+        return left_out_log_posterior(self.model_, data)
+
+    @property
+    def _selection(self) -> str:
+        return getattr(self, "selection", "best")
+
+    def _fitted(
+        self, spec: GenerativeSpec, data: LocalDataset, classes: AnyArray, sample_weight: Any
+    ) -> GenerativeModel:
+        """The model of these rows, after a choice of the settings that are open."""
+        if not spec.is_open:
+            return spec.fit(data, classes)
+        cv: Any = getattr(self, "cv", 10)
+        y = np.asarray(data.y)
+        if names_rows(cv) and np.ndim(sample_weight) == 1:
+            # Folds are given for all rows, and those of weight zero are not here any more.
+            folds, n_folds = read_folds(cv, np.zeros(len(sample_weight), np.int64))
+            folds = folds[np.flatnonzero(sample_weight)]
+        else:
+            folds, n_folds = read_folds(cv, y)
+        settled, tuning = tune(spec, replace(data, folds=folds), classes, n_folds, self._selection)
+        model = settled.fit(data, classes)
+        return replace(model, tuning=tuning, notes=(*model.notes, *tuning.notes))
+
+    @property
+    def tuning_(self) -> Any:
+        """Log loss of every candidate for the settings that were "auto", with which was chosen.
+
+        A data frame of the kind that was fitted; for arrays a pandas (or polars) one.
+
+        >>> from posterior import NaiveBayes
+        >>> X = [["a"], ["a"], ["b"], ["b"], ["a"], ["b"]] * 5
+        >>> model = NaiveBayes(alpha="auto").fit(X, [0, 0, 1, 1, 1, 0] * 5)
+        >>> model.tuning_.query("chosen").round(3)
+           alpha  log_loss  standard_error  chosen
+        3    3.0     0.667           0.043    True
+        """
+        tuning = self.model_.tuning
+        if tuning is None:
+            raise RefusedError("no setting was 'auto' in fit, so that nothing was tuned")
+        try:
+            return table_of(tuning.table(), self.model_.schema.container)
+        except ImportError as error:
+            raise ImportError(f"{error}; model_.tuning holds the same as plain arrays") from error
+
+
+def _counting(data: LocalDataset) -> Rows:
+    """The rows with a positive weight."""
+    if data.weight is None or data.weight.all():
+        return data
+    return Selection(data, lambda chunk: np.asarray(chunk.weight) > 0)
+
+
+def _refuse_other_rows(codes: Ints, weight: Floats | None, model: GenerativeModel) -> None:
+    """Raise the error of rows whose classes do not weigh what they weighed in training."""
+    if model.spec is None:
+        return
+    found = np.bincount(codes, weight, len(model.classes))
+    names = [f"class {label!s} weighs" for label in model.classes]
+    if model.statistics is not None:
+        expected = model.statistics.weight
+    else:
+        names, found, expected = ["the classes weigh"], found.sum(keepdims=True), np.array([model.weight])
+    wrong = ~np.isclose(found, expected, rtol=1e-9, atol=0)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ValueError(
+            f"{names[k]} {found[k]:g} in these rows, expected {expected[k]:g} as in training; pass the "
+            "training rows, all of them, with the sample_weight that was passed to fit"
+        )

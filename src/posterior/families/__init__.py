@@ -4,6 +4,7 @@ A family (`Normal(tied=True)`) holds hyperparameters; a distribution (`NormalDis
 holds the parameters of every class and can be built by hand.
 """
 
+from posterior.families.bag_of_words import BagOfWords, BagOfWordsDistribution
 from posterior.families.base import (
     Distribution,
     Expected,
@@ -17,12 +18,15 @@ from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
 from posterior.families.laplace import Laplace, LaplaceDistribution
+from posterior.families.mixture import MixtureOfNormals, MixtureOfNormalsDistribution
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
 from posterior.families.normal import LogNormal, LogNormalDistribution, Normal, NormalDistribution
 from posterior.families.poisson import Poisson, PoissonDistribution
 
 __all__ = [
+    "BagOfWords",
+    "BagOfWordsDistribution",
     "Bernoulli",
     "BernoulliDistribution",
     "Categorical",
@@ -38,6 +42,8 @@ __all__ = [
     "LeftOut",
     "LogNormal",
     "LogNormalDistribution",
+    "MixtureOfNormals",
+    "MixtureOfNormalsDistribution",
     "Multinomial",
     "MultinomialDistribution",
     "MultivariateNormal",

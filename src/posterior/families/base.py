@@ -24,7 +24,7 @@ class Repair:
     """What was done about a parameter that the data do not determine.
 
     `class_index` is None where all classes share the parameter; `columns` are those at fault; `problem`
-    and `done` say what was found and what was done, in words.
+    and `done` say what was found and what was done, in words. `refused` ones are errors.
     """
 
     class_index: int | None
@@ -32,6 +32,7 @@ class Repair:
     parameter: str
     problem: str
     done: str
+    refused: bool = False
 
 
 class Distribution(ABC):
@@ -145,7 +146,20 @@ class Family(ABC, Generic[S]):
     @property
     def open_settings(self) -> dict[str, tuple[Any, ...]]:
         """The settings left to cross-validation, with the values to choose from."""
-        return {name: values for name, values in self.choices.items() if str(getattr(self, name)) == AUTO}
+        return {name: values for name, values in self.choices.items() if is_open(getattr(self, name))}
+
+    @property
+    def plainest(self) -> Self:
+        """The same model with settings that have no effect in it switched off."""
+        return self
+
+    def refuse_open(self) -> None:
+        """Raise the error of an estimate while a setting is still to be chosen."""
+        for name, values in self.open_settings.items():
+            raise ValueError(
+                f'{name}="auto" of {type(self).__name__} is chosen by cross-validation, which needs rows: '
+                f"use the fit of an estimator, or set {name} to one of {list(values)}"
+            )
 
     def prepared(self, rows: Rows, columns: tuple[int, ...]) -> Self:
         """The family that has learnt what it must know of the columns before it counts, such as words."""
@@ -175,6 +189,11 @@ class Family(ABC, Generic[S]):
     def why_not_mergeable(self) -> str:
         """The reason and the remedy, for the error message."""
         return ""
+
+
+def is_open(setting: Any) -> bool:
+    """Whether a setting is left to cross-validation."""
+    return isinstance(setting, str) and setting == AUTO
 
 
 class NoClosedFormError(ValueError):
@@ -220,6 +239,11 @@ class GapFillingFamily(Family[S]):
     @abstractmethod
     def likeliest(self) -> Self:
         """The family by maximum likelihood, without shrinkage and the like: each iteration raises it."""
+
+    def leap(self, first: Any, second: Any, third: Any) -> Distribution:
+        """A distribution further along the line of three iterations, to try; by default the third."""
+        distribution: Distribution = third
+        return distribution
 
 
 class ProductDistribution(Distribution):

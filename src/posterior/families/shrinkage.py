@@ -124,11 +124,11 @@ NAMED: dict[str, Shrinkage] = {"oas": OracleApproximating(), "ledoit-wolf": Ledo
 
 
 def shrinkage_named(value: "Shrinkage | str | float | None") -> Shrinkage | None:
-    """The object behind what a user may write: None, an amount, a name, or an object."""
+    """The object behind what a user may write: None, an amount, a name, or an object; no amount is None."""
     if value is None or isinstance(value, Shrinkage):
         return value
     if isinstance(value, str):
         if value not in NAMED:
             raise ValueError(f"shrinkage must be one of {sorted(NAMED)}, a number or None, found {value!r}")
         return NAMED[value]
-    return Fixed(float(value))
+    return Fixed(float(value)) if value else None

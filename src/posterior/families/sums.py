@@ -7,7 +7,11 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
+from posterior.families.base import is_open
 from posterior.stats import Totals
+
+# Smoothing to choose from, the heaviest and therefore simplest first.
+ALPHAS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
 
 
 def safe_log(p: Floats) -> Floats:
@@ -36,7 +40,11 @@ def overall_mean(statistics: Totals) -> Floats:
 
 
 def check_alpha(alpha: Any) -> None:
-    """Smoothing is a number, or one for each column, not negative."""
+    """Smoothing is a number, or one for each column, not negative; or "auto"."""
+    if isinstance(alpha, str):
+        if not is_open(alpha):
+            raise ValueError(f"alpha must be a number or 'auto', found {alpha!r}")
+        return
     if not (np.asarray(alpha, dtype=np.float64) >= 0).all():
         raise ValueError(f"alpha must not be negative, found {alpha!r}; 0 is maximum likelihood")
 

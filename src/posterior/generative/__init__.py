@@ -1,11 +1,14 @@
 """Bayes' rule over any composition of families: specification, statistics, model."""
 
+from posterior.generative.folds import estimated, held_out_log_posterior, training_parts
+from posterior.generative.leave_one_out import left_out_log_posterior
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, summary
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
 from posterior.generative.priors import Priors, given_priors
 from posterior.generative.spec import GenerativeSpec
 from posterior.generative.statistics import ClassStatistics, union_of_classes
+from posterior.generative.tuning import Tuning, tune
 
 __all__ = [
     "NOTHING",
@@ -18,7 +21,13 @@ __all__ = [
     "GenerativeSpec",
     "Note",
     "Priors",
+    "Tuning",
+    "estimated",
     "given_priors",
+    "held_out_log_posterior",
+    "left_out_log_posterior",
     "summary",
+    "training_parts",
+    "tune",
     "union_of_classes",
 ]

@@ -10,7 +10,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
-from posterior.generative.notes import Note
+from posterior.generative.notes import Note, gaps_message
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
 from posterior.math import log_sum_exp
@@ -18,6 +18,7 @@ from posterior.schema import Schema
 
 if TYPE_CHECKING:
     from posterior.generative.spec import GenerativeSpec
+    from posterior.generative.tuning import Tuning
 
 NO_DATA = "a model built from given distributions has no data to add to; use fit"
 
@@ -50,7 +51,8 @@ class GenerativeModel:
     """p(class) and p(row | class); everything else follows.
 
     `statistics` are kept where parts of data can be added to the model, and None otherwise. `path` is the
-    log-likelihood before the first and after each iteration, where gaps had to be filled in.
+    log-likelihood before the first and after each iteration, where gaps had to be filled in. `tuning` is
+    what a cross-validation found, where it chose some of the settings.
     """
 
     classes: AnyArray
@@ -64,6 +66,7 @@ class GenerativeModel:
     weight: float = 0.0
     notes: tuple[Note, ...] = field(default=())
     path: Floats | None = None
+    tuning: "Tuning | None" = None
 
     @property
     def n_classes(self) -> int:
@@ -80,8 +83,15 @@ class GenerativeModel:
         return sum(block.dense for block in self.blocks)
 
     def log_density(self, dataset: Dataset) -> Floats:
-        """Log density ln p(row | class), (n, K)."""
+        """Log density ln p(row | class), (n, K): −inf for a row that breaks a rule that all of training kept.
+
+        Such as a total that is not the sum of its parts.
+        """
         return dataset.map(self._chunk_density, dense=self._dense)
+
+    def log_kept_joint(self, dataset: Dataset) -> Floats:
+        """Log joint density of the class and the columns kept, whatever those that were left out say."""
+        return dataset.map(self._chunk_kept_density, dense=self._dense) + self.log_prior
 
     def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log joint density ln p(row, class), (n, K)."""
@@ -98,16 +108,11 @@ class GenerativeModel:
         A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
         outside the support of every density) says nothing, and gets the priors.
         """
+        return dataset.map(lambda chunk: self.chunk_log_posterior(chunk, log_prior), dense=self._dense)
 
-        def normalized(chunk: Chunk) -> Floats:
-            scores = self._chunk_scores(chunk, log_prior)
-            rows, best = np.arange(len(scores)), scores.argmax(axis=1)
-            others = np.exp(scores)
-            others[rows, best] = 0.0
-            # The largest score is 0: ln(1 + the others) keeps a log posterior of −1e-20.
-            return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])
-
-        return dataset.map(normalized, dense=self._dense)
+    def chunk_log_posterior(self, chunk: Chunk, log_prior: Floats | None = None) -> Floats:
+        """Log posterior of the rows of a chunk."""
+        return log_normalized(self._chunk_scores(chunk, log_prior))
 
     def posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """The posterior p(class | row), (n, K)."""
@@ -134,15 +139,15 @@ class GenerativeModel:
         for block, distribution in self.distributions:
             part = distribution.log_relative(block.read(chunk))
             scores = part if scores is None else np.add(scores, part, out=scores)
-        scores = np.tile(prior, (chunk.n_rows, 1)) if scores is None else scores + prior
-        peak = scores.max(axis=1, keepdims=True)
-        impossible = np.isneginf(peak[:, 0])
-        if impossible.any():
-            scores[impossible], peak[impossible] = prior, prior.max()
-        scores -= peak
-        return scores
+        return with_prior(np.zeros((chunk.n_rows, self.n_classes)) if scores is None else scores, prior)
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
+        total = self._chunk_kept_density(chunk)
+        for filling in (f for block in self.blocks for f in block.fillings if f.slack < np.inf):
+            total[filling.broken(chunk)] = -np.inf
+        return total
+
+    def _chunk_kept_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))
         for block, distribution in self.distributions:
             total += distribution.log_density(block.read(chunk))
@@ -220,8 +225,34 @@ class GenerativeModel:
 
     def _mergeable_statistics(self) -> ClassStatistics:
         if self.statistics is None:
-            reason = None if self.spec is None else self.spec.why_not_mergeable(self.schema)
-            raise ValueError(
-                reason or "a model built from given distributions has no data to add to; use fit"
-            )
+            raise ValueError(self.why_not_mergeable)
         return self.statistics
+
+    @property
+    def why_not_mergeable(self) -> str:
+        """Why no rows can be added to a model without statistics."""
+        if self.path is not None:
+            names = [self.schema.names[j] for b in self.blocks for j in b.columns if b.reads == "values"]
+            return gaps_message(names)
+        return (self.spec and self.spec.why_not_mergeable(self.schema)) or NO_DATA
+
+
+def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
+    """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors."""
+    scores = log_density + log_prior
+    peak = scores.max(axis=1, keepdims=True)
+    impossible = np.isneginf(peak[:, 0])
+    if impossible.any():
+        scores[impossible] = np.broadcast_to(log_prior, scores.shape)[impossible]
+        peak[impossible] = scores[impossible].max(axis=1, keepdims=True)
+    scores -= peak
+    return scores
+
+
+def log_normalized(scores: Floats) -> Floats:
+    """Log posteriors from scores of which the largest in each row is 0."""
+    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+    others = np.exp(scores)
+    others[rows, best] = 0.0
+    # ln(1 + the others) keeps a log posterior of −1e-20.
+    return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from posterior._types import AnyArray
 from posterior.families import Repair
@@ -12,13 +13,14 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Note:
-    """One fact about one column (or one class), with the names a user knows."""
+    """One fact about columns, with the names a user knows; `label` names the class, if it is about one."""
 
     problem: str
     columns: tuple[str, ...]
     of: tuple[str, ...] = ()
     left_out: bool = False
     text: str = ""
+    label: Any = None
 
 
 def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: bool) -> Note:
@@ -33,19 +35,14 @@ def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: boo
         "redundant": f"{name!r} is a linear combination of {', '.join(map(repr, of))}: {did}"
         if of
         else f"{name!r} hardly varies: {did}",
+        "wordless": f"the texts of {name!r} hold no word: {did} (BagOfWords has settings for what is a word)",
     }[problem]
     return Note(problem, (name,), tuple(of), left_out, text)
 
 
-def no_family_note(name: str, kind: str) -> Note:
-    """The note on a column whose kind has no family."""
-    text = f"{name!r} has no value: left out"
-    if kind != "empty":
-        text = (
-            f"{name!r} is {kind}, a kind without a family here: left out "
-            f"(declare kinds={{{name!r}: 'categorical'}} to use its values as categories)"
-        )
-    return Note("no family", (name,), (), True, text)
+def no_value_note(name: str) -> Note:
+    """The note on a column without a value, of which nobody knows the kind."""
+    return Note("no value", (name,), (), True, f"{name!r} has no value: left out")
 
 
 def hint_note(name: str, hint: str) -> Note:
@@ -61,7 +58,8 @@ def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note
     columns = tuple(names[j] for j in repair.columns)
     listed = ", ".join(map(repr, columns[:SHOWN])) + (", …" if len(columns) > SHOWN else "")
     text = f"the {repair.parameter} {whose} {repair.problem} (columns {listed}): {repair.done}"
-    return Note("undetermined", columns, (), False, text)
+    label = None if repair.class_index is None else classes[repair.class_index]
+    return Note("undetermined", columns, (), False, text, label)
 
 
 def unfinished_note(iterations: int, gain: float, tolerance: float) -> Note:
@@ -72,6 +70,15 @@ def unfinished_note(iterations: int, gain: float, tolerance: float) -> Note:
         "columns that are nearly combinations of others"
     )
     return Note("not converged", (), (), False, text)
+
+
+def unscored_note(label: str, weight: float) -> Note:
+    """The note on rows that no candidate of a cross-validation could have expected."""
+    text = (
+        f"choosing the settings, {weight:g} rows of class {label!r} were left out of the comparison: they "
+        "are impossible to every model that has not seen them, as where a class is in one fold only"
+    )
+    return Note("not scored", (), (), False, text)
 
 
 def gaps_message(names: Sequence[str]) -> str:

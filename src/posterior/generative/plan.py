@@ -1,17 +1,17 @@
 """Which columns of a block are worth describing, decided once from the statistics of all rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import Bools, Floats
 from posterior.dataset import Chunk, read
 from posterior.families import Family
 from posterior.stats import Statistics
-from posterior.stats.base import ColumnFact, Problem
+from posterior.stats.base import ColumnFact, Fill, Problem
 
-WITHOUT_EFFECT: frozenset[Problem] = frozenset({"constant", "redundant"})
+WITHOUT_EFFECT: frozenset[Problem] = frozenset({"constant", "redundant", "wordless"})
 NOT_WORTH_KEEPING: frozenset[Problem] = WITHOUT_EFFECT | {"identifier"}
 NOTHING: frozenset[Problem] = frozenset()
 
@@ -34,12 +34,19 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """How to write a column that the model left out: intercept + Σ coef · other columns."""
+    """How to write a column that the model left out: intercept + Σ coef · other columns, within `slack`."""
 
     column: int
     intercept: float
     sources: tuple[int, ...]
     coef: Floats
+    slack: float = float("inf")
+
+    def broken(self, chunk: Chunk) -> Bools:
+        """Rows whose value is not what the other columns make it; never where a value is missing."""
+        values = chunk.values((self.column, *self.sources))
+        apart = np.abs(values[:, 0] - self.intercept - values[:, 1:] @ self.coef)
+        return np.asarray(apart > self.slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,10 @@ class Plan:
         """The statistics of the columns that are kept."""
         return statistics if self.whole else statistics.marginal(self.keep)
 
+    def described_by(self, family: Family[Any]) -> "Plan":
+        """The same columns, described by another family of the whole block."""
+        return replace(self, family=family if self.whole or not self.keep else family.marginal(self.keep))
+
 
 def planned(block: Block, statistics: Statistics) -> Plan:
     """What is worth keeping of a block."""
@@ -73,7 +84,9 @@ def planned(block: Block, statistics: Statistics) -> Plan:
         filling = statistics.fill(fact) if left_out else None
         if filling is not None:
             sources = tuple(block.columns[j] for j in fact.of)
-            fillings.append(Filling(block.columns[fact.column], filling[0], sources, np.asarray(filling[1])))
+            fill = Fill(*filling)
+            column = block.columns[fact.column]
+            fillings.append(Filling(column, fill.intercept, sources, fill.coef, fill.slack))
     keep = tuple(j for j in range(len(block.columns)) if j not in gone)
     family = block.family.marginal(keep) if gone and keep else block.family
     return Plan(keep, family, facts, tuple(fillings), whole=not gone)

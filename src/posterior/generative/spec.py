@@ -15,7 +15,7 @@ from posterior.generative.notes import (
     column_note,
     gaps_message,
     hint_note,
-    no_family_note,
+    no_value_note,
     repair_note,
 )
 from posterior.generative.plan import Block, Plan, planned
@@ -24,25 +24,30 @@ from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.stats import Statistics
 
+REFUSED = (
+    "on_singular='error' refuses that: collect more rows, drop columns, use tied or shrinkage, or let "
+    "on_singular='shrink' or 'pool' borrow from the other classes"
+)
+
 
 @dataclass(frozen=True)
-class _Sums:
+class Sums:
     """Class weights and block statistics of some rows."""
 
     weight: Floats
     n_rows: int
     blocks: tuple[Statistics, ...]
 
-    def __add__(self, other: "_Sums") -> "_Sums":
+    def __add__(self, other: "Sums") -> "Sums":
         pairs = zip(self.blocks, other.blocks, strict=True)
-        return _Sums(self.weight + other.weight, self.n_rows + other.n_rows, tuple(a + b for a, b in pairs))
+        return Sums(self.weight + other.weight, self.n_rows + other.n_rows, tuple(a + b for a, b in pairs))
 
 
 @dataclass(frozen=True)
 class GenerativeSpec:
     """Blocks that are independent given the class, and how the class priors come about.
 
-    `without_family` are columns of a kind that no family was given for: pointed out and left out.
+    `without_family` are columns without a value, of no known kind: pointed out and left out.
     """
 
     blocks: tuple[Block, ...]
@@ -57,33 +62,44 @@ class GenerativeSpec:
     def fit(self, rows: Rows, classes: AnyArray) -> GenerativeModel:
         """The model of these rows: one reading, and more only to fill in gaps where a family needs them."""
         spec = self.prepared(rows)
-        statistics = spec.summarize(rows, classes)
+        return spec.finished(spec.summarize(rows, classes), rows)
+
+    def finished(self, statistics: ClassStatistics, rows: Rows) -> GenerativeModel:
+        """The model that fits the statistics of these rows, read again where gaps must be filled in."""
         if not statistics.has_gaps:
-            return spec.estimate(statistics)
-        return spec._estimate(statistics, filled_in(spec, statistics, rows))
+            return self.estimate(statistics)
+        return self._estimate(statistics, filled_in(self, statistics, rows))
 
     def summarize(self, dataset: Rows, classes: AnyArray) -> ClassStatistics:
         """Read the rows once."""
-        names = dataset.schema.names
-        n_classes = len(classes)
+        schema = dataset.schema
+        total = dataset.reduce(lambda chunk: self.sums(chunk, schema, len(classes)), dense=self.dense)
+        return self.statistics(total, schema, classes)
 
-        def sums(chunk: Chunk) -> _Sums:
-            y, weight = chunk.y, chunk.weight
-            parts = []
-            for block in self.blocks:
-                rows = block.read(chunk)
-                block.family.check(rows, [names[j] for j in block.columns])
-                parts.append(block.family.summarize(rows, y, weight, n_classes))
-            return _Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
+    def sums(self, chunk: Chunk, schema: Schema, n_classes: int) -> Sums:
+        """What each family needs to know of some rows."""
+        y, weight = chunk.y, chunk.weight
+        parts = []
+        for block in self.blocks:
+            rows = block.read(chunk)
+            block.family.check(rows, tuple(map(schema.names.__getitem__, block.columns)))
+            parts.append(block.family.summarize(rows, y, weight, n_classes))
+        return Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
 
-        total = dataset.reduce(sums, dense=self.dense)
+    def statistics(self, sums: Sums, schema: Schema, classes: AnyArray) -> ClassStatistics:
+        """Sums with what gives their positions a meaning."""
         columns = tuple(block.columns for block in self.blocks)
-        return ClassStatistics(classes, dataset.schema, total.weight, total.n_rows, columns, total.blocks)
+        return ClassStatistics(classes, schema, sums.weight, sums.n_rows, columns, sums.blocks)
 
     @property
     def dense(self) -> int:
         """How many columns are read as values."""
         return sum(len(block.columns) for block in self.blocks if block.family.reads == "values")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether settings are left to cross-validation."""
+        return any(block.family.open_settings for block in self.blocks)
 
     def joined_by(self, fuller: "GenerativeSpec", late: set[int]) -> "GenerativeSpec":
         """The same blocks and, of a fuller composition, the columns that had no value and no block before."""
@@ -115,10 +131,7 @@ class GenerativeSpec:
     def _estimate(self, statistics: ClassStatistics, filled: Filled | None) -> GenerativeModel:
         fitted: list[FittedBlock] = []
         columns = statistics.schema.columns
-        notes = [
-            no_family_note(columns[j].name, "empty" if columns[j].empty else columns[j].kind)
-            for j in self.without_family
-        ]
+        notes = [no_value_note(columns[j].name) for j in self.without_family]
         used = [columns[j] for block in self.blocks for j in block.columns]
         notes += [hint_note(column.name, column.hint) for column in used if column.hint]
         log_likelihood = 0.0
@@ -153,9 +166,14 @@ class GenerativeSpec:
     def why_not_mergeable(self, schema: Schema) -> str | None:
         """The reason why models of this kind cannot be updated or added, or None."""
         for block in self.blocks:
+            names = ", ".join(repr(schema.names[j]) for j in block.columns)
             if not block.family.mergeable:
-                names = ", ".join(repr(schema.names[j]) for j in block.columns)
                 return f"column {names}: {block.family.why_not_mergeable}"
+            for setting in block.family.open_settings:
+                return (
+                    f'column {names}: {setting}="auto" is chosen by cross-validation, which needs all rows '
+                    "at once; use fit, read the chosen value from tuning_, and set it"
+                )
         return None
 
 
@@ -180,4 +198,8 @@ def _notes(block: Block, plan: Plan, part: FittedBlock, statistics: ClassStatist
         for fact, left_out in plan.facts
     ]
     repairs = () if part.distribution is None else part.distribution.repairs
-    return notes + [repair_note(r, statistics.classes, [names[j] for j in plan.keep]) for r in repairs]
+    for repair in repairs:
+        notes.append(repair_note(repair, statistics.classes, [names[j] for j in plan.keep]))
+        if repair.refused:
+            raise ValueError(f"{notes[-1].text.rsplit(': ', 1)[0]}; {REFUSED}")
+    return notes

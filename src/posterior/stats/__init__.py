@@ -6,6 +6,7 @@ from posterior.stats.location import Location
 from posterior.stats.moments import Moments
 from posterior.stats.sample import Sample
 from posterior.stats.scatter import Scatter
+from posterior.stats.words import WordFrequencies, WordTotals
 
 __all__ = [
     "CategoryCounts",
@@ -16,4 +17,6 @@ __all__ = [
     "Scatter",
     "Statistics",
     "Totals",
+    "WordFrequencies",
+    "WordTotals",
 ]

@@ -1,0 +1,287 @@
+"""Settings chosen by cross-validation, from the statistics of the folds.
+
+One reading sums the folds, one more scores every row under every candidate by the model that has not seen
+the row. Hastie, Tibshirani & Friedman (2009), The elements of statistical learning, section 7.10.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from posterior._blas import one_blas_thread
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Chunk, ReadOnce, Rows, SomeRows
+from posterior.families import Family
+from posterior.generative.expectation import filled_in
+from posterior.generative.folds import TrainingPart, rows_by_fold, training_parts
+from posterior.generative.model import FittedBlock, log_normalized, with_prior
+from posterior.generative.notes import Note, unscored_note
+from posterior.generative.plan import Block, Plan, planned
+from posterior.generative.spec import GenerativeSpec
+from posterior.stats import Moments, Statistics
+
+RULES = ("best", "one_se")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A setting to be chosen, its values from the simplest on, and the blocks that share it."""
+
+    name: str
+    setting: str
+    values: tuple[Any, ...]
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What a cross-validation found: the log loss of every candidate, with its standard error.
+
+    `values` holds a row of settings for each candidate; `complexity` is the sum over the settings of how
+    far, from 0 to 1, the value stands from the simplest. Rows that every candidate finds impossible are
+    left out of the comparison; `notes` say of which classes.
+    """
+
+    settings: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    complexity: Floats
+    log_loss: Floats
+    standard_error: Floats
+    chosen: int
+    notes: tuple[Note, ...] = ()
+
+    def table(self) -> dict[str, list[Any]]:
+        """Columns of a table with a row for each candidate."""
+        columns = {name: [row[i] for row in self.values] for i, name in enumerate(self.settings)}
+        chosen = [c == self.chosen for c in range(len(self.values))]
+        losses = {"log_loss": self.log_loss.tolist(), "standard_error": self.standard_error.tolist()}
+        return {**columns, **losses, "chosen": chosen}
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The settings that were chosen."""
+        return dict(zip(self.settings, self.values[self.chosen], strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    values: tuple[Any, ...]
+    families: tuple[Family[Any], ...]
+    complexity: float
+
+
+@dataclass(frozen=True)
+class _Losses:
+    """Losses by candidate; the weight of rows impossible to a candidate, and to all of them by class."""
+
+    moments: Moments
+    impossible: Floats
+    left_out: Floats
+
+    @classmethod
+    def of(cls, losses: Floats, y: Ints, weight: Floats | None, n_classes: int) -> "_Losses":
+        infinite = np.isinf(losses)
+        nowhere = infinite.all(axis=1)
+        one = np.ones(len(y)) if weight is None else weight
+        moments = Moments.of(np.where(infinite, np.nan, losses), np.zeros_like(y), weight, 1)
+        impossible = one[~nowhere] @ infinite[~nowhere]
+        return cls(moments, impossible, np.bincount(y[nowhere], one[nowhere], n_classes).astype(np.float64))
+
+    def __add__(self, other: "_Losses") -> "_Losses":
+        return _Losses(
+            self.moments + other.moments,
+            self.impossible + other.impossible,
+            self.left_out + other.left_out,
+        )
+
+    def mean(self) -> Floats:
+        """The mean loss of each candidate; infinite where a row is impossible to it but not to others."""
+        return np.where(self.impossible > 0, np.inf, self.moments.location.value[0])
+
+    def standard_error(self) -> Floats:
+        """Standard deviation of the losses over the root of the weight."""
+        return np.where(
+            self.impossible > 0, np.nan, np.sqrt(self.moments.scatter[0]) / self.moments.weight[0]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _FoldScores:
+    """The models of one fold's training part: for each block one distribution for each of its options."""
+
+    log_prior: Floats
+    blocks: tuple[tuple[FittedBlock, ...], ...]
+
+    def losses(self, chunk: Chunk, picks: Sequence[tuple[int, ...]]) -> Floats:
+        """−ln p(true class | row) under each candidate, (n, C); `picks` says which option of each block."""
+        parts = [[_log_relative(fitted, chunk) for fitted in options] for options in self.blocks]
+        fixed = sum((p[0] for p in parts if len(p) == 1), np.zeros((chunk.n_rows, len(self.log_prior))))
+        rows = np.arange(chunk.n_rows)
+        out = np.empty((chunk.n_rows, len(picks)))
+        for c, pick in enumerate(picks):
+            chosen = (p[k] for p, k in zip(parts, pick, strict=True) if len(p) > 1)
+            scores = with_prior(sum(chosen, fixed), self.log_prior)
+            out[:, c] = -log_normalized(scores)[rows, chunk.y]
+        return out
+
+
+def _log_relative(fitted: FittedBlock, chunk: Chunk) -> Any:
+    return 0.0 if fitted.distribution is None else fitted.distribution.log_relative(fitted.read(chunk))
+
+
+def tune(
+    spec: GenerativeSpec, rows: Rows, classes: AnyArray, n_folds: int, rule: str = "best"
+) -> tuple[GenerativeSpec, Tuning]:
+    """The composition with its open settings chosen by the log loss of rows held out, and what was found.
+
+    Blocks with the same open setting and the same values share it; otherwise each setting has its own
+    axis, and every combination is a candidate. `rule` takes the "best", or by "one_se" the simplest whose
+    loss is within one standard error of it (Breiman, Friedman, Olshen & Stone, 1984, section 3.4.3).
+
+    Where a block has gaps, they are filled in once for each fold, by EM under its least simple settings,
+    and all candidates are estimated from the statistics to be expected under those.
+    """
+    if rule not in RULES:
+        raise ValueError(f"selection must be 'best' or 'one_se', found {rule!r}")
+    axes = open_axes(spec)
+    ready = spec.prepared(rows)
+    tried = candidates(ready, axes)
+    options = tuple(_distinct(families) for families in zip(*(c.families for c in tried), strict=True))
+    picks = [tuple(o.index(f) for o, f in zip(options, c.families, strict=True)) for c in tried]
+    reference = settled(ready, axes, [axis.values[-1] for axis in axes])
+    with one_blas_thread:  # many small factorisations
+        folds = {
+            part.fold: _fold_scores(reference, part, options)
+            for part in training_parts(ready, rows, classes, n_folds)
+        }
+
+    def losses(chunk: Chunk) -> _Losses:
+        once = ReadOnce(chunk)
+        out = np.empty((chunk.n_rows, len(tried)))
+        for fold, found in rows_by_fold(chunk.fold):
+            out[found] = folds[fold].losses(ReadOnce(SomeRows(once, found)), picks)
+        return _Losses.of(out, chunk.y, chunk.weight, len(classes))
+
+    found = rows.reduce(losses, dense=max(spec.dense, len(tried)))
+    tuning = _tuning(axes, tried, found, classes, rule)
+    return settled(spec, axes, tuning.values[tuning.chosen]), tuning
+
+
+def open_axes(spec: GenerativeSpec) -> tuple[Axis, ...]:
+    """The settings to be chosen."""
+    groups: dict[tuple[str, tuple[Any, ...]], list[int]] = {}
+    for i, block in enumerate(spec.blocks):
+        for setting, values in block.family.open_settings.items():
+            groups.setdefault((setting, values), []).append(i)
+    settings = [setting for setting, _ in groups]
+    axes = []
+    for (setting, values), blocks in groups.items():
+        whose = type(spec.blocks[blocks[0]].family).__name__
+        name = setting if settings.count(setting) == 1 else f"{setting} of {whose}"
+        axes.append(Axis(name, setting, values, tuple(blocks)))
+    return tuple(axes)
+
+
+def settled(spec: GenerativeSpec, axes: Sequence[Axis], values: Sequence[Any]) -> GenerativeSpec:
+    """The composition with a value for each open setting."""
+    settings: list[dict[str, Any]] = [{} for _ in spec.blocks]
+    for axis, value in zip(axes, values, strict=True):
+        for i in axis.blocks:
+            settings[i][axis.setting] = value
+    blocks = tuple(
+        replace(block, family=replace(block.family, **chosen)) if chosen else block  # type: ignore[type-var]
+        for block, chosen in zip(spec.blocks, settings, strict=True)
+    )
+    return replace(spec, blocks=blocks)
+
+
+def candidates(spec: GenerativeSpec, axes: Sequence[Axis]) -> tuple[_Candidate, ...]:
+    """Every combination of values, the simplest first; of those that are the same model only the plainest."""
+    tuned = sorted({i for axis in axes for i in axis.blocks})
+    same: dict[tuple[Family[Any], ...], list[_Candidate]] = {}
+    for places in product(*(range(len(axis.values)) for axis in axes)):
+        values = tuple(axis.values[p] for axis, p in zip(axes, places, strict=True))
+        families = tuple(block.family for block in settled(spec, axes, values).blocks)
+        steps = (p / max(len(axis.values) - 1, 1) for axis, p in zip(axes, places, strict=True))
+        plainest = tuple(families[i].plainest for i in tuned)
+        same.setdefault(plainest, []).append(_Candidate(values, families, sum(steps)))
+    return tuple(_plainest(plain, group, tuned) for plain, group in same.items())
+
+
+def _plainest(
+    plain: tuple[Family[Any], ...], group: Sequence[_Candidate], tuned: Sequence[int]
+) -> _Candidate:
+    """The candidate without idle settings, which is as simple as the simplest of its equals."""
+    same = [c for c in group if tuple(c.families[i] for i in tuned) == plain]
+    return replace((same or group)[0], complexity=min(c.complexity for c in group))
+
+
+def _distinct(families: Sequence[Family[Any]]) -> list[Family[Any]]:
+    found: list[Family[Any]] = []
+    for family in families:
+        if family not in found:
+            found.append(family)
+    return found
+
+
+def _fold_scores(
+    reference: GenerativeSpec, part: TrainingPart, options: Sequence[Sequence[Family[Any]]]
+) -> _FoldScores:
+    """Every option of every block, estimated from a training part."""
+    statistics = part.statistics
+    expected = filled_in(reference, statistics, part.rows).blocks if statistics.has_gaps else {}
+    blocks = []
+    for i, (block, sums, families) in enumerate(
+        zip(reference.blocks, statistics.blocks, options, strict=True)
+    ):
+        if i in expected:
+            plan = planned(block, sums)
+            pairs = [(plan.described_by(family), expected[i].statistics) for family in families]
+        else:
+            pairs = [(plan, plan.part(sums)) for plan in _plans(block, sums, families)]
+        blocks.append(tuple(_fitted(block, plan, known) for plan, known in pairs))
+    log_prior = reference.priors.log_prior(statistics.weight, statistics.classes)
+    return _FoldScores(part.seen_only(log_prior), tuple(blocks))
+
+
+def _plans(block: Block, sums: Statistics, families: Sequence[Family[Any]]) -> Iterator[Plan]:
+    """What is kept of the block for each family, looked up once for all that mind the same problems."""
+    known: dict[Any, Plan] = {}
+    for family in families:
+        if family.unharmed_by not in known:
+            known[family.unharmed_by] = planned(replace(block, family=family), sums)
+        yield known[family.unharmed_by].described_by(family)
+
+
+def _fitted(block: Block, plan: Plan, statistics: Any) -> FittedBlock:
+    if not plan.keep:
+        return FittedBlock((), None)
+    columns = tuple(block.columns[j] for j in plan.keep)
+    return FittedBlock(columns, plan.family.estimate(statistics), reads=block.family.reads)
+
+
+def _tuning(
+    axes: Sequence[Axis], tried: Sequence[_Candidate], found: _Losses, classes: AnyArray, rule: str
+) -> Tuning:
+    """The candidates with their losses, and which of them the rule takes."""
+    if not found.moments.weight.any():
+        raise ValueError(
+            "no class has rows in two folds, so that no row can be scored by a model that has seen its "
+            "class: nothing can be chosen; set the values instead of 'auto'"
+        )
+    log_loss, error = found.mean(), found.standard_error()
+    complexity = np.array([c.complexity for c in tried])
+    chosen = int(np.lexsort((complexity, log_loss))[0])
+    if rule == "one_se":
+        within = np.flatnonzero(log_loss <= log_loss[chosen] + error[chosen])
+        chosen = int(within[np.lexsort((log_loss[within], complexity[within]))[0]])
+    notes = tuple(
+        unscored_note(str(label), weight)
+        for label, weight in zip(classes.tolist(), found.left_out.tolist(), strict=True)
+        if weight
+    )
+    names = tuple(axis.name for axis in axes)
+    return Tuning(names, tuple(c.values for c in tried), complexity, log_loss, error, chosen, notes)
