@@ -232,7 +232,7 @@ class GapFillingFamily(Family[S]):
         """Where the iterations begin."""
 
     @abstractmethod
-    def expect(self, block: Any, y: Ints, weight: Floats | None, n_classes: int, given: Any) -> "Expected[S]":
+    def expect(self, block: Any, y: Ints, weight: Floats | None, given: Any) -> "Expected[S]":
         """The statistics to be expected of rows with gaps, under a given distribution."""
 
     @property

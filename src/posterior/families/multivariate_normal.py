@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._linalg import is_positive_definite, whitener
+from posterior._linalg import whitener
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import (
     AUTO,
@@ -21,6 +21,7 @@ from posterior.families.base import (
     is_open,
     refuse_outside,
 )
+from posterior.families.filling import expected_scatter, leap, starting_parameters
 from posterior.families.left_out.covariances import Covariances
 from posterior.families.left_out.normal import Score, left_out_normal
 from posterior.families.mending import Mender, OnSingular
@@ -162,11 +163,15 @@ class MultivariateNormalDistribution(Distribution):
             parts.append((sd, (sd[:, None] * white) @ (sd[:, None] * white).T))
         return parts
 
+    def standard(self, k: int) -> tuple[Floats, Floats]:
+        """Standard deviations of class k, and its precision on their scale."""
+        return self._standard[0 if len(self.covariance) == 1 else k]
+
     def expected(
         self, block: Floats, k: int, groups: "list[kernels.GapGroup]", weight: Floats | None = None
     ) -> tuple[kernels.ExpectedRows, Floats]:
         """What class k expects of rows with gaps, in standard deviations from its mean; their log density."""
-        sd, precision = self._standard[0 if len(self.covariance) == 1 else k]
+        sd, precision = self.standard(k)
         z = self.location.deviation(block, k) / sd
         rows = kernels.expected_rows(z, precision, groups, weight)
         there = ~np.isnan(block)
@@ -181,8 +186,7 @@ class MultivariateNormalDistribution(Distribution):
         groups = kernels.gap_groups(missing)
         expected = np.zeros_like(block)
         for k in range(self.n_classes):
-            sd = self._standard[0 if len(self.covariance) == 1 else k][0]
-            deviation = self.expected(block, k, groups)[0].deviation * sd
+            deviation = self.expected(block, k, groups)[0].deviation * self.standard(k)[0]
             expected += posterior[:, [k]] * (self.location.value[k] + deviation)
         return np.where(missing, expected, block)
 
@@ -364,16 +368,14 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""
+        return Scatter.of(block, y, weight, n_classes, pooled=self._pools_at_once, fourth=self._wants_fourth)
+
+    @property
+    def _pools_at_once(self) -> bool:
+        """Whether one scatter for all classes will do."""
         shrink = self._shrink
         by_class = shrink is not None and (shrink.by_class or shrink.needs_fourth)
-        return Scatter.of(
-            block,
-            y,
-            weight,
-            n_classes,
-            pooled=self.tied == 1 and not by_class,
-            fourth=self._wants_fourth,
-        )
+        return bool(self.tied == 1) and not by_class
 
     def estimate(self, statistics: Scatter) -> MultivariateNormalDistribution:
         """Estimate, shape, shrink, tie, and repair what the data leave open."""
@@ -412,89 +414,19 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
 
     def start(self, statistics: Scatter) -> MultivariateNormalDistribution:
         """Means and variances of the cells that are there, and no correlation."""
-        observed = statistics.observed()
-        weight, within, total = observed.pooled()
-        variance = np.where(within > 0, within, np.where(total > 0, self.floor * total, weight))
-        variance = np.divide(variance, weight, out=np.ones_like(weight), where=weight > 0)
-        covariance = np.broadcast_to(np.diag(variance), (len(statistics.scatter), len(weight), len(weight)))
-        return MultivariateNormalDistribution(observed.filled_location(), covariance)
+        return MultivariateNormalDistribution(*starting_parameters(statistics, self.floor))
 
-    def leap(
-        self,
-        first: MultivariateNormalDistribution,
-        second: MultivariateNormalDistribution,
-        third: MultivariateNormalDistribution,
-    ) -> MultivariateNormalDistribution:
-        """Squared extrapolation, on the scale of the first, as far as covariances stay positive definite."""
-        sd = np.sqrt(np.diagonal(first.covariance, axis1=1, axis2=2))
-        unit = sd[:, :, None] * sd[:, None, :]
-
-        mean, bend = second.location - first.location, third.location - second.location
-        cov, curve = second.covariance - first.covariance, third.covariance - second.covariance
-        bend, curve = bend - mean, curve - cov
-        straight = np.sqrt(((mean / sd) ** 2).sum() + ((cov / unit) ** 2).sum())
-        curved = np.sqrt(((bend / sd) ** 2).sum() + ((curve / unit) ** 2).sum())
-        length = straight / curved if curved > 0 else 1.0
-        while length > 1:
-            covariance = first.covariance + 2 * length * cov + length**2 * curve
-            covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
-            if all(map(is_positive_definite, covariance)):
-                shift = 2 * length * mean + length**2 * bend
-                location = Location(first.location.pivot, first.location.remainder + shift)
-                return MultivariateNormalDistribution(location, covariance)
-            length = (length + 1) / 2 if length > 1 + 1e-2 else 1.0
-        return third
+    def leap(self, first: Any, second: Any, third: Any) -> MultivariateNormalDistribution:
+        """Squared extrapolation, as far as covariances stay positive definite."""
+        return MultivariateNormalDistribution(*leap(first, second, third))
 
     def expect(
-        self,
-        block: Floats,
-        y: Ints,
-        weight: Floats | None,
-        n_classes: int,
-        given: MultivariateNormalDistribution,
+        self, block: Floats, y: Ints, weight: Floats | None, given: MultivariateNormalDistribution
     ) -> Expected[Scatter]:
         """Moments of the rows with their gaps filled in, and the spread of what is not known of them."""
-        one = np.ones(len(block)) if weight is None else weight
-        rows = np.flatnonzero(~np.isnan(block).all(axis=1))  # a row without a cell says nothing
-        block, y, one = block[rows], y[rows], one[rows]
-        parts = [
-            self._expect_class(block[rows], one[rows], k, n_classes, given)
-            for k, rows in enumerate(kernels.rows_by_class(y, n_classes))
-            if len(rows)
-        ]
-        nothing = Expected(self.summarize(block[:0], y[:0], None, n_classes), 0.0)
-        return sum(parts, nothing)
-
-    def _expect_class(
-        self, x: Floats, weight: Floats, k: int, n_classes: int, given: MultivariateNormalDistribution
-    ) -> Expected[Scatter]:
-        groups = kernels.gap_groups(np.isnan(x))
-        rows, density = given.expected(x, k, groups, weight)
-        sd, precision = given._standard[0 if len(given.covariance) == 1 else k]
-        total = float(weight.sum())
-        shift = weight @ rows.deviation / total
-        centred = rows.deviation - shift
-        root = centred * np.sqrt(weight)[:, None]
-        scatter = (root.T @ root + rows.spread) * sd[:, None] * sd
-        third = fourth = None
-        if self._wants_fourth:
-            unit = sd[:, None] * sd
-            cubes, quarts = kernels.expected_mixed_moments(centred, precision, groups, weight)
-            third, fourth = cubes * unit * sd[:, None], quarts * unit**2
-        empty = self.summarize(x[:0], np.zeros(0, dtype=np.int64), None, 1)
-        location = Location(given.location.pivot[[k]], given.location.remainder[[k]] + shift * sd)
-        rounding = kernels.rounding_of(np.where(np.isnan(x), 0.0, x))
-        found = replace(
-            empty,
-            weight=np.array([total]),
-            location=location,
-            scatter=scatter[None],
-            rounding=rounding,
-            filled=True,
-            third=None if third is None else third[None],
-            fourth=None if fourth is None else fourth[None],
+        return expected_scatter(
+            block, y, weight, given, pooled=self._pools_at_once, fourth=self._wants_fourth
         )
-        return Expected(found.reindex(np.array([k]), n_classes), float(weight @ density))
 
     @property
     def _wants_fourth(self) -> bool:

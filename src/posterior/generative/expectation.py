@@ -65,7 +65,6 @@ class _Gaps:
     columns: tuple[tuple[int, ...], ...]
     families: list[GapFillingFamily[Any]]
     rows: Rows
-    n_classes: int
 
     def at(self, distributions: list[Distribution]) -> _Point:
         """One reading of the rows."""
@@ -73,9 +72,7 @@ class _Gaps:
         def expected(chunk: Chunk) -> _Expectations:
             return _Expectations(
                 tuple(
-                    family.expect(
-                        read(chunk, family.reads, columns), chunk.y, chunk.weight, self.n_classes, given
-                    )
+                    family.expect(read(chunk, family.reads, columns), chunk.y, chunk.weight, given)
                     for family, columns, given in zip(self.families, self.columns, distributions, strict=True)
                 )
             )
@@ -124,7 +121,7 @@ def filled_in(spec: "GenerativeSpec", statistics: ClassStatistics, rows: Rows) -
     plans = {i: plan for i, plan in plans.items() if plan.keep}
     columns = tuple(tuple(spec.blocks[i].columns[j] for j in plan.keep) for i, plan in plans.items())
     families = [cast("GapFillingFamily[Any]", plan.family) for plan in plans.values()]
-    gaps = _Gaps(columns, families, rows, len(statistics.classes))
+    gaps = _Gaps(columns, families, rows)
     start = [
         family.likeliest.start(plan.part(statistics.blocks[i]))
         for (i, plan), family in zip(plans.items(), families, strict=True)

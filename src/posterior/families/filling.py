@@ -1,0 +1,104 @@
+"""Gaussian rows with gaps: where the iterations start, what they expect, and how they leap ahead."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from posterior import kernels
+from posterior._linalg import is_positive_definite
+from posterior._types import Floats, Ints
+from posterior.families.base import Expected
+from posterior.stats import Location, Scatter
+
+if TYPE_CHECKING:
+    from posterior.families.multivariate_normal import MultivariateNormalDistribution
+
+Parameters = tuple[Location, Floats]
+
+
+def starting_parameters(statistics: Scatter, floor: float) -> Parameters:
+    """Means and variances of the cells that are there, and no correlation."""
+    observed = statistics.observed()
+    weight, within, total = observed.pooled()
+    variance = np.where(within > 0, within, np.where(total > 0, floor * total, weight))
+    variance = np.divide(variance, weight, out=np.ones_like(weight), where=weight > 0)
+    shape = (len(statistics.scatter), len(weight), len(weight))
+    return observed.filled_location(), np.broadcast_to(np.diag(variance), shape)
+
+
+def expected_scatter(
+    block: Floats,
+    y: Ints,
+    weight: Floats | None,
+    given: "MultivariateNormalDistribution",
+    *,
+    pooled: bool,
+    fourth: bool,
+) -> Expected[Scatter]:
+    """Moments of the rows with their gaps filled in, and the spread of what is not known of them."""
+    n_classes = given.n_classes
+    rows = np.flatnonzero(~np.isnan(block).all(axis=1))  # a row without a cell says nothing
+    block, y = block[rows], y[rows]
+    one = np.ones(len(rows)) if weight is None else weight[rows]
+    nothing = Scatter.of(block[:0], y[:0], None, n_classes, pooled=pooled, fourth=fourth)
+    parts = [
+        _expected_of_class(block[own], one[own], k, given, pooled=pooled, fourth=fourth)
+        for k, own in enumerate(kernels.rows_by_class(y, n_classes))
+        if len(own)
+    ]
+    return sum(parts, Expected(nothing, 0.0))
+
+
+def _expected_of_class(
+    x: Floats, weight: Floats, k: int, given: "MultivariateNormalDistribution", *, pooled: bool, fourth: bool
+) -> Expected[Scatter]:
+    groups = kernels.gap_groups(np.isnan(x))
+    rows, density = given.expected(x, k, groups, weight)
+    sd, precision = given.standard(k)
+    total = float(weight.sum())
+    shift = weight @ rows.deviation / total
+    centred = rows.deviation - shift
+    root = centred * np.sqrt(weight)[:, None]
+    unit = sd[:, None] * sd
+    cubes = quarts = None
+    if fourth:
+        cubes, quarts = kernels.expected_mixed_moments(centred, precision, groups, weight)
+        cubes, quarts = (cubes * unit * sd[:, None])[None], (quarts * unit**2)[None]
+    found = Scatter(
+        np.array([total]),
+        Location(given.location.pivot[[k]], given.location.remainder[[k]] + shift * sd),
+        ((root.T @ root + rows.spread) * unit)[None],
+        kernels.rounding_of(np.where(np.isnan(x), 0.0, x)),
+        cubes,
+        quarts,
+        pooled,
+        filled=True,
+    )
+    return Expected(found.reindex(np.array([k]), given.n_classes), float(weight @ density))
+
+
+def leap(
+    first: "MultivariateNormalDistribution",
+    second: "MultivariateNormalDistribution",
+    third: "MultivariateNormalDistribution",
+) -> Parameters:
+    """Squared extrapolation (Varadhan & Roland 2008) of three steps, in standard deviations of the first.
+
+    It goes as far as covariances stay positive definite, and no less far than the third.
+    """
+    sd = np.sqrt(np.diagonal(first.covariance, axis1=1, axis2=2))
+    unit = sd[:, :, None] * sd[:, None, :]
+    mean, cov = second.location - first.location, second.covariance - first.covariance
+    bend = (third.location - second.location) - mean
+    curve = (third.covariance - second.covariance) - cov
+    straight = np.sqrt(((mean / sd) ** 2).sum() + ((cov / unit) ** 2).sum())
+    curved = np.sqrt(((bend / sd) ** 2).sum() + ((curve / unit) ** 2).sum())
+    length = straight / curved if curved > 0 else 1.0
+    while length > 1.01:
+        covariance = first.covariance + 2 * length * cov + length**2 * curve
+        covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
+        if all(map(is_positive_definite, covariance)):
+            shift = 2 * length * mean + length**2 * bend
+            return Location(first.location.pivot, first.location.remainder + shift), covariance
+        length = (length + 1) / 2
+    return third.location, third.covariance
