@@ -158,4 +158,4 @@ def main(path):
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".svg"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("far_mode.svg"))

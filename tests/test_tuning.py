@@ -26,6 +26,7 @@ from posterior import (
 from posterior.datasets import load_penguins
 from posterior.engines import local
 from posterior.families import (
+    BagOfWords,
     Bernoulli,
     Categorical,
     LogNormal,
@@ -322,7 +323,7 @@ def test_classes_of_one_row_each_cannot_be_tuned():
         ({"cv": np.zeros(3)}, "one fold number for each row"),
         ({"tied": "yes"}, "tied must lie between 0"),
         ({"shape": "round"}, "shape must be"),
-        ({"shrinkage": "some"}, "shrinkage must be one of"),
+        ({"shrinkage": "some"}, "shrinkage must be 'auto', one of"),
     ],
     ids=str,
 )
@@ -386,3 +387,41 @@ def test_a_grid_search_takes_a_self_tuning_estimator():
         cv=3,
     ).fit(X, y)
     assert search.best_estimator_.tuning_["chosen"].sum() == 1
+
+
+def test_two_folds_leave_none_to_choose_in():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="three folds or more"):
+        GaussianDiscriminantAnalysis(tied="auto").k_fold_log_proba(X, y, cv=2)
+
+
+def test_what_was_chosen_is_named_as_elsewhere():
+    X, y = load_iris(return_X_y=True)
+    model = GaussianDiscriminantAnalysis(tied="auto").fit(X, y)
+    assert model.best_params_ == {"tied": model.model_.spec.blocks[0].family.tied}
+    fixed = GaussianDiscriminantAnalysis(tied=0.5).fit(X, y)
+    assert not hasattr(fixed, "best_params_")
+    assert not hasattr(fixed, "tuning_")
+
+
+def test_shapes_are_scored_on_the_columns_they_keep_even_with_gaps():
+    """A redundant column is left out of full covariances only."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 3)) + y[:, None]
+    X = np.column_stack([X, X.sum(axis=1)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    folds = np.arange(120) % 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        table = GaussianDiscriminantAnalysis(shape="auto", cv=folds).fit(X, y).tuning_
+        for shape in ("diagonal", "full"):  # spherical is estimated from what the diagonal one expects
+            logs = GaussianDiscriminantAnalysis(shape=shape).k_fold_log_proba(X, y, cv=folds)
+            loss = -logs[np.arange(120), y].mean()
+            assert table.set_index("shape").loc[shape, "log_loss"] == pytest.approx(loss, abs=1e-6)
+
+
+def test_a_family_for_a_kind_that_no_column_has_is_pointed_out():
+    table = pd.DataFrame({"s": ["hi you", "bye", "hi you", "oh"]})
+    with pytest.warns(DataWarning, match=r"families\['text'\] was not used.*kinds=\{'s': 'text'\}"):
+        NaiveBayes(families={"text": BagOfWords()}).fit(table, [0, 1, 0, 1])

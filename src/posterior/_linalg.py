@@ -76,11 +76,16 @@ def determination(covariance: Floats, rounding: Floats) -> float:
 
 def is_positive_definite(covariance: Floats) -> bool:
     """Whether the covariance can be factored on the correlation scale."""
+    return smallest_residual(covariance) > 0
+
+
+def smallest_residual(covariance: Floats) -> float:
+    """The smallest share of a column's variance that the columns before it leave; 0 for a singular matrix."""
     variance = np.diagonal(covariance)
     if not (variance > 0).all():
-        return False
+        return 0.0
     sd = np.sqrt(variance)
-    return _smallest_residual(covariance / sd[:, None] / sd) > 0
+    return _smallest_residual(covariance / sd[:, None] / sd)
 
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from posterior._types import Floats
 
+LOG_2PI = float(np.log(2 * np.pi))
+
 __all__ = ["log_sigmoid", "log_softmax", "log_sum_exp", "logit", "sigmoid", "softmax"]
 
 

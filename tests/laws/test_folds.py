@@ -346,3 +346,18 @@ def test_priors_that_leave_no_class_are_refused():
     y = np.arange(20) // 10
     with pytest.raises(ValueError, match="prior zero"):
         LDA(priors=[0.0, 1.0]).k_fold_log_proba(X, y, cv=y)
+
+
+def test_as_many_folds_as_rows_or_more_are_leave_one_out():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [40, 20])
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    model = LDA().fit(X, y)
+    expected = model.leave_one_out_log_proba(X, y)
+    for cv in (60, 200, np.arange(60)):
+        np.testing.assert_allclose(LDA().k_fold_log_proba(X, y, cv=cv), expected, atol=1e-9)
+
+
+def test_one_class_is_refused_as_in_fit():
+    with pytest.raises(ValueError, match="nothing to tell apart"):
+        LDA().k_fold_log_proba(np.zeros((4, 1)), [1, 1, 1, 1])

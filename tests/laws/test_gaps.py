@@ -1,5 +1,7 @@
 """Gaps in Gaussian blocks: missing is marginal in prediction, maximum likelihood by EM in training."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -329,24 +331,87 @@ def test_two_blocks_with_gaps_are_filled_in_together():
 
 def test_a_redundant_column_with_gaps_is_found_in_the_complete_rows():
     X, y = table(n=600)
-    total = np.column_stack([X, X.sum(axis=1)])
-    total = with_gaps(total, 0.15)
-    with pytest.warns(DataWarning, match="'x4' is a linear combination of 'x0', 'x1', 'x2', 'x3': left out"):
+    total = with_gaps(np.column_stack([X, X.sum(axis=1)]), 0.15)
+    gone = int(np.isnan(total).sum(axis=0).argmax())  # the column with the fewest values gives way
+    with pytest.warns(DataWarning, match=f"'x{gone}' is a linear combination of .*: left out"):
         model = QDA().fit(total, y)
-    without = QDA().fit(total[:, :4], y)
+    rest = [j for j in range(5) if j != gone]
+    without = QDA().fit(total[:, rest], y)
     np.testing.assert_allclose(
-        model.predict_log_proba(total), without.predict_log_proba(total[:, :4]), atol=1e-9
+        model.predict_log_proba(total), without.predict_log_proba(total[:, rest]), atol=1e-9
     )
+    assert np.isfinite(model.score_samples(total)).all()
 
 
-def test_a_class_that_never_shows_a_column_takes_the_overall_mean():
-    X, y = table()
+def test_a_rule_that_only_complete_rows_keep_is_no_rule():
+    X, y = table(n=200, d=3, n_classes=2)
+    X[:, 1] = X[:, 0]
+    gappy = np.arange(200) % 4 < 2
+    X[gappy, 1] += np.random.default_rng(0).normal(size=gappy.sum())
+    X[gappy, 2] = np.nan
+    model = LDA().fit(X, y)
+    assert model.notes_ == ()
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_a_column_that_is_nearly_always_missing_does_not_drive_out_a_full_one():
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    x = rng.normal(size=(400, 2))
+    x[:, 0] += 3 * y
+    rare = np.where(rng.random(400) < 0.9, np.nan, x[:, 0])
+    with pytest.warns(DataWarning, match="'x0' is a linear combination of 'x1': left out"):
+        model = LDA().fit(np.column_stack([rare, x]), y)
+    assert model.score(np.column_stack([rare, x]), y) == LDA().fit(x, y).score(x, y)
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA(), GaussianDiscriminantAnalysis(tied=0.3)], ids=str)
+def test_a_column_that_a_class_never_shows_says_nothing_about_it(model):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    c = rng.normal(size=400) + 5 * y
+    full = np.column_stack([c + 0.1 * rng.normal(size=400), c, rng.normal(size=400)])
+    holes = full.copy()
+    holes[y == 1, 0] = np.nan
+    with pytest.warns(DataWarning, match=r"density of class 1 has no value to go by \(columns 'x0'\)"):
+        model.fit(holes, y)
+    without = full.copy()
+    without[:, 0] = np.nan
+    odds = model.predict_log_proba(full) - model.predict_log_proba(without)
+    assert np.abs(odds).max() < 2
+    np.testing.assert_allclose(model.means_[1, 0], full[y == 1, 0].mean(), atol=0.1)
+    assert (np.diff(model.log_likelihood_path_) >= 0).all()
+
+
+@pytest.mark.parametrize(("d", "gap", "n"), [(3, 0.2, 9), (4, 0.25, 7), (6, 0.2, 12), (6, 0.2, 7)])
+def test_a_small_class_with_gaps_does_not_collapse(d, gap, n):
+    """The likelihood may rise without end towards a singular covariance; the answer must not follow it."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = (np.arange(n + 60) >= n) * 1
+        X = with_gaps(rng.normal(size=(n + 60, d)), gap, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            model = QDA().fit(X, y)
+        correlations = [c / np.sqrt(np.outer(np.diag(c), np.diag(c))) for c in model.covariance_]
+        assert min(np.linalg.eigvalsh(r)[0] for r in correlations) > 1e-4
+
+
+def test_weights_of_another_scale_change_nothing_with_gaps():
+    X, y = table(n=90)
     X = with_gaps(X)
-    X[y == 1, 2] = np.nan
-    for model in (LDA(), QDA(), GaussianDiscriminantAnalysis(tied=0.3)):
-        model.fit(X, y)
-        assert np.isfinite(model.predict_log_proba(X)).all()
-        np.testing.assert_allclose(model.means_[1, 2], np.nanmean(X[:, 2]), atol=0.5)
+    for model in (QDA(), LDA()):
+        a = model.fit(X, y).predict_log_proba(X)
+        np.testing.assert_allclose(
+            model.fit(X, y, sample_weight=np.full(len(y), 1e-3)).predict_log_proba(X), a, atol=1e-9
+        )
+
+
+def test_columns_that_are_all_left_out_leave_the_priors():
+    holes = [[1, np.nan], [1, 2], [np.nan, 2], [1, 2]]
+    with pytest.warns(DataWarning, match="'x0' is constant"):
+        model = LDA().fit(holes, [0, 1, 0, 1])
+    np.testing.assert_allclose(model.predict_proba([[1, 2]]), [[0.5, 0.5]])
 
 
 def test_parts_with_gaps_do_not_add_up_and_say_so():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.covariance import EmpiricalCovariance
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from posterior import (
@@ -543,8 +544,8 @@ def unit_covariance():
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (GDA(shrinkage=0.1), "shrinkage=0.1"),
-        (GDA(shrinkage="oas", tied=1), "shrinkage='oas'"),
+        (GDA(shrinkage=0.1), "shrinkage changes"),
+        (GDA(shrinkage="oas", tied=1), "shrinkage changes"),
         (LDA(shrinkage="auto"), "shrinkage"),
         (QDA(reg_param=0.1), "shrinkage"),
         (unit_covariance(), "PlugInNormal"),
@@ -597,3 +598,19 @@ def test_other_rows_than_those_of_training_are_refused():
         model.leave_one_out_log_proba(X, y.astype(str))
     with pytest.raises(NotFittedError):
         QDA().leave_one_out_log_proba(X, y)
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA(), GaussianNB(), NaiveBayes()], ids=str)
+def test_other_rows_with_the_same_class_counts_are_refused(model):
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    model.fit(X, y)
+    for table, classes in ((rng.normal(size=X.shape), y), (X, rng.permutation(y)), (X - X.mean(axis=0), y)):
+        with pytest.raises(ValueError, match=r"these are not the training rows: .*'x0', 'x3'"):
+            model.leave_one_out_log_proba(table, classes)
+    order = rng.permutation(150)
+    np.testing.assert_allclose(
+        model.leave_one_out_log_proba(X[order], y[order]),
+        model.leave_one_out_log_proba(X, y)[order],
+        atol=1e-12,
+    )

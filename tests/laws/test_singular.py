@@ -128,7 +128,7 @@ def tiny(seed=0):
 def test_a_tiny_class_leans_on_the_pooled_covariance():
     X, y = tiny()
     message = told(QDA(), X, y)
-    assert "the covariance of class 2 is not determined by its rows" in message
+    assert "the covariance of class 2 is not determined by its 3 rows, too few for 6 columns" in message
     assert "blended with the pooled covariance, weight 0.667" in message
     model = QDA()
     told(model, X, y)
@@ -155,7 +155,7 @@ def test_a_tiny_class_may_be_refused():
     model = QDA(on_singular="error").fit(X[:120], y[:120])
     before = model.predict_log_proba(X)
     with pytest.raises(
-        ValueError, match=r"class 2 is not determined by its rows \(columns 'x2'.*on_singular"
+        ValueError, match=r"class 2 is not determined by its 3 rows, .*\(columns 'x2'.*on_singular"
     ):
         model.fit(X, y)
     np.testing.assert_array_equal(model.predict_log_proba(X), before)

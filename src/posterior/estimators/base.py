@@ -15,7 +15,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import ModelReading
-from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.estimators.target import encode_labels, read_labels, read_weights, refuse_one_class
 from posterior.estimators.validation import Validation
 from posterior.families import Distribution
 from posterior.generative import (
@@ -72,11 +72,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         """
         source, labels, weight = self._rows(X, y, sample_weight)
         classes, codes = encode_labels(labels)
-        if len(classes) < 2:
-            raise ValueError(
-                f"the number of classes has to be greater than one; got 1 class, {classes.tolist()[0]!r}: "
-                "there is nothing to tell apart, check the class column"
-            )
+        refuse_one_class(classes)
         schema = self._schema(source)
         spec = self._spec(schema, source)
         data = LocalDataset(schema, schema.encode(source), codes, weight)

@@ -17,7 +17,7 @@ from posterior.estimators.generative import (
 )
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import Family, Normal
-from posterior.generative import Block, GenerativeSpec
+from posterior.generative import Block, GenerativeSpec, unused_note
 from posterior.schema import KINDS, Schema, Source
 from posterior.stats import Moments
 
@@ -135,7 +135,11 @@ class NaiveBayes(GenerativeEstimator):
             alone += blocks_of(where, family)
         rest = [j for j in range(len(schema)) if j not in taken]
         blocks, without = by_kind(schema, rest, families)
-        return GenerativeSpec((*blocks, *alone), self._priors(), without)
+        kinds = {schema.columns[j].kind for j in rest}
+        strings = [c.name for c in schema.columns if c.storage == "string" and c.kind == "categorical"]
+        unused = [key for key in self._own_families() if is_kind(key, schema) and key not in kinds]
+        remarks = tuple(unused_note(key, strings) for key in unused)
+        return GenerativeSpec((*blocks, *alone), self._priors(), without, remarks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,9 +13,9 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.families import Family, MultivariateNormal
-from posterior.families.normal import LOG_2PI
 from posterior.families.plug_in import PlugInNormal
 from posterior.families.shrinkage import RawIdentity
+from posterior.math import LOG_2PI
 
 
 class QuadraticDiscriminantAnalysis(GaussianEstimator):

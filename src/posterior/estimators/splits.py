@@ -39,10 +39,15 @@ def names_rows(cv: Any) -> bool:
 
 
 def _stratified(n_folds: int, y: Ints) -> tuple[Ints, int]:
-    """Fold numbers by class; no more folds than the largest class has rows, if it has two."""
-    largest = int(np.bincount(y).max())
+    """Fold numbers by class; no more folds than the largest class has rows, if it has two.
+
+    As many folds as rows, or more, are one row each.
+    """
     if len(y) < 2:
         raise ValueError("cross-validation needs two rows or more that count, found 1")
+    if n_folds >= len(y):
+        return np.arange(len(y)), len(y)
+    largest = int(np.bincount(y).max())
     if largest == 1:
         return _from_splitter(KFold(min(n_folds, len(y)), shuffle=True, random_state=0), y)
     splitter = StratifiedKFold(min(n_folds, largest), shuffle=True, random_state=0)
@@ -80,9 +85,9 @@ def _from_parts(parts: Sequence[Any], n: int, who: str) -> tuple[Ints, int]:
             )
     if (times != 1).any():
         raise ValueError(
-            f"cv={who} never holds out {(times == 0).sum()} of {n} rows, and {(times > 1).sum()} more "
-            "than once; each row must be held out exactly once: use KFold, StratifiedKFold or an array with "
-            "a fold for each row"
+            f"cv={who} holds out {(times == 0).sum()} of {n} rows never and {(times > 1).sum()} more than "
+            "once; each row must be held out exactly once: use KFold, StratifiedKFold or an array with a "
+            "fold for each row"
         )
     return folds, len(parts)
 

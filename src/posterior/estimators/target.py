@@ -85,11 +85,30 @@ def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
     return np.asarray(codes, dtype=np.int64)
 
 
+def refuse_one_class(classes: AnyArray) -> None:
+    """Raise the error of a table in which there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"the number of classes has to be greater than one; got 1 class, {classes.tolist()[0]!r}: "
+            "there is nothing to tell apart, check the class column (rows of weight 0 do not count)"
+        )
+
+
 def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
     """Row weights, finite and not negative, or None where all are 1."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
+    if given.dtype.kind in "OUS":
+        raise ValueError(
+            f"sample_weight must be numbers, one for each row, found {sample_weight!r:.60}; to give "
+            "classes equal say, use priors='uniform'"
+        )
+    if given.ndim == 1 and given.shape != labels.shape:
+        raise ValueError(
+            f"sample_weight has {len(given)} values and the table {len(labels)} rows (sample_weight.shape == "
+            f"{given.shape}, expected {labels.shape}!); pass one weight for each row"
+        )
     if given.dtype.kind in "fiu" and given.shape == labels.shape:
         bad = ~((given >= 0) & (given < np.inf))
         if bad.any():

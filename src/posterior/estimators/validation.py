@@ -13,13 +13,20 @@ from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import names_rows, read_folds
-from posterior.estimators.target import encode_labels, known_codes, read_labels, read_weights
+from posterior.estimators.target import (
+    encode_labels,
+    known_codes,
+    read_labels,
+    read_weights,
+    refuse_one_class,
+)
 from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
     estimated,
     held_out_log_posterior,
     left_out_log_posterior,
+    refuse_rule,
     training_parts,
     tune,
 )
@@ -93,10 +100,16 @@ class Validation:
         labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)
         classes, codes = encode_labels(labels)
+        refuse_one_class(classes)
         folds, n_folds = read_folds(cv, codes, weight)
         schema = self._schema(learnt_from)
         data = LocalDataset(schema, schema.encode(schema.align(source)), codes, weight, folds)
         spec = self._spec(schema, learnt_from).prepared(_counting(data))
+        if spec.is_open and n_folds < 3:
+            raise ValueError(
+                "settings that are 'auto' are chosen in the folds that are left, which takes three folds or "
+                f"more; found cv={cv!r}: use cv=3, or set the values"
+            )
         models = []
         for part in training_parts(spec, data, classes, n_folds):
             settled = spec
@@ -108,8 +121,9 @@ class Validation:
     def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Log posterior of each class for each training row, as if the row had not been seen.
 
-        Exact, and in closed form: about the cost of `predict_log_proba`. Only rows that their class cannot
-        spare, such as one of two, are left out by refitting. A row goes with its whole weight, and
+        Exact, and in closed form: two or three times the cost of `predict_log_proba`. Only rows that their
+        class cannot spare, such as one of two, are left out by refitting, and all rows where a covariance
+        that the classes share had to be mended. A row goes with its whole weight, and
         the class frequencies change with it; given priors do not. What the columns are (kinds, categories,
         words), which of them were left out, and settings chosen by cross-validation stay as fitted. A
         class whose only row is left out gets −inf.
@@ -167,6 +181,7 @@ class Validation:
         self, spec: GenerativeSpec, data: LocalDataset, classes: AnyArray, sample_weight: Any
     ) -> GenerativeModel:
         """The model of these rows, after a choice of the settings that are open."""
+        refuse_rule(self._selection)
         if not spec.is_open:
             return spec.fit(data, classes)
         cv: Any = getattr(self, "cv", 10)
@@ -180,6 +195,13 @@ class Validation:
         settled, tuning = tune(spec, replace(data, folds=folds), classes, n_folds, self._selection)
         model = settled.fit(data, classes)
         return replace(model, tuning=tuning, notes=(*model.notes, *tuning.notes))
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The values chosen for the settings that were "auto", by name."""
+        if self.model_.tuning is None:
+            raise RefusedError("nothing was tuned, so that nothing was chosen; see tuning_")
+        return self.model_.tuning.choice
 
     @property
     def tuning_(self) -> Any:
@@ -196,7 +218,10 @@ class Validation:
         """
         tuning = self.model_.tuning
         if tuning is None:
-            raise RefusedError("no setting was 'auto' in fit, so that nothing was tuned")
+            raise RefusedError(
+                "nothing was tuned: no setting of this model was left to cross-validation (shrinkage='auto' "
+                "of LDA and QDA is Ledoit-Wolf, as in scikit-learn; GaussianDiscriminantAnalysis tunes it)"
+            )
         try:
             return table_of(tuning.table(), self.model_.schema.container)
         except ImportError as error:

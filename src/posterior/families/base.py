@@ -35,6 +35,16 @@ class Repair:
     refused: bool = False
 
 
+def never_seen(missing: Bools) -> list[Repair]:
+    """What is said of columns (K, d) that a class never shows, though it has rows with others."""
+    problem, done = "has no value to go by", "taken from the other classes"
+    return [
+        Repair(k, tuple(np.flatnonzero(line).tolist()), "density", problem, done)
+        for k, line in enumerate(missing)
+        if line.any()
+    ]
+
+
 class Distribution(ABC):
     """Class-conditional densities p(block | class) with their parameters; the class is the batch axis.
 

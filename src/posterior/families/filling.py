@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posterior import kernels
-from posterior._linalg import is_positive_definite
+from posterior._linalg import smallest_residual
 from posterior._types import Floats, Ints
 from posterior.families.base import Expected
-from posterior.stats import Location, Scatter
+from posterior.stats import Location, Scatter, Seen
 
 if TYPE_CHECKING:
     from posterior.families.multivariate_normal import MultivariateNormalDistribution
 
 Parameters = tuple[Location, Floats]
+
+# A leap may take this share of a covariance's distance from being singular, and no more.
+SAFE = 0.1
+# Less of a column's variance left by the others is no ground for a regression.
+LEAST = 1e-9
 
 
 def starting_parameters(statistics: Scatter, floor: float) -> Parameters:
@@ -55,7 +60,8 @@ def _expected_of_class(
     groups = kernels.gap_groups(np.isnan(x))
     rows, density = given.expected(x, k, groups, weight)
     sd, precision = given.standard(k)
-    total = float(weight.sum())
+    total, there = float(weight.sum()), ~np.isnan(x)
+    complete = there.all(axis=1).sum()
     shift = weight @ rows.deviation / total
     centred = rows.deviation - shift
     root = centred * np.sqrt(weight)[:, None]
@@ -72,7 +78,7 @@ def _expected_of_class(
         cubes,
         quarts,
         pooled,
-        filled=True,
+        seen=Seen(*(np.array([a], dtype=np.float64) for a in (there.sum(axis=0), len(x), complete))),
     )
     return Expected(found.reindex(np.array([k]), given.n_classes), float(weight @ density))
 
@@ -97,8 +103,48 @@ def leap(
     while length > 1.01:
         covariance = first.covariance + 2 * length * cov + length**2 * curve
         covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
-        if all(map(is_positive_definite, covariance)):
+        if all(
+            smallest_residual(c) >= SAFE * smallest_residual(t)
+            for c, t in zip(covariance, third.covariance, strict=False)
+        ):
             shift = 2 * length * mean + length**2 * bend
             return Location(first.location.pivot, first.location.remainder + shift), covariance
         length = (length + 1) / 2
     return third.location, third.covariance
+
+
+def neutral(statistics: Scatter, location: Location, covariance: Floats, pooled: Floats) -> Parameters:
+    """Parameters in which a column that a class never shows says nothing about that class.
+
+    The likelihood is flat there. The column is taken to follow from the others as it does in the classes that
+    show it: by their regression, through their means.
+    """
+    missing = statistics.never_seen
+    mean, covariance = location.value.copy(), covariance.copy()
+    for k in np.flatnonzero(missing.any(axis=1)).tolist():
+        m, o = np.flatnonzero(missing[k]), np.flatnonzero(~missing[k])
+        shared = _shown_by_others(statistics, m, pooled)
+        slope = np.linalg.solve(shared[np.ix_(o, o)], shared[np.ix_(o, m)])
+        share = np.where(missing[:, m], 0.0, statistics.weight[:, None])
+        known = location.value[:, m] + (location.value[k, o] - location.value[:, o]) @ slope
+        mean[k, m] = (share * known).sum(axis=0) / share.sum(axis=0)
+        if len(covariance) > 1:
+            own = covariance[k][np.ix_(o, o)]
+            rest = shared[np.ix_(m, m)] - slope.T @ shared[np.ix_(o, m)]
+            covariance[k][np.ix_(m, o)] = slope.T @ own
+            covariance[k][np.ix_(o, m)] = own @ slope
+            covariance[k][np.ix_(m, m)] = rest + slope.T @ own @ slope
+    rows = missing.any(axis=1, keepdims=True)
+    remainder = np.where(rows, mean - location.pivot, location.remainder)
+    return Location(location.pivot, remainder), covariance
+
+
+def _shown_by_others(statistics: Scatter, columns: Ints, pooled: Floats) -> Floats:
+    """The covariance within the classes that show all of these columns; else the pooled one."""
+    if statistics.pooled:
+        return pooled
+    shows = (statistics.weight > 0) & ~statistics.never_seen[:, columns].any(axis=1)
+    scatter = statistics.scatter[shows].sum(axis=0)
+    if not shows.any() or not smallest_residual(scatter) > LEAST:
+        return pooled
+    return np.asarray(scatter / statistics.weight[shows].sum())

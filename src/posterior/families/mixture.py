@@ -18,8 +18,8 @@ from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, Repair, refuse_outside
 from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
-from posterior.families.normal import LARGEST, LOG_2PI, TOO_LARGE
-from posterior.math import log_sum_exp, softmax
+from posterior.families.normal import LARGEST, TOO_LARGE
+from posterior.math import LOG_2PI, log_sum_exp, softmax
 from posterior.stats import Location, Sample, Scatter
 from posterior.stats.base import Problem
 from posterior.stats.complete import CompleteSample

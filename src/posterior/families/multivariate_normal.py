@@ -19,15 +19,17 @@ from posterior.families.base import (
     NoClosedFormError,
     Repair,
     is_open,
+    never_seen,
     refuse_outside,
 )
-from posterior.families.filling import expected_scatter, leap, starting_parameters
+from posterior.families.filling import expected_scatter, leap, neutral, starting_parameters
 from posterior.families.left_out.covariances import Covariances
 from posterior.families.left_out.normal import Score, left_out_normal
 from posterior.families.mending import Mender, OnSingular
-from posterior.families.normal import LARGEST, LOG_2PI, TOO_LARGE
+from posterior.families.normal import LARGEST, TOO_LARGE
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.forms import QuadraticScores
+from posterior.math import LOG_2PI
 from posterior.stats import Location, Scatter
 from posterior.stats.base import Problem
 
@@ -332,7 +334,7 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
     }
 
     def __post_init__(self) -> None:
-        if not is_open(self.tied) and (isinstance(self.tied, str) or not 0 <= self.tied <= 1):
+        if not is_open(self.tied) and not (isinstance(self.tied, int | float) and 0 <= self.tied <= 1):
             raise ValueError(f"tied must lie between 0 (QDA) and 1 (LDA) or be 'auto', found {self.tied!r}")
         if self.shape not in ("full", "diagonal", "spherical", AUTO):
             raise ValueError(
@@ -342,7 +344,7 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
             raise ValueError(f"on_singular must be 'shrink', 'pool' or 'error', found {self.on_singular!r}")
         if not self.tol >= 0 or not self.max_iter >= 1:
             raise ValueError(
-                f"tol must not be negative and max_iter at least 1, found {self.tol} and {self.max_iter}"
+                f"tol must not be negative and max_iter at least 1, found {self.tol!r} and {self.max_iter!r}"
             )
         self._shrink  # noqa: B018  (refuses what is no shrinkage, at once)
 
@@ -388,18 +390,23 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
             own = [mender.own(self._own(statistics, k), pooled, k) for k in range(len(statistics.weight))]
             mended += own
             covariances = (1 - self.tied) * np.stack([m.covariance for m in own]) + self.tied * covariances
+        repairs = [m.repair for m in mended if m.repair is not None]
+        location = _fill_empty(statistics)
+        if statistics.never_seen.any():
+            location, covariances = neutral(statistics, location, covariances, pooled.covariance)
+            repairs += never_seen(statistics.never_seen)
         return MultivariateNormalDistribution(
-            _fill_empty(statistics),
+            location,
             covariances,
             shape=self.shape,
             uncounted=self._uncounted(),
-            repairs=tuple(m.repair for m in mended if m.repair is not None),
+            repairs=tuple(repairs),
         )
 
     def leave_one_out(self, statistics: Scatter, distribution: MultivariateNormalDistribution) -> Score:
         """Rank-one changes of the covariances; a shrinkage target changes in full, and has no closed form."""
         if self._shrink is not None:
-            raise NoClosedFormError(f"shrinkage={self.shrinkage!r} moves in every direction with each row")
+            raise NoClosedFormError("shrinkage changes with each row in every direction")
         lost = 0.0 if self.bias else 1.0
         pools = self.on_singular == "pool"
         parts = Covariances(

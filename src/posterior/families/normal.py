@@ -16,14 +16,15 @@ from posterior.families.base import (
     LeftOut,
     ProductDistribution,
     Repair,
+    never_seen,
     refuse_outside,
     table,
 )
 from posterior.families.left_out.columns import LeftOutColumns
 from posterior.forms import QuadraticScores
+from posterior.math import LOG_2PI
 from posterior.stats import Location, Moments
 
-LOG_2PI = float(np.log(2 * np.pi))
 LARGEST = 1e150
 TOO_LARGE = f"numbers beyond {LARGEST:g} overflow when squared, rescale the column"
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
@@ -172,7 +173,10 @@ class Normal(Family[Moments]):
             statistics.filled_location(),
             np.maximum(variance, lowest),
             tied=self.tied,
-            repairs=_floored((variance < lowest) & seen & (total > 0), self.tied),
+            repairs=(
+                *_floored((variance < lowest) & seen & (total > 0), self.tied),
+                *never_seen(~seen & seen.any(axis=1, keepdims=True) & seen.any(axis=0)),
+            ),
         )
 
     def leave_one_out(self, statistics: Moments, distribution: NormalDistribution) -> LeftOutColumns:

@@ -129,6 +129,8 @@ def shrinkage_named(value: "Shrinkage | str | float | None") -> Shrinkage | None
         return value
     if isinstance(value, str):
         if value not in NAMED:
-            raise ValueError(f"shrinkage must be one of {sorted(NAMED)}, a number or None, found {value!r}")
+            raise ValueError(
+                f"shrinkage must be 'auto', one of {sorted(NAMED)}, a number or None, found {value!r}"
+            )
         return NAMED[value]
     return Fixed(float(value)) if value else None

@@ -41,7 +41,7 @@ def overall_mean(statistics: Totals) -> Floats:
 
 def check_alpha(alpha: Any) -> None:
     """Smoothing is a number, or one for each column, not negative; or "auto"."""
-    if isinstance(alpha, str):
+    if isinstance(alpha, str) or alpha is None:
         if not is_open(alpha):
             raise ValueError(f"alpha must be a number or 'auto', found {alpha!r}")
         return

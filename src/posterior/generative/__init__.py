@@ -3,12 +3,12 @@
 from posterior.generative.folds import estimated, held_out_log_posterior, training_parts
 from posterior.generative.leave_one_out import left_out_log_posterior
 from posterior.generative.model import FittedBlock, GenerativeModel
-from posterior.generative.notes import Note, summary
+from posterior.generative.notes import Note, summary, unused_note
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
 from posterior.generative.priors import Priors, given_priors
 from posterior.generative.spec import GenerativeSpec
 from posterior.generative.statistics import ClassStatistics, union_of_classes
-from posterior.generative.tuning import Tuning, tune
+from posterior.generative.tuning import Tuning, refuse_rule, tune
 
 __all__ = [
     "NOTHING",
@@ -26,8 +26,10 @@ __all__ = [
     "given_priors",
     "held_out_log_posterior",
     "left_out_log_posterior",
+    "refuse_rule",
     "summary",
     "training_parts",
     "tune",
     "union_of_classes",
+    "unused_note",
 ]

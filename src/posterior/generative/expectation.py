@@ -5,9 +5,9 @@ every row is known and blocks are independent given the class, so each block has
 of them are filled in one reading an iteration.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from posterior._types import Floats
 from posterior.dataset import Chunk, Rows, read
 from posterior.families import Distribution, Expected, GapFillingFamily
 from posterior.generative.notes import Note, unfinished_note
-from posterior.generative.plan import planned
+from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.statistics import ClassStatistics
-
-if TYPE_CHECKING:
-    from posterior.generative.spec import GenerativeSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +98,8 @@ class _Gaps:
             if not step.height > here.height:
                 return here, path, True
             path.append(step.height)
-            if step.height - here.height <= tolerance:
-                return step, path, True
+            if step.height - here.height <= tolerance or len(path) > most:
+                return step, path, step.height - here.height <= tolerance
             next_step = self.likeliest(families, step)
             lines = zip(families, here.given, step.given, next_step, strict=True)
             leap = self.at([f.leap(*steps) for f, *steps in lines])
@@ -111,30 +108,62 @@ class _Gaps:
         return here, path, False
 
 
-def filled_in(spec: "GenerativeSpec", statistics: ClassStatistics, rows: Rows) -> Filled:
+def spared(
+    plans: Sequence[Plan], blocks: Sequence[Block], statistics: ClassStatistics, rows: Rows
+) -> list[Plan]:
+    """The plans without the rules that rows with gaps break, which complete rows alone did not show."""
+    open_plans = [i for i, sums in enumerate(statistics.blocks) if sums.has_gaps and plans[i].rules]
+
+    def broken(chunk: Chunk) -> _Counts:
+        return _Counts(tuple(np.array([r.broken(chunk).sum() for r in plans[i].rules]) for i in open_plans))
+
+    out = list(plans)
+    if open_plans:
+        counts = rows.reduce(broken, dense=max(len(blocks[i].columns) for i in open_plans)).arrays
+        for i, count in zip(open_plans, counts, strict=True):
+            columns = {r.column for r, n in zip(plans[i].rules, count.tolist(), strict=True) if n}
+            if columns:
+                out[i] = planned(
+                    blocks[i], statistics.blocks[i], {blocks[i].columns.index(j) for j in columns}
+                )
+    return out
+
+
+@dataclass(frozen=True)
+class _Counts:
+    arrays: tuple[Floats, ...]
+
+    def __add__(self, other: "_Counts") -> "_Counts":
+        return _Counts(tuple(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
+
+
+def filled_in(
+    blocks: Sequence[Block], plans: Sequence[Plan], statistics: ClassStatistics, rows: Rows
+) -> Filled:
     """Iterate until the log-likelihood gains less than the family's tolerance for a row.
 
     The iterations are by maximum likelihood, whatever the family's shrinkage: so each of them raises the
     log-likelihood. Ties and shrinkage are applied once, to what the likeliest model expects.
     """
-    plans = {i: planned(spec.blocks[i], sums) for i, sums in enumerate(statistics.blocks) if sums.has_gaps}
-    plans = {i: plan for i, plan in plans.items() if plan.keep}
-    columns = tuple(tuple(spec.blocks[i].columns[j] for j in plan.keep) for i, plan in plans.items())
-    families = [cast("GapFillingFamily[Any]", plan.family) for plan in plans.values()]
+    open_plans = {i: p for i, p in enumerate(plans) if statistics.blocks[i].has_gaps and p.keep}
+    if not open_plans:
+        return Filled({}, np.zeros(1), 0.0)
+    columns = tuple(tuple(blocks[i].columns[j] for j in plan.keep) for i, plan in open_plans.items())
+    families = [cast("GapFillingFamily[Any]", plan.family) for plan in open_plans.values()]
     gaps = _Gaps(columns, families, rows)
     start = [
         family.likeliest.start(plan.part(statistics.blocks[i]))
-        for (i, plan), family in zip(plans.items(), families, strict=True)
+        for (i, plan), family in zip(open_plans.items(), families, strict=True)
     ]
-    tolerance = min((f.tol for f in families), default=0.0) * float(statistics.weight.sum())
-    most = max((f.max_iter for f in families), default=0)
+    tolerance = min(f.tol for f in families) * float(statistics.weight.sum())
+    most = max(f.max_iter for f in families)
     top, path, reached = gaps.climb(start, tolerance, most)
     end = gaps.at(gaps.likeliest(families, top))
-    blocks = {
+    expected = {
         i: Expected(e.statistics, last.log_likelihood)
-        for i, e, last in zip(plans, top.expected.blocks, end.expected.blocks, strict=True)
+        for i, e, last in zip(open_plans, top.expected.blocks, end.expected.blocks, strict=True)
     }
-    notes = () if reached else (unfinished_note(most, path[-1] - path[-2], tolerance),)
-    if end.height >= path[-1]:
+    if reached and end.height >= path[-1]:
         path.append(end.height)
-    return Filled(blocks, np.array(path), end.height, notes)
+    notes = () if reached else (unfinished_note(most, path[-1] - path[-2], tolerance),)
+    return Filled(expected, np.array(path), end.height, notes)

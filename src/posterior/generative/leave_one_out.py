@@ -64,6 +64,26 @@ def left_out_log_posterior(model: GenerativeModel, dataset: Dataset) -> Floats:
     return out
 
 
+def _refuse_other_rows(model: GenerativeModel, statistics: ClassStatistics, dataset: Dataset) -> None:
+    """Raise the error of rows that are not those of training, as far as two columns of each block tell."""
+    looks: list[tuple[tuple[int, ...], Family[Any], Statistics]] = []
+    for block, sums in zip(model.blocks, statistics.blocks, strict=True):
+        if block.plan is None or not block.columns or block.reads == "texts" or sums.unread:
+            continue
+        places = sorted({0, len(block.columns) - 1})
+        columns = tuple(block.columns[j] for j in places)
+        looks.append((columns, block.plan.family.marginal(places), block.plan.part(sums).marginal(places)))
+    spec = GenerativeSpec(tuple(Block(columns, family, NOTHING) for columns, family, _ in looks))
+    found = spec.summarize(dataset, model.classes)
+    for (columns, _, expected), again in zip(looks, found.blocks, strict=True):
+        if not expected.resembles(again):
+            names = ", ".join(repr(model.schema.names[j]) for j in columns)
+            raise ValueError(
+                f"these are not the training rows: the sums by class of column {names} differ from those of "
+                "training; pass the rows and classes that were given to fit, in any order"
+            )
+
+
 def _known(model: GenerativeModel, dataset: Dataset) -> tuple[GenerativeSpec, ClassStatistics]:
     """The composition and the statistics of a model; refused where a row cannot be taken out of them."""
     if model.spec is None:
@@ -77,6 +97,8 @@ def _known(model: GenerativeModel, dataset: Dataset) -> tuple[GenerativeSpec, Cl
     statistics = model.statistics
     if statistics is None and model.path is None:  # a vocabulary was learnt, and the sums were not kept
         statistics = model.spec.summarize(dataset, model.classes)
+    elif statistics is not None and not statistics.has_gaps:
+        _refuse_other_rows(model, statistics, dataset)
     if statistics is None or statistics.has_gaps:
         raise NoClosedFormError(
             "gaps in a joint Gaussian block were filled in by EM, in which every row has a say: leaving one "

@@ -143,8 +143,8 @@ class GenerativeModel:
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = self._chunk_kept_density(chunk)
-        for filling in (f for block in self.blocks for f in block.fillings if f.slack < np.inf):
-            total[filling.broken(chunk)] = -np.inf
+        for rule in (r for block in self.blocks if block.plan for r in block.plan.rules):
+            total[rule.broken(chunk)] = -np.inf
         return total
 
     def _chunk_kept_density(self, chunk: Chunk) -> Floats:

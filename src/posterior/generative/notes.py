@@ -27,6 +27,7 @@ def column_note(problem: Problem, name: str, of: Sequence[str], *, left_out: boo
     """The note on a column, saying what was done."""
     did = "left out" if left_out else "kept"
     text = {
+        "empty": f"{name!r} has no value: {did}",
         "constant": f"{name!r} is constant: no effect" if left_out else f"{name!r} is constant",
         "identifier": f"{name!r} has a category for nearly every row, like an identifier: {did}"
         + (" (declare its kind to use it)" if left_out else ""),
@@ -50,15 +51,21 @@ def hint_note(name: str, hint: str) -> Note:
     return Note("suspicious", (name,), (), False, f"column {name!r}: {hint}")
 
 
+def unused_note(kind: str, strings: Sequence[str]) -> Note:
+    """The note on a family that a user gave for a kind of which there is no column."""
+    text = f"families[{kind!r}] was not used: no column is {kind}"
+    if kind == "text" and strings:
+        text += f" ({', '.join(map(repr, strings[:SHOWN]))} may be: kinds={{{strings[0]!r}: 'text'}})"
+    return Note("unused family", (), (), False, text)
+
+
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
     """The note on a parameter that the data do not determine."""
-    whose = (
-        "shared by the classes" if repair.class_index is None else f"of class {classes[repair.class_index]!s}"
-    )
+    label = None if repair.class_index is None else classes.tolist()[repair.class_index]
+    whose = "shared by the classes" if repair.class_index is None else f"of class {label!r}"
     columns = tuple(names[j] for j in repair.columns)
     listed = ", ".join(map(repr, columns[:SHOWN])) + (", …" if len(columns) > SHOWN else "")
     text = f"the {repair.parameter} {whose} {repair.problem} (columns {listed}): {repair.done}"
-    label = None if repair.class_index is None else classes[repair.class_index]
     return Note("undetermined", columns, (), False, text, label)
 
 

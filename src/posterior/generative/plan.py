@@ -1,5 +1,6 @@
 """Which columns of a block are worth describing, decided once from the statistics of all rows."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,10 +9,10 @@ import numpy as np
 from posterior._types import Bools, Floats
 from posterior.dataset import Chunk, read
 from posterior.families import Family
-from posterior.stats import Statistics
+from posterior.stats import CategoryCounts, Statistics
 from posterior.stats.base import ColumnFact, Fill, Problem
 
-WITHOUT_EFFECT: frozenset[Problem] = frozenset({"constant", "redundant", "wordless"})
+WITHOUT_EFFECT: frozenset[Problem] = frozenset({"empty", "constant", "redundant", "wordless"})
 NOT_WORTH_KEEPING: frozenset[Problem] = WITHOUT_EFFECT | {"identifier"}
 NOTHING: frozenset[Problem] = frozenset()
 
@@ -63,6 +64,11 @@ class Plan:
     fillings: tuple[Filling, ...] = ()
     whole: bool = True
 
+    @property
+    def rules(self) -> tuple[Filling, ...]:
+        """The rules that all rows must keep."""
+        return tuple(filling for filling in self.fillings if filling.slack < np.inf)
+
     def part(self, statistics: Statistics) -> Any:
         """The statistics of the columns that are kept."""
         return statistics if self.whole else statistics.marginal(self.keep)
@@ -72,9 +78,12 @@ class Plan:
         return replace(self, family=family if self.whole or not self.keep else family.marginal(self.keep))
 
 
-def planned(block: Block, statistics: Statistics) -> Plan:
-    """What is worth keeping of a block."""
-    found = statistics.facts() if block.leave_out else ()
+def planned(block: Block, statistics: Statistics, spared: Collection[int] = ()) -> Plan:
+    """What is worth keeping of a block; columns at the places `spared` are no combinations of others."""
+    found = statistics.facts() if block.leave_out or isinstance(statistics, CategoryCounts) else ()
+    if not block.leave_out:
+        found = tuple(fact for fact in found if fact.problem == "identifier")
+    found = tuple(f for f in found if not (f.problem == "redundant" and f.column in spared))
     facts = tuple(
         (f, f.problem in block.leave_out) for f in found if f.problem not in block.family.unharmed_by
     )

@@ -1,5 +1,6 @@
 """A generative model before it has seen data: which columns go to which family."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.families import Expected
-from posterior.generative.expectation import Filled, filled_in
+from posterior.generative.expectation import Filled, filled_in, spared
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import (
     Note,
@@ -25,7 +26,7 @@ from posterior.schema import Schema
 from posterior.stats import Statistics
 
 REFUSED = (
-    "on_singular='error' refuses that: collect more rows, drop columns, use tied or shrinkage, or let "
+    "on_singular='error' refuses that: collect more rows, drop columns, use tied=1 or shrinkage, or let "
     "on_singular='shrink' or 'pool' borrow from the other classes"
 )
 
@@ -47,12 +48,14 @@ class Sums:
 class GenerativeSpec:
     """Blocks that are independent given the class, and how the class priors come about.
 
-    `without_family` are columns without a value, of no known kind: pointed out and left out.
+    `without_family` are columns without a value, of no known kind: pointed out and left out. `remarks` are
+    what else is worth saying about the composition.
     """
 
     blocks: tuple[Block, ...]
     priors: Priors = field(default_factory=Priors)
     without_family: tuple[int, ...] = ()
+    remarks: tuple[Note, ...] = field(default=(), compare=False)
 
     def prepared(self, rows: Rows) -> "GenerativeSpec":
         """The composition whose families know what they must before they count, such as words."""
@@ -68,7 +71,13 @@ class GenerativeSpec:
         """The model that fits the statistics of these rows, read again where gaps must be filled in."""
         if not statistics.has_gaps:
             return self.estimate(statistics)
-        return self._estimate(statistics, filled_in(self, statistics, rows))
+        plans = self.plans(statistics, rows)
+        return self._estimate(statistics, plans, filled_in(self.blocks, plans, statistics, rows))
+
+    def plans(self, statistics: ClassStatistics, rows: Rows | None = None) -> list[Plan]:
+        """What is kept of each block; rows with gaps may spare columns that complete rows would drop."""
+        plans = [planned(block, sums) for block, sums in zip(self.blocks, statistics.blocks, strict=True)]
+        return plans if rows is None else spared(plans, self.blocks, statistics, rows)
 
     def summarize(self, dataset: Rows, classes: AnyArray) -> ClassStatistics:
         """Read the rows once."""
@@ -126,17 +135,20 @@ class GenerativeSpec:
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             if sums.has_gaps:
                 raise ValueError(gaps_message([statistics.schema.names[j] for j in block.columns]))
-        return self._estimate(statistics, None)
+        return self._estimate(statistics, self.plans(statistics), None)
 
-    def _estimate(self, statistics: ClassStatistics, filled: Filled | None) -> GenerativeModel:
+    def _estimate(
+        self, statistics: ClassStatistics, plans: Sequence[Plan], filled: Filled | None
+    ) -> GenerativeModel:
         fitted: list[FittedBlock] = []
         columns = statistics.schema.columns
         notes = [no_value_note(columns[j].name) for j in self.without_family]
+        notes += self.remarks
         used = [columns[j] for block in self.blocks for j in block.columns]
         notes += [hint_note(column.name, column.hint) for column in used if column.hint]
         log_likelihood = 0.0
-        for i, (block, sums) in enumerate(zip(self.blocks, statistics.blocks, strict=True)):
-            plan = planned(block, sums)
+        parts = zip(self.blocks, statistics.blocks, plans, strict=True)
+        for i, (block, sums, plan) in enumerate(parts):
             expected = None if filled is None else filled.blocks.get(i)
             part, gain = _estimate_block(block, sums, plan, expected)
             notes += _notes(block, plan, part, statistics)

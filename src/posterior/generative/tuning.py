@@ -144,8 +144,7 @@ def tune(
     Where a block has gaps, they are filled in once for each fold, by EM under its least simple settings,
     and all candidates are estimated from the statistics to be expected under those.
     """
-    if rule not in RULES:
-        raise ValueError(f"selection must be 'best' or 'one_se', found {rule!r}")
+    refuse_rule(rule)
     axes = open_axes(spec)
     ready = spec.prepared(rows)
     tried = candidates(ready, axes)
@@ -168,6 +167,12 @@ def tune(
     found = rows.reduce(losses, dense=max(spec.dense, len(tried)))
     tuning = _tuning(axes, tried, found, classes, rule)
     return settled(spec, axes, tuning.values[tuning.chosen]), tuning
+
+
+def refuse_rule(rule: str) -> None:
+    """Raise the error of a rule that there is not."""
+    if rule not in RULES:
+        raise ValueError(f"selection must be 'best' or 'one_se', found {rule!r}")
 
 
 def open_axes(spec: GenerativeSpec) -> tuple[Axis, ...]:
@@ -232,19 +237,38 @@ def _fold_scores(
 ) -> _FoldScores:
     """Every option of every block, estimated from a training part."""
     statistics = part.statistics
-    expected = filled_in(reference, statistics, part.rows).blocks if statistics.has_gaps else {}
     blocks = []
     for i, (block, sums, families) in enumerate(
         zip(reference.blocks, statistics.blocks, options, strict=True)
     ):
-        if i in expected:
-            plan = planned(block, sums)
-            pairs = [(plan.described_by(family), expected[i].statistics) for family in families]
+        if sums.has_gaps:
+            pairs = _filled(reference, i, part, families)
         else:
             pairs = [(plan, plan.part(sums)) for plan in _plans(block, sums, families)]
         blocks.append(tuple(_fitted(block, plan, known) for plan, known in pairs))
     log_prior = reference.priors.log_prior(statistics.weight, statistics.classes)
     return _FoldScores(part.seen_only(log_prior), tuple(blocks))
+
+
+def _filled(
+    reference: GenerativeSpec, i: int, part: TrainingPart, families: Sequence[Family[Any]]
+) -> list[tuple[Plan, Any]]:
+    """What is kept of a block with gaps and the statistics to be expected of it, for each family.
+
+    The gaps are filled in once for all families that mind the same problems.
+    """
+    statistics = replace(
+        part.statistics, columns=(part.statistics.columns[i],), blocks=(part.statistics.blocks[i],)
+    )
+    known: dict[Any, tuple[Plan, Any]] = {}
+    for family in reversed(families):  # the least simple one first: it fills in the gaps
+        if family.unharmed_by not in known:
+            spec = replace(reference, blocks=(replace(reference.blocks[i], family=family),))
+            plans = spec.plans(statistics, part.rows)
+            found = filled_in(spec.blocks, plans, statistics, part.rows).blocks
+            known[family.unharmed_by] = plans[0], found[0].statistics if found else None
+    pairs = [(family, *known[family.unharmed_by]) for family in families]
+    return [(plan.described_by(family), found) for family, plan, found in pairs]
 
 
 def _plans(block: Block, sums: Statistics, families: Sequence[Family[Any]]) -> Iterator[Plan]:

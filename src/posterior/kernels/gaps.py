@@ -119,7 +119,8 @@ def expected_rows(
             share = np.bincount(group.pattern, weight[group.rows], len(at))
             flat = (at[:, :, None] * d + at[:, None, :]).ravel()
             spread += np.bincount(flat, (covariance * share[:, None, None]).ravel(), d * d)
-    return ExpectedRows(filled, quadratic, log_det, spread.reshape(d, d))
+    spread = spread.reshape(d, d)
+    return ExpectedRows(filled, quadratic, log_det, (spread + spread.T) / 2)
 
 
 def inverses(stack: Floats) -> tuple[Floats, Floats]:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
+import numpy as np
+
 from posterior._types import Floats, Ints
 
-Problem = Literal["constant", "identifier", "duplicate", "redundant", "wordless"]
+Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "wordless"]
 Recoding = Sequence["Ints | None"]
 
 
@@ -52,6 +54,17 @@ class Statistics(ABC):
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """Follow a change of category codes; only statistics of categories have any."""
         return self
+
+    def resembles(self, other: Self) -> bool:
+        """Whether both could be statistics of the same rows, to rounding."""
+        return all(
+            np.allclose(a, b, rtol=1e-6, atol=1e-9 * float(np.abs(a).max(initial=0.0)), equal_nan=True)
+            for a, b in zip(self._sums(), other._sums(), strict=True)
+        )
+
+    def _sums(self) -> tuple[Floats, ...]:
+        """The arrays that tell rows from others."""
+        return ()
 
     @property
     def unread(self) -> float:

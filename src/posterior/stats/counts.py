@@ -73,6 +73,9 @@ class CategoryCounts(Statistics):
         columns = zip(self.tables, recoding, sizes, strict=True)
         return replace(self, tables=tuple(_move(t, 1, codes, size) for t, codes, size in columns))
 
+    def _sums(self) -> tuple[Floats, ...]:
+        return self.tables
+
     def marginal(self, columns: Sequence[int]) -> Self:
         """The counts of some of the columns."""
         mark = self.mark[list(columns)]
@@ -154,6 +157,9 @@ class Totals(Statistics):
             place(a, classes, n_classes) for a in (self.weight, self.total, self.log_base)
         )
         return replace(self, weight=weight, total=total, log_base=log_base)
+
+    def _sums(self) -> tuple[Floats, ...]:
+        return self.weight, self.total
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""

@@ -46,6 +46,9 @@ class Moments(Statistics):
         weight, scatter = (place(a, classes, n_classes) for a in (self.weight, self.scatter))
         return type(self)(weight, location, scatter, self.mark)
 
+    def _sums(self) -> tuple[Floats, ...]:
+        return self.weight, self.location.value, self.scatter
+
     def marginal(self, columns: Sequence[int]) -> Self:
         """The moments of some of the columns."""
         index = (slice(None), list(columns))
@@ -82,10 +85,15 @@ class Moments(Statistics):
 
     def facts(self) -> tuple[ColumnFact, ...]:
         """Constant columns and columns that repeat an earlier one."""
-        constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist())
+        empty = set(np.flatnonzero(self.weight.sum(axis=0) == 0).tolist())
+        constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist()) - empty
         sums = np.stack([*self.weight, *self.location.value, *self.scatter, self.mark], axis=1)
         marks = [line.tobytes() for line in sums]
-        return (*(ColumnFact(j, "constant") for j in sorted(constant)), *duplicate_facts(marks, constant))
+        return (
+            *(ColumnFact(j, "empty") for j in sorted(empty)),
+            *(ColumnFact(j, "constant") for j in sorted(constant)),
+            *duplicate_facts(marks, constant | empty),
+        )
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
         """The value of a constant column."""

@@ -2,19 +2,38 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from posterior import kernels
 from posterior._linalg import dependent_columns
-from posterior._types import Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.stats.base import ColumnFact, Fill, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
 from posterior.stats.moments import Moments
 
+T = TypeVar("T")
+
 # A row whose value is so many standard deviations off an exact combination of columns breaks it.
 NOTICEABLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Of rows with gaps: numbers of values by class and column (K, d), of rows and of complete rows (K,)."""
+
+    cells: Floats
+    rows: Floats
+    complete: Floats
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        """All three, the class being the first axis."""
+        return self.cells, self.rows, self.complete
+
+    def __add__(self, other: "Seen") -> "Seen":
+        return Seen(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +44,7 @@ class Scatter(Statistics):
     deviation are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
     intensity asks for them (they add up like everything else). `pooled` says that one matrix is kept
     for all classes together. Rows with gaps are kept apart: `gaps` holds the moments of the cells they have,
-    None where every row is complete. Statistics are `filled` where they are what is expected of such rows.
+    None where every row is complete. Statistics that are what is expected of such rows say what was `seen`.
     """
 
     weight: Floats
@@ -36,7 +55,7 @@ class Scatter(Statistics):
     fourth: Floats | None = None
     pooled: bool = False
     gaps: Moments | None = None
-    filled: bool = False
+    seen: Seen | None = None
 
     @classmethod
     def of(
@@ -91,7 +110,7 @@ class Scatter(Statistics):
             scatter=scatter,
             rounding=rounding,
             gaps=_added(self.gaps, other.gaps),
-            filled=self.filled or other.filled,
+            seen=_added(self.seen, other.seen),
         )
         if self.third is None or other.third is None:
             return replace(whole, third=None, fourth=None)
@@ -126,8 +145,13 @@ class Scatter(Statistics):
             return place(array, classes, n_classes)
 
         location = Location(move(self.location.pivot), move(self.location.remainder))
-        gaps = None if self.gaps is None else self.gaps.reindex(classes, n_classes)
-        changed = replace(self, weight=move(self.weight), location=location, gaps=gaps)
+        changed = replace(
+            self,
+            weight=move(self.weight),
+            location=location,
+            gaps=None if self.gaps is None else self.gaps.reindex(classes, n_classes),
+            seen=None if self.seen is None else Seen(*map(move, self.seen.arrays)),
+        )
         if self.pooled:
             return changed
         return replace(
@@ -136,6 +160,9 @@ class Scatter(Statistics):
             third=None if self.third is None else move(self.third),
             fourth=None if self.fourth is None else move(self.fourth),
         )
+
+    def _sums(self) -> tuple[Floats, ...]:
+        return self.weight, self.location.value, self.scatter
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The scatter of some of the columns."""
@@ -152,7 +179,15 @@ class Scatter(Statistics):
             third=None if self.third is None else sub(self.third),
             fourth=None if self.fourth is None else sub(self.fourth),
             gaps=None if self.gaps is None else self.gaps.marginal(keep),
+            seen=None if self.seen is None else replace(self.seen, cells=self.seen.cells[:, keep]),
         )
+
+    @property
+    def never_seen(self) -> Bools:
+        """Columns (K, d) that a class with rows never shows."""
+        if self.seen is None:
+            return np.zeros(self.location.pivot.shape, dtype=np.bool_)
+        return np.asarray((self.seen.cells == 0) & (self.weight > 0)[:, None])
 
     def total(self) -> Floats:
         """Scatter about the overall mean, (d, d)."""
@@ -168,15 +203,18 @@ class Scatter(Statistics):
         Tested on the total scatter: a column that is a combination only within the classes separates
         them perfectly and must stay. Rows with gaps have a say in what is constant only.
         """
-        constant = np.flatnonzero(self.observed().pooled()[2] == 0).tolist()
-        rest = [j for j in range(len(self.rounding)) if j not in set(constant)]
+        weight, _, spread = self.observed().pooled()
+        empty = np.flatnonzero(weight == 0).tolist()
+        constant = np.flatnonzero((weight > 0) & (spread == 0)).tolist()
+        rest = [j for j in range(len(self.rounding)) if j not in {*empty, *constant}]
         found = self._redundant(rest)
         marks = [
             np.concatenate([self.location.value[:, j], np.diagonal(self.scatter, axis1=1, axis2=2)[:, j]])
             for j in rest
         ]
         repeats = {f.column: f.of for f in duplicate_facts([m.tobytes() for m in marks], set())}
-        facts = [ColumnFact(j, "constant") for j in constant]
+        facts = [ColumnFact(j, "empty") for j in empty]
+        facts += [ColumnFact(j, "constant") for j in constant]
         for j, on in found:
             of = repeats.get(j, on)
             facts.append(ColumnFact(rest[j], "redundant", tuple(rest[i] for i in of)))
@@ -190,11 +228,14 @@ class Scatter(Statistics):
         weight = float(self.weight.sum())
         if weight <= len(columns):
             return []
+        there = self.observed().weight.sum(axis=0)[columns]
+        order = np.argsort(-there, kind="stable").tolist()  # columns with many gaps give way to others
+        columns = [columns[j] for j in order]
         total = self.total()[np.ix_(columns, columns)]
         within = self.scatter.sum(axis=0)[np.ix_(columns, columns)]
         also = {j for j, _ in dependent_columns(within, weight, self.rounding[columns])}
         found = dependent_columns(total, weight, self.rounding[columns])
-        return [(j, on) for j, on in found if j in also]
+        return sorted((order[j], tuple(sorted(order[i] for i in on))) for j, on in found if j in also)
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
         """The regression of a redundant column on the others; the value of a constant one."""
@@ -212,7 +253,8 @@ class Scatter(Statistics):
         return Fill(float(mean[fact.column] - coef @ mean[on]), coef, float(slack))
 
 
-def _added(a: Moments | None, b: Moments | None) -> Moments | None:
+def _added(a: T | None, b: T | None) -> T | None:
     if a is None or b is None:
         return b if a is None else a
-    return a + b
+    total: T = a + b  # type: ignore[operator]  # moments and arrays add up
+    return total

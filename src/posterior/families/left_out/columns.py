@@ -7,7 +7,8 @@ import numpy as np
 
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import LeftOut
-from posterior.families.left_out.parts import LEAST, LOG_2PI, Removal, any_cell
+from posterior.families.left_out.parts import LEAST, Removal, any_cell
+from posterior.math import LOG_2PI
 from posterior.stats import Moments
 
 

@@ -20,7 +20,7 @@ MANY_DIGITS, HARDLY_LESS = 1e6, 0.9
 FLATTENED = 1e-3
 
 
-class Removal(NamedTuple):
+class RowRemoval(NamedTuple):
     """What leaving rows out does: `weight` goes, deviations grow by `stretch`, a scatter falls by `pull`·δδ'.
 
     Each is (n,), or (1,) where it is the same for all rows, as `pooled` is, the divisor of the pooled
@@ -97,7 +97,7 @@ class Covariances:
             return np.full((1, 1), self.tied)
         return np.where(self.faults[k], self.blend(k, weight)[:, None], self.tied)
 
-    def removal(self, y: Ints, weight: Floats | None) -> Removal:
+    def removal(self, y: Ints, weight: Floats | None) -> RowRemoval:
         """Leave each row out of its class."""
         w = np.ones(1) if weight is None else weight
         if len(w) > 1 and (w == w[0]).all():
@@ -111,7 +111,7 @@ class Covariances:
         seen = int((~self.empty).sum())
         left = self.total - w
         pooled = np.maximum(left - self.lost * seen, np.minimum(left, 1.0))
-        return Removal(w, rest, stretch, w * stretch, np.where(pooled > 0, pooled, 1.0), emptied)
+        return RowRemoval(w, rest, stretch, w * stretch, np.where(pooled > 0, pooled, 1.0), emptied)
 
     def firmness(self, diagonal: Floats | None = None) -> Floats:
         """How far the covariances that matter for rows of each class are from being mended, (K,).

@@ -9,7 +9,8 @@ from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import LeftOut
 from posterior.families.left_out.covariances import FLATTENED, Covariances, may_be_mended
-from posterior.families.left_out.parts import LEAST, LOG_2PI, any_cell
+from posterior.families.left_out.parts import LEAST, any_cell
+from posterior.math import LOG_2PI
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,10 @@ from posterior import kernels
 from posterior._linalg import whitener
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import LeftOut
-from posterior.families.left_out.covariances import FLATTENED, Covariances, Removal, may_be_mended
+from posterior.families.left_out.covariances import FLATTENED, Covariances, RowRemoval, may_be_mended
 from posterior.families.left_out.diagonal import LeftOutDiagonal
-from posterior.families.left_out.parts import LEAST, LOG_2PI
+from posterior.families.left_out.parts import LEAST
+from posterior.math import LOG_2PI
 
 Score = Callable[[Floats, Ints, Floats | None], LeftOut]
 
@@ -166,7 +167,7 @@ class LeftOutOwn:
                 delicate[rows] |= refit | self._flattened(block[rows], rows, k, r)
         return LeftOut(out, delicate)
 
-    def _others(self, z: Floats, y: Ints, k: int, r: Removal) -> Floats:
+    def _others(self, z: Floats, y: Ints, k: int, r: RowRemoval) -> Floats:
         """Log density of class k where it is not the row's own, (n,)."""
         parts, basis, d = self.parts, self._bases[k], z.shape[1]
         weight, constant = parts.statistics.weight, basis.log_det + d * LOG_2PI
@@ -202,7 +203,7 @@ class LeftOutOwn:
         cross = square + (scaled @ shift.T)[rows, y]
         return square, cross, 2 * cross - square + apart[rows if len(apart) > 1 else 0, y]
 
-    def _own(self, z: Floats, rows: Ints, k: int, r: Removal) -> tuple[Floats, Bools]:
+    def _own(self, z: Floats, rows: Ints, k: int, r: RowRemoval) -> tuple[Floats, Bools]:
         """Log density of the row's own class, (m,), and where it is too delicate."""
         parts, basis, d = self.parts, self._bases[k], z.shape[1]
         rest, stretch, pull = r.rest[rows], r.stretch[rows], r.pull[rows]
@@ -224,7 +225,7 @@ class LeftOutOwn:
         level = times * (np.log(size) @ one) + (basis.log_det + d * LOG_2PI)
         return -0.5 * (stretch**2 * form / keep + np.log(keep) + level), delicate
 
-    def _flattened(self, block: Floats, rows: Ints, k: int, r: Removal) -> Bools | bool:
+    def _flattened(self, block: Floats, rows: Ints, k: int, r: RowRemoval) -> Bools | bool:
         """Rows that were nearly all the spread of a column in a class that had to be mended."""
         if not self.parts.faults[k].any():
             return False

@@ -9,7 +9,6 @@ from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.stats import Moments, Totals
 
-LOG_2PI = float(np.log(2 * np.pi))
 # Where a row was nearly all of a sum, the difference has lost too many digits and the row is refitted.
 LEAST = 1e-4
 
