@@ -88,6 +88,7 @@ class Case:
     estimator: Any
     draw: Callable[[np.random.Generator, np.ndarray], Any]
     weights: bool = field(default=True)
+    within: float = 1e-9
 
 
 MIXED = [(["a", "b"], MultivariateNormal(tied=0.5)), ("colour", Categorical())]
@@ -98,7 +99,8 @@ CASES = {
     "gaussian-nb": Case(GaussianNB(), numbers),
     "lda": Case(LDA(), numbers),
     "qda": Case(QDA(), numbers),
-    "qda-gaps": Case(QDA(), with_gaps),
+    # EM ends at a gain in likelihood: sums in another order may end it one iteration earlier or later.
+    "qda-gaps": Case(QDA(), with_gaps, within=1e-5),
     "lda-shrunk": Case(LDA(shrinkage="auto"), numbers),
     "lda-plug-in": Case(LDA(covariance_estimator=EmpiricalCovariance()), numbers, weights=False),
     "uniform-priors": Case(GaussianDiscriminantAnalysis(priors="uniform", shape="diagonal"), numbers),
@@ -137,10 +139,10 @@ def refitted(estimator, X, y, folds, weight=None):
     return out
 
 
-def close(a, b):
+def close(a, b, within=1e-9):
     assert (np.isneginf(a) == np.isneginf(b)).all()
     finite = np.isfinite(b)
-    np.testing.assert_allclose(a[finite], b[finite], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(a[finite], b[finite], rtol=within, atol=within)
 
 
 @every_case
@@ -151,7 +153,8 @@ def test_fold_statistics_give_what_fitting_the_other_folds_gives(case, seed):
     y = classes(rng)
     X = case.draw(rng, y)
     folds = rng.permutation(np.arange(N) % 5)
-    close(case.estimator.k_fold_log_proba(X, y, cv=folds), refitted(case.estimator, X, y, folds))
+    found = case.estimator.k_fold_log_proba(X, y, cv=folds)
+    close(found, refitted(case.estimator, X, y, folds), case.within)
 
 
 @every_case
@@ -167,7 +170,7 @@ def test_weights_count_in_training_and_rows_of_weight_zero_are_scored(case, seed
     weight = rng.integers(1, 4, N).astype(float)
     weight[rng.choice(np.arange(16 * K, N), 8, replace=False)] = 0.0
     found = case.estimator.k_fold_log_proba(X, y, cv=folds, sample_weight=weight)
-    close(found, refitted(case.estimator, X, y, folds, weight))
+    close(found, refitted(case.estimator, X, y, folds, weight), case.within)
 
 
 def test_gaps_in_a_mixed_table_of_penguins_are_no_matter():
