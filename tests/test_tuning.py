@@ -282,7 +282,7 @@ def test_for_arrays_the_table_is_of_whatever_is_installed(monkeypatch):
     assert isinstance(model.tuning_, pl.DataFrame)
     absent.add("polars")
     with pytest.raises(ImportError, match=r"model_\.tuning holds the same"):
-        model.tuning_  # noqa: B018
+        model.tuning_  # noqa: B018  (reading it is the test)
     assert set(model.model_.tuning.choice) == {"tied"}
 
 
@@ -290,7 +290,7 @@ def test_where_nothing_was_tuned_there_is_no_table():
     assert not hasattr(LDA(), "tuning_")
     model = LDA(shrinkage="auto").fit(*IRIS)  # scikit-learn's "auto": Ledoit-Wolf
     with pytest.raises(AttributeError, match="nothing was tuned"):
-        model.tuning_  # noqa: B018
+        model.tuning_  # noqa: B018  (reading it is the test)
 
 
 def test_a_class_with_a_single_row_does_not_rule_out_every_candidate():

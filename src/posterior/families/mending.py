@@ -52,7 +52,7 @@ class Mender:
         found = self._undetermined(raw, None)
         if not found:
             return Mended(raw)
-        if total - (s.weight > 0).sum() >= d:
+        if total - (s.weight > 0).sum() >= d and not self._collapsed(raw, None):
             mended = raw + np.diag(self._lift(found))
             if not self._undetermined(mended, None):
                 return Mended(mended, self._separators(found))
@@ -68,13 +68,16 @@ class Mender:
         """Spread to give to columns that others determine within the classes, (d,); 0 for the others."""
         s = self.statistics
         total = s.total() / float(s.weight.sum())
+        variance = np.diagonal(total)
+        sd = np.where(variance > 0, np.sqrt(variance), 1.0)
+        correlation = total / sd[:, None] / sd
         kept = [j for j in range(len(total)) if j not in set(columns)]
-        slope = np.linalg.solve(total[np.ix_(kept, kept)], total[np.ix_(kept, columns)])
-        between = np.diagonal(total)[columns] - (slope * total[np.ix_(kept, columns)]).sum(axis=0)
-        out = np.zeros(len(total))
-        least = np.diagonal(total)[columns]
-        out[columns] = np.where(between > ROUNDING * least, self._blend * between, self.floor * least)
-        return out
+        cross = correlation[np.ix_(kept, columns)]
+        explained = (np.linalg.solve(correlation[np.ix_(kept, kept)], cross) * cross).sum(axis=0)
+        between = 1 - explained
+        share = np.zeros(len(total))
+        share[columns] = np.where(between > ROUNDING, self._blend * between, self.floor)
+        return np.asarray(share * sd**2)
 
     def own(self, raw: Floats, pooled: Mended, k: int) -> Mended:
         """The covariance of class k. Without correlations only the columns at fault are blended."""

@@ -77,7 +77,7 @@ class _Gaps:
         return _Point(distributions, self.rows.reduce(expected, dense=sum(map(len, self.columns))))
 
     @staticmethod
-    def likeliest(families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
+    def estimated(families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
         """The distributions that fit what was expected."""
         return [f.estimate(e.statistics) for f, e in zip(families, point.expected.blocks, strict=True)]
 
@@ -94,13 +94,13 @@ class _Gaps:
         here = self.at(given)
         path = [here.height]
         while len(path) <= most:
-            step = self.at(self.likeliest(families, here))
+            step = self.at(self.estimated(families, here))
             if not step.height > here.height:
                 return here, path, True
             path.append(step.height)
             if step.height - here.height <= tolerance or len(path) > most:
                 return step, path, step.height - here.height <= tolerance
-            next_step = self.likeliest(families, step)
+            next_step = self.estimated(families, step)
             lines = zip(families, here.given, step.given, next_step, strict=True)
             leap = self.at([f.leap(*steps) for f, *steps in lines])
             here = leap if leap.height > step.height else self.at(next_step)
@@ -158,7 +158,7 @@ def filled_in(
     tolerance = min(f.tol for f in families) * float(statistics.weight.sum())
     most = max(f.max_iter for f in families)
     top, path, reached = gaps.climb(start, tolerance, most)
-    end = gaps.at(gaps.likeliest(families, top))
+    end = gaps.at(gaps.estimated(families, top))
     expected = {
         i: Expected(e.statistics, last.log_likelihood)
         for i, e, last in zip(open_plans, top.expected.blocks, end.expected.blocks, strict=True)

@@ -197,7 +197,7 @@ def settled(spec: GenerativeSpec, axes: Sequence[Axis], values: Sequence[Any]) -
         for i in axis.blocks:
             settings[i][axis.setting] = value
     blocks = tuple(
-        replace(block, family=replace(block.family, **chosen)) if chosen else block  # type: ignore[type-var]
+        replace(block, family=replace(block.family, **chosen)) if chosen else block  # type: ignore[type-var]  # families are dataclasses
         for block, chosen in zip(spec.blocks, settings, strict=True)
     )
     return replace(spec, blocks=blocks)
