@@ -161,9 +161,14 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         if mine.schema.names != theirs.schema.names:
             mine.schema.union(theirs.schema)  # raises, naming the columns that differ
         if mine.spec is not None and theirs.spec is not None and mine.spec.blocks != theirs.spec.blocks:
+            chosen = [m.tuning.choice for m in (mine, theirs) if m.tuning is not None]
+            what = (
+                f"they chose {chosen[0]} and {chosen[-1]}: set one of these in both"
+                if chosen
+                else ("fit both with the same settings")
+            )
             raise ValueError(
-                f"{self} and {other} describe the columns by different families and cannot be added; "
-                "fit both with the same settings"
+                f"{self} and {other} describe the columns by different families and cannot be added; {what}"
             )
         merged: Self = clone(self)
         merged._install(mine + theirs)

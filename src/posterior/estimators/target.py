@@ -15,6 +15,10 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
         raise ValueError(
             f"This {who} estimator requires y to be passed, but the target y is None: pass the class column"
         )
+    if isinstance(y, str):
+        raise ValueError(
+            f"y is the string {y!r}; pass the class column itself, and leave it out of the table"
+        )
     if isinstance(y, list | tuple) and len({isinstance(v, str) for v in y}) > 1:
         y = np.array(y, dtype=object)  # or NumPy would turn the numbers into strings
     labels = column_or_1d(np.asarray(y), warn=True)
