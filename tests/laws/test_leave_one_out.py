@@ -614,3 +614,17 @@ def test_other_rows_with_the_same_class_counts_are_refused(model):
         model.leave_one_out_log_proba(X, y)[order],
         atol=1e-12,
     )
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA(), GaussianNB(), GDA(shape="diagonal")], ids=str)
+def test_training_rows_are_known_again_even_with_means_of_zero_and_units_far_apart(model):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = rng.normal(size=(300, 4))
+    X -= np.stack([X[y == k].mean(axis=0) for k in range(3)])[y]
+    X *= [1e-6, 1.0, 1.0, 1e6]
+    assert np.isfinite(model.fit(X, y).leave_one_out_log_proba(X, y)).all()
+    other = X.copy()
+    other[:, 0] = 1e-6 * rng.normal(size=300)
+    with pytest.raises(ValueError, match="these are not the training rows"):
+        model.leave_one_out_log_proba(other, y)

@@ -237,9 +237,18 @@ class GapFillingFamily(Family[S]):
     tol: float
     max_iter: int
 
+    @property
+    def refuses(self) -> bool:
+        """Whether parameters that the rows do not determine are an error."""
+        return False
+
     @abstractmethod
     def start(self, statistics: S) -> Distribution:
         """Where the iterations begin."""
+
+    @abstractmethod
+    def anchor(self, statistics: S, expected: S) -> Any:
+        """A prior that gives the likelihood a maximum where rows are too few: `rows`, `added`, `height`."""
 
     @abstractmethod
     def expect(self, block: Any, y: Ints, weight: Floats | None, given: Any) -> "Expected[S]":

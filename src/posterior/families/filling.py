@@ -1,5 +1,6 @@
 """Gaussian rows with gaps: where the iterations start, what they expect, and how they leap ahead."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,7 @@ from posterior import kernels
 from posterior._linalg import smallest_residual
 from posterior._types import Floats, Ints
 from posterior.families.base import Expected
-from posterior.stats import Location, Scatter, Seen
+from posterior.stats import Location, Scatter
 
 if TYPE_CHECKING:
     from posterior.families.multivariate_normal import MultivariateNormalDistribution
@@ -17,6 +18,8 @@ Parameters = tuple[Location, Floats]
 
 # A leap may take this share of a covariance's distance from being singular, and no more.
 SAFE = 0.1
+# Rows are scarce where some pair of columns is shown by no more of them than so many times the columns.
+SCARCE = 3
 # Less of a column's variance left by the others is no ground for a regression.
 LEAST = 1e-9
 
@@ -29,6 +32,60 @@ def starting_parameters(statistics: Scatter, floor: float) -> Parameters:
     variance = np.divide(variance, weight, out=np.ones_like(weight), where=weight > 0)
     shape = (len(statistics.scatter), len(weight), len(weight))
     return observed.filled_location(), np.broadcast_to(np.diag(variance), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """Rows that are added to each class at its mean, (K,), of independent columns with variances `spread`.
+
+    Where hardly any rows show the same columns the likelihood may rise without end towards a singular
+    covariance. So many rows more, as an inverse-Wishart prior, give it a maximum (Little & Rubin 2019,
+    Statistical analysis with missing data, section 11.2).
+    """
+
+    rows: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, statistics: Scatter, expected: Scatter) -> "Anchor":
+        """As many rows as columns where they are needed, and none elsewhere."""
+        d = len(statistics.rounding)
+        weight, within, total = statistics.observed().pooled()
+        flat = (within <= 0) & (total > 0)
+        spread = np.where(within > 0, within, np.where(flat, total, weight))
+        spread = np.divide(spread, weight, out=np.ones(d), where=weight > 0)
+        pairs = np.zeros((1, d, d)) if expected.pairs is None else expected.pairs
+        if expected.pooled:
+            pairs = np.broadcast_to(pairs.sum(axis=0), (len(expected.weight), d, d))
+        seen = np.where(pairs.diagonal(axis1=1, axis2=2)[:, :, None] > 0, pairs, np.inf)  # others are neutral
+        seen = np.where(pairs.diagonal(axis1=1, axis2=2)[:, None, :] > 0, seen, np.inf)
+        scarce = (seen.min(axis=(1, 2)) <= SCARCE * d) | flat.any() | _is_singular(statistics)
+        rows = np.where(scarce & (expected.weight > 0), float(d), 0.0)
+        if expected.pooled:
+            rows = rows * expected.weight / max(float(expected.weight.sum()), 1e-300)
+        return cls(rows, spread)
+
+    def added(self, statistics: Scatter) -> Scatter:
+        """The statistics with these rows."""
+        more = self.rows[:, None, None] * np.diag(self.spread)
+        if statistics.pooled:
+            more = more.sum(axis=0, keepdims=True)
+        return replace(statistics, weight=statistics.weight + self.rows, scatter=statistics.scatter + more)
+
+    def height(self, given: "MultivariateNormalDistribution") -> float:
+        """What the prior adds to the log-likelihood."""
+        terms = [
+            rows * (given.log_det(k) + float(self.spread @ np.diagonal(given.precision_of(k))))
+            for k, rows in enumerate(self.rows.tolist())
+            if rows
+        ]
+        return -0.5 * float(sum(terms))
+
+
+def _is_singular(statistics: Scatter) -> bool:
+    """Whether the complete rows, if they are enough, show a combination of columns within the classes."""
+    enough = float(statistics.weight.sum()) > 2 * len(statistics.rounding)
+    return enough and not smallest_residual(statistics.scatter.sum(axis=0)) > LEAST
 
 
 def expected_scatter(
@@ -61,7 +118,6 @@ def _expected_of_class(
     rows, density = given.expected(x, k, groups, weight)
     sd, precision = given.standard(k)
     total, there = float(weight.sum()), ~np.isnan(x)
-    complete = there.all(axis=1).sum()
     shift = weight @ rows.deviation / total
     centred = rows.deviation - shift
     root = centred * np.sqrt(weight)[:, None]
@@ -78,7 +134,7 @@ def _expected_of_class(
         cubes,
         quarts,
         pooled,
-        seen=Seen(*(np.array([a], dtype=np.float64) for a in (there.sum(axis=0), len(x), complete))),
+        pairs=((there * weight[:, None]).T @ there)[None],
     )
     return Expected(found.reindex(np.array([k]), given.n_classes), float(weight @ density))
 
@@ -124,7 +180,9 @@ def neutral(statistics: Scatter, location: Location, covariance: Floats, pooled:
     for k in np.flatnonzero(missing.any(axis=1)).tolist():
         m, o = np.flatnonzero(missing[k]), np.flatnonzero(~missing[k])
         shared = _shown_by_others(statistics, m, pooled)
-        slope = np.linalg.solve(shared[np.ix_(o, o)], shared[np.ix_(o, m)])
+        sd = np.sqrt(np.diagonal(shared))
+        scaled = shared / sd[:, None]
+        slope = np.linalg.lstsq((scaled / sd)[np.ix_(o, o)], scaled[np.ix_(o, m)])[0] / sd[o, None]
         share = np.where(missing[:, m], 0.0, statistics.weight[:, None])
         known = location.value[:, m] + (location.value[k, o] - location.value[:, o]) @ slope
         mean[k, m] = (share * known).sum(axis=0) / share.sum(axis=0)

@@ -5,15 +5,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from posterior._linalg import dependent_columns, is_positive_definite, smallest_residual
+from posterior._linalg import dependent_columns, is_positive_definite
 from posterior._types import Floats
 from posterior.families.base import Repair
 from posterior.stats import Scatter
 
 # Below this share of a column's variance a difference of variances is rounding.
 ROUNDING = 1e-11
-# So little of a column's variance left by the others, with few complete rows, is taken for chance.
-COLLAPSED = 1e-3
 
 OnSingular = Literal["shrink", "pool", "error"]
 
@@ -49,12 +47,12 @@ class Mender:
         """The covariance within classes."""
         s = self.statistics
         total, d = float(s.weight.sum()), len(raw)
-        found = self._undetermined(raw, None)
+        found = self._undetermined(raw)
         if not found:
             return Mended(raw)
-        if total - (s.weight > 0).sum() >= d and not self._collapsed(raw, None):
+        if total - (s.weight > 0).sum() >= d:
             mended = raw + np.diag(self._lift(found))
-            if not self._undetermined(mended, None):
+            if not self._undetermined(mended):
                 return Mended(mended, self._separators(found))
         variance = np.diagonal(raw)
         least = self.floor * np.diagonal(s.total()) / total
@@ -73,7 +71,7 @@ class Mender:
         correlation = total / sd[:, None] / sd
         kept = [j for j in range(len(total)) if j not in set(columns)]
         cross = correlation[np.ix_(kept, columns)]
-        explained = (np.linalg.solve(correlation[np.ix_(kept, kept)], cross) * cross).sum(axis=0)
+        explained = (np.linalg.lstsq(correlation[np.ix_(kept, kept)], cross)[0] * cross).sum(axis=0)
         between = 1 - explained
         share = np.zeros(len(total))
         share[columns] = np.where(between > ROUNDING, self._blend * between, self.floor)
@@ -84,13 +82,13 @@ class Mender:
         weight, d = float(self.statistics.weight[k]), len(raw)
         if weight <= 0:
             return Mended(pooled.covariance)
-        found = self._undetermined(raw, k)
+        found = self._undetermined(raw)
         if not found:
             return Mended(raw)
         known = set() if pooled.repair is None else set(pooled.repair.columns)
         if weight > d and set(found) <= known:  # the separators of all classes, told of once
             raised = raw + np.diag(self._lift(found))
-            if not self._undetermined(raised, k):
+            if not self._undetermined(raised):
                 return Mended(raised)
         blend = d / (weight + d) if raw.any() and self.on_singular != "pool" else 1.0
         mended = (1 - blend) * raw + blend * pooled.covariance
@@ -100,24 +98,10 @@ class Mender:
             mended = np.diag(variance)
         return Mended(mended, self._too_few(k, found, "the pooled covariance", blend))
 
-    def _undetermined(self, covariance: Floats, k: int | None) -> list[int]:
+    def _undetermined(self, covariance: Floats) -> list[int]:
         """Columns that the ones before them determine; all, should the matrix resist factoring still."""
-        if self._collapsed(covariance, k):
-            return list(range(len(covariance)))
         found = [j for j, _ in dependent_columns(covariance, 1.0, self.statistics.rounding)]
         return found if found or is_positive_definite(covariance) else list(range(len(covariance)))
-
-    def _collapsed(self, covariance: Floats, k: int | None) -> bool:
-        """Whether rows whose gaps were filled in, of class k or of all, leave the covariance to chance.
-
-        With hardly more complete rows than columns the likelihood may have no maximum, or one by chance only:
-        it rises towards a singular covariance.
-        """
-        seen, d = self.statistics.seen, len(covariance)
-        if seen is None or _is_diagonal(covariance):
-            return False
-        rows, complete = (float(a.sum() if k is None else a[k]) for a in (seen.rows, seen.complete))
-        return rows <= d or (complete <= 2 * d and smallest_residual(covariance) < COLLAPSED)
 
     def _separators(self, columns: list[int]) -> Repair:
         return Repair(

@@ -22,7 +22,7 @@ from posterior.families.base import (
     never_seen,
     refuse_outside,
 )
-from posterior.families.filling import expected_scatter, leap, neutral, starting_parameters
+from posterior.families.filling import Anchor, expected_scatter, leap, neutral, starting_parameters
 from posterior.families.left_out.covariances import Covariances
 from posterior.families.left_out.normal import Score, left_out_normal
 from posterior.families.mending import Mender, OnSingular
@@ -164,6 +164,14 @@ class MultivariateNormalDistribution(Distribution):
             sd = np.sqrt(np.diagonal(covariance))
             parts.append((sd, (sd[:, None] * white) @ (sd[:, None] * white).T))
         return parts
+
+    def log_det(self, k: int) -> float:
+        """Log determinant of the covariance of class k."""
+        return self._whitener(k)[1]
+
+    def precision_of(self, k: int) -> Floats:
+        """The inverse covariance of class k."""
+        return np.asarray(self.precision[0 if len(self.covariance) == 1 else k])
 
     def standard(self, k: int) -> tuple[Floats, Floats]:
         """Standard deviations of class k, and its precision on their scale."""
@@ -422,6 +430,15 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
     def start(self, statistics: Scatter) -> MultivariateNormalDistribution:
         """Means and variances of the cells that are there, and no correlation."""
         return MultivariateNormalDistribution(*starting_parameters(statistics, self.floor))
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a covariance that the rows do not determine is an error."""
+        return self.on_singular == "error"
+
+    def anchor(self, statistics: Scatter, expected: Scatter) -> Anchor:
+        """What keeps the covariances of small classes from collapsing."""
+        return Anchor.of(statistics, expected)
 
     def leap(self, first: Any, second: Any, third: Any) -> MultivariateNormalDistribution:
         """Squared extrapolation, as far as covariances stay positive definite."""

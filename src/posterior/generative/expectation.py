@@ -6,7 +6,7 @@ of them are filled in one reading an iteration.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.dataset import Chunk, Rows, read
 from posterior.families import Distribution, Expected, GapFillingFamily
-from posterior.generative.notes import Note, unfinished_note
+from posterior.generative.notes import Note, held_note, refusal, unfinished_note
 from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.statistics import ClassStatistics
 
@@ -45,14 +45,14 @@ class _Expectations:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Distributions of the blocks with gaps, and what is to be expected under them."""
+    """Distributions of the blocks with gaps, what is to be expected under them, and their log-likelihood.
+
+    Where rows are so few that the likelihood may have no maximum, `height` counts a prior as well.
+    """
 
     given: list[Distribution]
     expected: _Expectations
-
-    @property
-    def height(self) -> float:
-        return self.expected.log_likelihood
+    height: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,7 @@ class _Gaps:
     columns: tuple[tuple[int, ...], ...]
     families: list[GapFillingFamily[Any]]
     rows: Rows
+    anchors: list[Any] = field(default_factory=list)
 
     def at(self, distributions: list[Distribution]) -> _Point:
         """One reading of the rows."""
@@ -74,12 +75,14 @@ class _Gaps:
                 )
             )
 
-        return _Point(distributions, self.rows.reduce(expected, dense=sum(map(len, self.columns))))
+        found = self.rows.reduce(expected, dense=sum(map(len, self.columns)))
+        prior = sum(a.height(given) for a, given in zip(self.anchors, distributions, strict=False))
+        return _Point(distributions, found, found.log_likelihood + prior)
 
-    @staticmethod
-    def estimated(families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
+    def estimated(self, families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
         """The distributions that fit what was expected."""
-        return [f.estimate(e.statistics) for f, e in zip(families, point.expected.blocks, strict=True)]
+        parts = zip(families, self.anchors, point.expected.blocks, strict=True)
+        return [f.estimate(anchor.added(e.statistics)) for f, anchor, e in parts]
 
     def climb(
         self, given: list[Distribution], tolerance: float, most: int
@@ -104,6 +107,8 @@ class _Gaps:
             lines = zip(families, here.given, step.given, next_step, strict=True)
             leap = self.at([f.leap(*steps) for f, *steps in lines])
             here = leap if leap.height > step.height else self.at(next_step)
+            if not here.height > step.height:
+                return step, path, True
             path.append(here.height)
         return here, path, False
 
@@ -150,20 +155,29 @@ def filled_in(
         return Filled({}, np.zeros(1), 0.0)
     columns = tuple(tuple(blocks[i].columns[j] for j in plan.keep) for i, plan in open_plans.items())
     families = [cast("GapFillingFamily[Any]", plan.family) for plan in open_plans.values()]
+    parts = [plan.part(statistics.blocks[i]) for i, plan in open_plans.items()]
+    start = [f.likeliest.start(part) for f, part in zip(families, parts, strict=True)]
     gaps = _Gaps(columns, families, rows)
-    start = [
-        family.likeliest.start(plan.part(statistics.blocks[i]))
-        for (i, plan), family in zip(open_plans.items(), families, strict=True)
-    ]
+    first = gaps.at(start).expected.blocks
+    anchors = [f.anchor(p, e.statistics) for f, p, e in zip(families, parts, first, strict=True)]
+    gaps = replace(gaps, anchors=anchors)
     tolerance = min(f.tol for f in families) * float(statistics.weight.sum())
     most = max(f.max_iter for f in families)
     top, path, reached = gaps.climb(start, tolerance, most)
     end = gaps.at(gaps.estimated(families, top))
     expected = {
-        i: Expected(e.statistics, last.log_likelihood)
-        for i, e, last in zip(open_plans, top.expected.blocks, end.expected.blocks, strict=True)
+        i: Expected(anchor.added(e.statistics), last.log_likelihood)
+        for i, anchor, e, last in zip(
+            open_plans, anchors, top.expected.blocks, end.expected.blocks, strict=True
+        )
     }
     if reached and end.height >= path[-1]:
         path.append(end.height)
-    notes = () if reached else (unfinished_note(most, path[-1] - path[-2], tolerance),)
-    return Filled(expected, np.array(path), end.height, notes)
+    notes = [] if reached else [unfinished_note(most, path[-1] - path[-2], tolerance)]
+    for family, anchor, where in zip(families, anchors, columns, strict=True):
+        labels = statistics.classes[anchor.rows > 0].tolist()
+        if labels:
+            notes.append(held_note(labels, [statistics.schema.names[j] for j in where]))
+            if family.refuses:
+                raise ValueError(refusal(notes[-1]))
+    return Filled(expected, np.array(path), end.expected.log_likelihood, tuple(notes))

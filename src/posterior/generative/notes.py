@@ -69,6 +69,25 @@ def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note
     return Note("undetermined", columns, (), False, text, label)
 
 
+def refusal(note: Note) -> str:
+    """The error instead of a note on what was done about a covariance."""
+    return (
+        f"{note.text.rsplit(': ', 1)[0]}; on_singular='error' refuses that: collect more rows, drop columns, "
+        "use tied=1 or shrinkage, or let on_singular='shrink' or 'pool' borrow from the other classes"
+    )
+
+
+def held_note(labels: Sequence[Any], names: Sequence[str]) -> Note:
+    """The note on classes that show too little of a block with gaps for its covariance."""
+    classes = ", ".join(map(repr, labels[:SHOWN])) + (", …" if len(labels) > SHOWN else "")
+    listed = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+    text = (
+        f"the covariance of class {classes} is not determined by the rows that show the same columns "
+        f"(columns {listed}): held near the spread of all classes, as by {len(names)} rows more"
+    )
+    return Note("undetermined", tuple(names), (), False, text, labels[0] if len(labels) == 1 else None)
+
+
 def unfinished_note(iterations: int, gain: float, tolerance: float) -> Note:
     """The note on gaps that were still being filled in when the iterations ended."""
     text = (

@@ -17,6 +17,7 @@ from posterior.generative.notes import (
     gaps_message,
     hint_note,
     no_value_note,
+    refusal,
     repair_note,
 )
 from posterior.generative.plan import Block, Plan, planned
@@ -24,11 +25,6 @@ from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.stats import Statistics
-
-REFUSED = (
-    "on_singular='error' refuses that: collect more rows, drop columns, use tied=1 or shrinkage, or let "
-    "on_singular='shrink' or 'pool' borrow from the other classes"
-)
 
 
 @dataclass(frozen=True)
@@ -213,5 +209,5 @@ def _notes(block: Block, plan: Plan, part: FittedBlock, statistics: ClassStatist
     for repair in repairs:
         notes.append(repair_note(repair, statistics.classes, [names[j] for j in plan.keep]))
         if repair.refused:
-            raise ValueError(f"{notes[-1].text.rsplit(': ', 1)[0]}; {REFUSED}")
+            raise ValueError(refusal(notes[-1]))
     return notes

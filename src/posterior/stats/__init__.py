@@ -5,7 +5,7 @@ from posterior.stats.counts import CategoryCounts, Totals
 from posterior.stats.location import Location
 from posterior.stats.moments import Moments
 from posterior.stats.sample import Sample
-from posterior.stats.scatter import Scatter, Seen
+from posterior.stats.scatter import Scatter
 from posterior.stats.words import WordFrequencies, WordTotals
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Moments",
     "Sample",
     "Scatter",
-    "Seen",
     "Statistics",
     "Totals",
     "WordFrequencies",

@@ -13,6 +13,8 @@ import numpy as np
 from posterior._types import Floats, Ints
 
 Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "wordless"]
+# Statistics that differ by less, relative to the spread of their column, are of the same rows.
+ALIKE = 1e-6
 Recoding = Sequence["Ints | None"]
 
 
@@ -58,7 +60,7 @@ class Statistics(ABC):
     def resembles(self, other: Self) -> bool:
         """Whether both could be statistics of the same rows, to rounding."""
         return all(
-            np.allclose(a, b, rtol=1e-6, atol=1e-9 * float(np.abs(a).max(initial=0.0)), equal_nan=True)
+            np.allclose(a, b, rtol=ALIKE, atol=ALIKE * 1e-3 * float(np.abs(a).max(initial=0.0)))
             for a, b in zip(self._sums(), other._sums(), strict=True)
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
-from posterior.stats.base import ColumnFact, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, ColumnFact, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
 
 
@@ -46,8 +46,15 @@ class Moments(Statistics):
         weight, scatter = (place(a, classes, n_classes) for a in (self.weight, self.scatter))
         return type(self)(weight, location, scatter, self.mark)
 
-    def _sums(self) -> tuple[Floats, ...]:
-        return self.weight, self.location.value, self.scatter
+    def resembles(self, other: Self) -> bool:
+        """Whether both could be statistics of the same rows, to rounding."""
+        weight, within, _ = self.pooled()
+        spread = np.sqrt(np.divide(within, weight, out=np.zeros_like(within), where=weight > 0))
+        size = np.abs(self.location.value).max(axis=0, initial=0.0)
+        unit = np.where(spread > 0, spread, size + 1e-300)
+        apart = np.abs(self.location - other.location) <= ALIKE * unit + 1e-14 * size
+        turned = np.abs(self.scatter - other.scatter) <= ALIKE * weight * unit**2
+        return bool(np.allclose(self.weight, other.weight, rtol=ALIKE) and apart.all() and turned.all())
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The moments of some of the columns."""

@@ -9,7 +9,7 @@ import numpy as np
 from posterior import kernels
 from posterior._linalg import dependent_columns
 from posterior._types import Bools, Floats, Ints
-from posterior.stats.base import ColumnFact, Fill, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
 from posterior.stats.moments import Moments
 
@@ -20,23 +20,6 @@ NOTICEABLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Of rows with gaps: numbers of values by class and column (K, d), of rows and of complete rows (K,)."""
-
-    cells: Floats
-    rows: Floats
-    complete: Floats
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats, Floats]:
-        """All three, the class being the first axis."""
-        return self.cells, self.rows, self.complete
-
-    def __add__(self, other: "Seen") -> "Seen":
-        return Seen(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
 class Scatter(Statistics):
     """Class weight (K,), mean (K, d) and scatter matrix about it, (K, d, d) or pooled (1, d, d).
 
@@ -44,7 +27,8 @@ class Scatter(Statistics):
     deviation are data. `third` and `fourth` hold Σ w z_j² z_l and Σ w z_j² z_l², kept only where a shrinkage
     intensity asks for them (they add up like everything else). `pooled` says that one matrix is kept
     for all classes together. Rows with gaps are kept apart: `gaps` holds the moments of the cells they have,
-    None where every row is complete. Statistics that are what is expected of such rows say what was `seen`.
+    None where every row is complete. Statistics that are what is expected of such rows say in `pairs`
+    (K, d, d) how much weight of rows shows both of two columns.
     """
 
     weight: Floats
@@ -55,7 +39,7 @@ class Scatter(Statistics):
     fourth: Floats | None = None
     pooled: bool = False
     gaps: Moments | None = None
-    seen: Seen | None = None
+    pairs: Floats | None = None
 
     @classmethod
     def of(
@@ -110,7 +94,7 @@ class Scatter(Statistics):
             scatter=scatter,
             rounding=rounding,
             gaps=_added(self.gaps, other.gaps),
-            seen=_added(self.seen, other.seen),
+            pairs=_added(self.pairs, other.pairs),
         )
         if self.third is None or other.third is None:
             return replace(whole, third=None, fourth=None)
@@ -150,7 +134,7 @@ class Scatter(Statistics):
             weight=move(self.weight),
             location=location,
             gaps=None if self.gaps is None else self.gaps.reindex(classes, n_classes),
-            seen=None if self.seen is None else Seen(*map(move, self.seen.arrays)),
+            pairs=None if self.pairs is None else move(self.pairs),
         )
         if self.pooled:
             return changed
@@ -161,8 +145,13 @@ class Scatter(Statistics):
             fourth=None if self.fourth is None else move(self.fourth),
         )
 
-    def _sums(self) -> tuple[Floats, ...]:
-        return self.weight, self.location.value, self.scatter
+    def resembles(self, other: Self) -> bool:
+        """Whether both could be statistics of the same rows, to rounding."""
+        spread = np.sqrt(np.diagonal(self.scatter.sum(axis=0)) / max(float(self.weight.sum()), 1e-300))
+        unit = np.where(spread > 0, spread, np.abs(self.location.value).max(axis=0, initial=0.0) + 1e-300)
+        apart = np.abs(self.location - other.location) <= ALIKE * unit + 8 * self.rounding
+        turned = np.abs(self.scatter - other.scatter) <= ALIKE * self.weight.sum() * unit[:, None] * unit
+        return bool(np.allclose(self.weight, other.weight, rtol=ALIKE) and apart.all() and turned.all())
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The scatter of some of the columns."""
@@ -179,15 +168,16 @@ class Scatter(Statistics):
             third=None if self.third is None else sub(self.third),
             fourth=None if self.fourth is None else sub(self.fourth),
             gaps=None if self.gaps is None else self.gaps.marginal(keep),
-            seen=None if self.seen is None else replace(self.seen, cells=self.seen.cells[:, keep]),
+            pairs=None if self.pairs is None else sub(self.pairs),
         )
 
     @property
     def never_seen(self) -> Bools:
         """Columns (K, d) that a class with rows never shows."""
-        if self.seen is None:
+        if self.pairs is None:
             return np.zeros(self.location.pivot.shape, dtype=np.bool_)
-        return np.asarray((self.seen.cells == 0) & (self.weight > 0)[:, None])
+        cells = np.diagonal(self.pairs, axis1=1, axis2=2)
+        return np.asarray((cells == 0) & (self.weight > 0)[:, None])
 
     def total(self) -> Floats:
         """Scatter about the overall mean, (d, d)."""
@@ -239,7 +229,7 @@ class Scatter(Statistics):
 
     def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
         """The regression of a redundant column on the others; the value of a constant one."""
-        if fact.problem == "constant":
+        if fact.problem != "redundant":
             return self.observed().fill(fact)
         mean = self.location.average(self.weight / self.weight.sum()).value
         on = list(fact.of)
