@@ -11,6 +11,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-9
 # Residuals above this are no rounding, and one factorisation settles the matter.
 CLEAR = 1e-6
+# Beyond this many standard deviations between class means one common centre would cost digits.
+FAR_APART = 1e3
 
 
 def dependent_columns(scatter: Floats, weight: float, rounding: Floats) -> list[tuple[int, tuple[int, ...]]]:

@@ -127,7 +127,7 @@ class BernoulliNB(DiscreteNB):
         if self.binarize is not None and self.binarize < 0:
             raise ValueError(f"binarize must be None or not negative, found {self.binarize}")
         family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize)
-        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING),), self._priors())
+        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING, NOTHING),), self._priors())
 
     @property
     def feature_count_(self) -> Floats:
@@ -193,7 +193,7 @@ class MultinomialNB(DiscreteNB):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         # Ordered, like scikit-learn's: the probability of the words in their order.
         family = Multinomial(alpha=self._alpha(schema), ordered=True)
-        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING),), self._priors())
+        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING, NOTHING),), self._priors())
 
     @property
     def feature_count_(self) -> Floats:
@@ -290,7 +290,9 @@ class CategoricalNB(DiscreteNB):
         if np.ndim(self.alpha):
             raise ValueError(f"alpha must be a single number for CategoricalNB, found {self.alpha!r}")
         family = Categorical(alpha=self._alpha(schema))
-        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING),), self._priors())
+        return GenerativeSpec(
+            (Block(tuple(range(len(schema))), family, NOTHING, frozenset({"identifier"})),), self._priors()
+        )
 
     @property
     def category_count_(self) -> list[Floats]:

@@ -108,7 +108,8 @@ class ModelReading:
         """Joint log-likelihood before the first and after each iteration that filled in gaps.
 
         The iterations are by maximum likelihood, so that it never falls; where covariances are shrunk
-        or tied in part, that is done after the last one, and `log_likelihood_` is lower.
+        or tied in part, that is done after the last one, and `log_likelihood_` is lower. Where a class had
+        to be held near the spread of all, the path counts the prior that does so.
         """
         if self.model_.path is None:
             return np.array([self.log_likelihood_])

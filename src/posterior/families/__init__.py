@@ -17,10 +17,11 @@ from posterior.families.base import (
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
+from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.laplace import Laplace, LaplaceDistribution
 from posterior.families.mixture import MixtureOfNormals, MixtureOfNormalsDistribution
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
-from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
+from posterior.families.multivariate_normal import MultivariateNormal
 from posterior.families.normal import LogNormal, LogNormalDistribution, Normal, NormalDistribution
 from posterior.families.poisson import Poisson, PoissonDistribution
 

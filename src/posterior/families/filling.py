@@ -1,20 +1,15 @@
 """Gaussian rows with gaps: where the iterations start, what they expect, and how they leap ahead."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from posterior import kernels
 from posterior._linalg import smallest_residual
-from posterior._types import Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Expected
+from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.stats import Location, Scatter
-
-if TYPE_CHECKING:
-    from posterior.families.multivariate_normal import MultivariateNormalDistribution
-
-Parameters = tuple[Location, Floats]
 
 # A leap may take this share of a covariance's distance from being singular, and no more.
 SAFE = 0.1
@@ -24,14 +19,21 @@ SCARCE = 3
 LEAST = 1e-9
 
 
-def starting_parameters(statistics: Scatter, floor: float) -> Parameters:
+def _spread(statistics: Scatter) -> tuple[Floats, Bools]:
+    """Variance of each column within classes, (d,), and which columns are constant there.
+
+    Those have the variance that the classes give them.
+    """
+    weight, within, total = statistics.observed().pooled()
+    flat = (within <= 0) & (total > 0)
+    variance = kernels.ratio(np.where(flat, total, within), weight)
+    return np.where(variance > 0, variance, 1.0), flat
+
+
+def starting_point(statistics: Scatter) -> MultivariateNormalDistribution:
     """Means and variances of the cells that are there, and no correlation."""
-    observed = statistics.observed()
-    weight, within, total = observed.pooled()
-    variance = np.where(within > 0, within, np.where(total > 0, floor * total, weight))
-    variance = np.divide(variance, weight, out=np.ones_like(weight), where=weight > 0)
-    shape = (len(statistics.scatter), len(weight), len(weight))
-    return observed.filled_location(), np.broadcast_to(np.diag(variance), shape)
+    covariance = np.repeat(np.diag(_spread(statistics)[0])[None], len(statistics.scatter), axis=0)
+    return MultivariateNormalDistribution(statistics.observed().filled_location(), covariance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +52,7 @@ class Anchor:
     def of(cls, statistics: Scatter, expected: Scatter) -> "Anchor":
         """As many rows as columns where they are needed, and none elsewhere."""
         d = len(statistics.rounding)
-        weight, within, total = statistics.observed().pooled()
-        flat = (within <= 0) & (total > 0)
-        spread = np.where(within > 0, within, np.where(flat, total, weight))
-        spread = np.divide(spread, weight, out=np.ones(d), where=weight > 0)
+        spread, flat = _spread(statistics)
         pairs = np.zeros((1, d, d)) if expected.pairs is None else expected.pairs
         if expected.pooled:
             pairs = np.broadcast_to(pairs.sum(axis=0), (len(expected.weight), d, d))
@@ -72,7 +71,7 @@ class Anchor:
             more = more.sum(axis=0, keepdims=True)
         return replace(statistics, weight=statistics.weight + self.rows, scatter=statistics.scatter + more)
 
-    def height(self, given: "MultivariateNormalDistribution") -> float:
+    def height(self, given: MultivariateNormalDistribution) -> float:
         """What the prior adds to the log-likelihood."""
         terms = [
             rows * (given.log_det(k) + float(self.spread @ np.diagonal(given.precision_of(k))))
@@ -92,7 +91,7 @@ def expected_scatter(
     block: Floats,
     y: Ints,
     weight: Floats | None,
-    given: "MultivariateNormalDistribution",
+    given: MultivariateNormalDistribution,
     *,
     pooled: bool,
     fourth: bool,
@@ -112,7 +111,7 @@ def expected_scatter(
 
 
 def _expected_of_class(
-    x: Floats, weight: Floats, k: int, given: "MultivariateNormalDistribution", *, pooled: bool, fourth: bool
+    x: Floats, weight: Floats, k: int, given: MultivariateNormalDistribution, *, pooled: bool, fourth: bool
 ) -> Expected[Scatter]:
     groups = kernels.gap_groups(np.isnan(x))
     rows, density = given.expected(x, k, groups, weight)
@@ -140,10 +139,10 @@ def _expected_of_class(
 
 
 def leap(
-    first: "MultivariateNormalDistribution",
-    second: "MultivariateNormalDistribution",
-    third: "MultivariateNormalDistribution",
-) -> Parameters:
+    first: MultivariateNormalDistribution,
+    second: MultivariateNormalDistribution,
+    third: MultivariateNormalDistribution,
+) -> MultivariateNormalDistribution:
     """Squared extrapolation (Varadhan & Roland 2008) of three steps, in standard deviations of the first.
 
     It goes as far as covariances stay positive definite, and no less far than the third.
@@ -164,12 +163,15 @@ def leap(
             for c, t in zip(covariance, third.covariance, strict=False)
         ):
             shift = 2 * length * mean + length**2 * bend
-            return Location(first.location.pivot, first.location.remainder + shift), covariance
+            location = Location(first.location.pivot, first.location.remainder + shift)
+            return MultivariateNormalDistribution(location, covariance)
         length = (length + 1) / 2
-    return third.location, third.covariance
+    return third
 
 
-def neutral(statistics: Scatter, location: Location, covariance: Floats, pooled: Floats) -> Parameters:
+def neutral(
+    statistics: Scatter, location: Location, covariance: Floats, pooled: Floats
+) -> tuple[Location, Floats]:
     """Parameters in which a column that a class never shows says nothing about that class.
 
     The likelihood is flat there. The column is taken to follow from the others as it does in the classes that

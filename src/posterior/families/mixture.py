@@ -17,7 +17,8 @@ from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, Repair, refuse_outside
-from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
+from posterior.families.gaussian import MultivariateNormalDistribution
+from posterior.families.multivariate_normal import MultivariateNormal
 from posterior.families.normal import LARGEST, TOO_LARGE
 from posterior.math import LOG_2PI, log_sum_exp, softmax
 from posterior.stats import Location, Sample, Scatter

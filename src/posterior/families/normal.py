@@ -165,8 +165,8 @@ class Normal(Family[Moments]):
         weight, within, total = statistics.pooled()
         seen = statistics.weight > 0
         lost = 0.0 if self.bias else 1.0
-        pooled = _ratio(within, weight - lost * seen.sum(axis=0))
-        own = _ratio(statistics.scatter, statistics.weight - lost)
+        pooled = kernels.ratio(within, weight - lost * seen.sum(axis=0))
+        own = kernels.ratio(statistics.scatter, statistics.weight - lost)
         variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
         lowest = self.lowest(statistics)
         return NormalDistribution(
@@ -196,7 +196,7 @@ class Normal(Family[Moments]):
         separates the classes perfectly); 1 where the column is constant and its density cancels.
         """
         weight, within, total = statistics.pooled()
-        scale = np.where(within > 0, _ratio(within, weight), _ratio(total, weight))
+        scale = np.where(within > 0, kernels.ratio(within, weight), kernels.ratio(total, weight))
         return np.where(scale > 0, max(self.floor, SMALLEST_FLOOR) * scale, 1.0)
 
 
@@ -210,13 +210,6 @@ def _floored(low: Bools, tied: bool) -> tuple[Repair, ...]:
         for k, line in lines
         if line.any()
     )
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    shape = np.broadcast_shapes(top.shape, bottom.shape)
-    out: Floats = np.zeros(shape)
-    np.divide(top, bottom, out=out, where=bottom > 0)
-    return out
 
 
 class LogNormalDistribution(ProductDistribution):

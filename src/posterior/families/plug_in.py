@@ -8,7 +8,8 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.families.base import Family
-from posterior.families.multivariate_normal import MultivariateNormal, MultivariateNormalDistribution
+from posterior.families.gaussian import MultivariateNormalDistribution
+from posterior.families.multivariate_normal import MultivariateNormal
 from posterior.stats import Sample, Scatter
 
 

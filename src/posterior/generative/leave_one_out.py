@@ -73,7 +73,7 @@ def _refuse_other_rows(model: GenerativeModel, statistics: ClassStatistics, data
         places = sorted({0, len(block.columns) - 1})
         columns = tuple(block.columns[j] for j in places)
         looks.append((columns, block.plan.family.marginal(places), block.plan.part(sums).marginal(places)))
-    spec = GenerativeSpec(tuple(Block(columns, family, NOTHING) for columns, family, _ in looks))
+    spec = GenerativeSpec(tuple(Block(columns, family, NOTHING, NOTHING) for columns, family, _ in looks))
     found = spec.summarize(dataset, model.classes)
     for (columns, _, expected), again in zip(looks, found.blocks, strict=True):
         if not expected.resembles(again):
@@ -127,7 +127,9 @@ class _Refits:
 
     def __init__(self, model: GenerativeModel, spec: GenerativeSpec, dataset: Dataset) -> None:
         kept = [(b.columns, b.plan.family) for b in model.blocks if b.columns and b.plan is not None]
-        self.spec = GenerativeSpec(tuple(Block(c, family, NOTHING) for c, family in kept), spec.priors)
+        self.spec = GenerativeSpec(
+            tuple(Block(c, family, NOTHING, NOTHING) for c, family in kept), spec.priors
+        )
         self.model, self.dataset = model, dataset
 
     def log_posterior(self, rows: Ints, alone: Bools) -> Floats:

@@ -2,24 +2,25 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from posterior._types import Bools, Floats
 from posterior.dataset import Chunk, read
 from posterior.families import Family
-from posterior.stats import CategoryCounts, Statistics
-from posterior.stats.base import ColumnFact, Fill, Problem
+from posterior.stats import Statistics
+from posterior.stats.base import ColumnFact, Problem
 
 WITHOUT_EFFECT: frozenset[Problem] = frozenset({"empty", "constant", "redundant", "wordless"})
 NOT_WORTH_KEEPING: frozenset[Problem] = WITHOUT_EFFECT | {"identifier"}
 NOTHING: frozenset[Problem] = frozenset()
+EVERYTHING: frozenset[Problem] = frozenset(get_args(Problem))
 
 
 @dataclass(frozen=True)
 class Block:
-    """Columns that one family describes, and which problem columns it leaves out.
+    """Columns that one family describes, which problem columns it leaves out, and which it mentions.
 
     To leave a column out is to integrate it out: the model is that of the table without it.
     """
@@ -27,6 +28,7 @@ class Block:
     columns: tuple[int, ...]
     family: Family[Any]
     leave_out: frozenset[Problem] = field(default=WITHOUT_EFFECT, compare=False)
+    mention: frozenset[Problem] = field(default=EVERYTHING, compare=False)
 
     def read(self, chunk: Chunk) -> Any:
         """The columns of a chunk, as the family takes them."""
@@ -80,22 +82,18 @@ class Plan:
 
 def planned(block: Block, statistics: Statistics, spared: Collection[int] = ()) -> Plan:
     """What is worth keeping of a block; columns at the places `spared` are no combinations of others."""
-    found = statistics.facts() if block.leave_out or isinstance(statistics, CategoryCounts) else ()
-    if not block.leave_out:
-        found = tuple(fact for fact in found if fact.problem == "identifier")
-    found = tuple(f for f in found if not (f.problem == "redundant" and f.column in spared))
-    facts = tuple(
-        (f, f.problem in block.leave_out) for f in found if f.problem not in block.family.unharmed_by
-    )
-    gone = {fact.column for fact, left_out in facts if left_out}
+    worth = (block.leave_out | block.mention) - block.family.unharmed_by
+    facts = statistics.facts() if worth else ()
+    found = [f for f in facts if not (f.problem == "redundant" and f.column in spared)]
+    noticed = tuple((f, f.problem in block.leave_out) for f in found if f.problem in worth)
+    gone = {fact.column for fact, left_out in noticed if left_out}
     fillings = []
-    for fact, left_out in facts:
-        filling = statistics.fill(fact) if left_out else None
-        if filling is not None:
+    for fact, left_out in noticed:
+        fill = statistics.fill(fact) if left_out else None
+        if fill is not None:
             sources = tuple(block.columns[j] for j in fact.of)
-            fill = Fill(*filling)
             column = block.columns[fact.column]
             fillings.append(Filling(column, fill.intercept, sources, fill.coef, fill.slack))
     keep = tuple(j for j in range(len(block.columns)) if j not in gone)
     family = block.family.marginal(keep) if gone and keep else block.family
-    return Plan(keep, family, facts, tuple(fillings), whole=not gone)
+    return Plan(keep, family, noticed, tuple(fillings), whole=not gone)

@@ -180,3 +180,10 @@ def missing_patterns(missing: Bools) -> list[tuple[Ints, Bools]]:
     patterns, group = np.unique(missing, axis=0, return_inverse=True)
     group = group.reshape(-1)
     return [(np.flatnonzero(group == g), pattern) for g, pattern in enumerate(patterns)]
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """The quotient, 0 where the divisor is not positive."""
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    bottom = np.broadcast_to(bottom, shape)
+    return np.asarray(np.divide(top, bottom, out=np.zeros(shape), where=bottom > 0))

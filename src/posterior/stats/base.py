@@ -82,7 +82,7 @@ class Statistics(ABC):
         """Columns that are constant, repeated, redundant or mere identifiers."""
         return ()
 
-    def fill(self, fact: ColumnFact) -> "tuple[float, Floats] | Fill | None":
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """What gives back a column that was left out, from those of `fact.of`, if anything does."""
         return None
 

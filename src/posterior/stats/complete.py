@@ -20,7 +20,7 @@ class CompleteSample(Sample):
         """Columns that are constant, or a linear combination of earlier ones over all rows."""
         return self.scatter.facts()
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The regression of a redundant column on the others; the value of a constant one."""
         return self.scatter.fill(fact)
 

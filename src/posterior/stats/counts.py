@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
-from posterior.stats.base import ColumnFact, Recoding, Statistics, duplicate_facts
+from posterior.stats.base import ColumnFact, Fill, Recoding, Statistics, duplicate_facts
 from posterior.stats.location import place
 
 IDENTIFIER_LEVELS = 20
@@ -103,10 +103,10 @@ class CategoryCounts(Statistics):
             *duplicate_facts(marks, constant),
         )
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The code of a constant column."""
         seen = np.flatnonzero(self.tables[fact.column].sum(axis=0))
-        return (float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
+        return Fill(float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
 
 
 def _move(table: Floats, axis: int, codes: Ints | None, size: int) -> Floats:
@@ -194,7 +194,7 @@ class Totals(Statistics):
             repeats = duplicate_facts([line.tobytes() for line in sums], constant)
         return (*(ColumnFact(j, "constant") for j in sorted(constant)), *repeats)
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The value of a constant column."""
         on = bool(self.total[:, fact.column].any())
-        return (float(on), np.zeros(0)) if fact.problem == "constant" else None
+        return Fill(float(on), np.zeros(0)) if fact.problem == "constant" else None

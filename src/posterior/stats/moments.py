@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
 
 
@@ -49,7 +49,7 @@ class Moments(Statistics):
     def resembles(self, other: Self) -> bool:
         """Whether both could be statistics of the same rows, to rounding."""
         weight, within, _ = self.pooled()
-        spread = np.sqrt(np.divide(within, weight, out=np.zeros_like(within), where=weight > 0))
+        spread = np.sqrt(kernels.ratio(within, weight))
         size = np.abs(self.location.value).max(axis=0, initial=0.0)
         unit = np.where(spread > 0, spread, size + 1e-300)
         apart = np.abs(self.location - other.location) <= ALIKE * unit + 1e-14 * size
@@ -84,7 +84,7 @@ class Moments(Statistics):
         if seen.all():
             return self.location
         total = self.weight.sum(axis=0)
-        share = np.divide(self.weight, total, out=np.zeros_like(self.weight), where=total > 0)
+        share = kernels.ratio(self.weight, total)
         mean = (share * self.location.value).sum(axis=0)
         return Location(
             np.where(seen, self.location.pivot, mean), np.where(seen, self.location.remainder, 0.0)
@@ -102,9 +102,9 @@ class Moments(Statistics):
             *duplicate_facts(marks, constant | empty),
         )
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The value of a constant column."""
         seen = np.flatnonzero(self.weight[:, fact.column] > 0)
         if fact.problem != "constant" or len(seen) == 0:
             return None
-        return float(self.location.value[seen[0], fact.column]), np.zeros(0)
+        return Fill(float(self.location.value[seen[0], fact.column]), np.zeros(0))

@@ -45,7 +45,7 @@ class Sample(Statistics):
         levels = [len(np.unique(x[~np.isnan(x)])) for x in self.values.T]
         return tuple(ColumnFact(j, "constant") for j, n in enumerate(levels) if n <= 1)
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The value of a constant column."""
         known = self.values[~np.isnan(self.values[:, fact.column]), fact.column]
-        return (float(known[0]), np.zeros(0)) if len(known) else None
+        return Fill(float(known[0]), np.zeros(0)) if len(known) else None

@@ -227,7 +227,7 @@ class Scatter(Statistics):
         found = dependent_columns(total, weight, self.rounding[columns])
         return sorted((order[j], tuple(sorted(order[i] for i in on))) for j, on in found if j in also)
 
-    def fill(self, fact: ColumnFact) -> tuple[float, Floats] | Fill | None:
+    def fill(self, fact: ColumnFact) -> Fill | None:
         """The regression of a redundant column on the others; the value of a constant one."""
         if fact.problem != "redundant":
             return self.observed().fill(fact)

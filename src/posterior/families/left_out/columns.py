@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import LeftOut
 from posterior.families.left_out.parts import LEAST, Removal, any_cell
@@ -64,7 +65,7 @@ class LeftOutColumns:
         seen = s.weight > 0
         rest, left = weight - r.weight, within - r.loss
         freedom = rest - self.lost * seen.sum(axis=0)
-        pooled = _ratio(left, freedom)
+        pooled = kernels.ratio(left, freedom)
         lowest, delicate = self._lowest(block, r)
         if self.tied:
             delicate |= ((left < LEAST * within) & (within > 0)) | (freedom <= LEAST * weight)
@@ -72,7 +73,7 @@ class LeftOutColumns:
             before = s.scatter[y]
             now, divisor = before - r.loss, r.rest - self.lost
             delicate |= ((now < LEAST * before) & (before > 0)) | (divisor <= LEAST * r.rest)
-            now = _ratio(now, divisor)
+            now = kernels.ratio(now, divisor)
         out = np.empty((len(y), len(seen)))
         for k in range(len(seen)):
             own = (y == k)[:, None]
@@ -80,7 +81,7 @@ class LeftOutColumns:
             z *= np.where(own, r.stretch, 1.0)
             variance = pooled
             if not self.tied:
-                variance = np.where(own, now, _ratio(s.scatter[k], s.weight[k] - self.lost))
+                variance = np.where(own, now, kernels.ratio(s.scatter[k], s.weight[k] - self.lost))
                 variance = np.where(seen[k], variance, pooled)
             if not seen[k].all():
                 z = np.where(seen[k], z, self._from_overall(block, r))
@@ -93,10 +94,10 @@ class LeftOutColumns:
         columns = np.arange(block.shape[1])
         anchor = s.location[(s.weight > 0).argmax(axis=0), columns]
         weight = s.weight.sum(axis=0)
-        share = _ratio(s.weight, weight)
+        share = kernels.ratio(s.weight, weight)
         mean = (share * np.where(s.weight > 0, s.location - anchor, 0.0)).sum(axis=0)
         z = (block - anchor.pivot) - (anchor.remainder + mean)
-        return np.asarray(z * _ratio(np.broadcast_to(weight, z.shape), weight - r.weight))
+        return np.asarray(z * kernels.ratio(np.broadcast_to(weight, z.shape), weight - r.weight))
 
     def _lowest(self, block: Floats, r: Removal) -> tuple[Floats, Bools]:
         """The smallest variance allowed without each row, (n, d), and where it is too delicate.
@@ -108,11 +109,11 @@ class LeftOutColumns:
         delicate = np.zeros(left.shape, dtype=np.bool_)
         if (within == 0).any():
             apart = self._from_overall(block, r)
-            fall = r.weight * _ratio(np.broadcast_to(rest, apart.shape), weight) * apart**2
+            fall = r.weight * kernels.ratio(np.broadcast_to(rest, apart.shape), weight) * apart**2
             around = total - np.where(r.there, fall, 0.0)
             delicate = (within == 0) & (around < LEAST * total)
             left = np.where(within > 0, left, around)
-        scale = _ratio(left, rest)
+        scale = kernels.ratio(left, rest)
         return np.where(scale > 0, self.floor * scale, 1.0), delicate
 
 
@@ -124,10 +125,3 @@ def _log_normal(deviation: Floats, variance: Floats, there: Bools) -> Floats:
         return np.asarray(-0.5 * (fit + log_det + deviation.shape[1] * LOG_2PI))
     terms = deviation**2 / variance + np.log(variance) + LOG_2PI
     return np.asarray(-0.5 * np.where(there, terms, 0.0).sum(axis=1))
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """The quotient, 0 where the divisor is not positive."""
-    shape = np.broadcast_shapes(top.shape, bottom.shape)
-    bottom = np.broadcast_to(bottom, shape)
-    return np.asarray(np.divide(top, bottom, out=np.zeros(shape), where=bottom > 0))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posterior import kernels
-from posterior._linalg import whitener
+from posterior._linalg import FAR_APART, whitener
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import LeftOut
 from posterior.families.left_out.covariances import FLATTENED, Covariances, RowRemoval, may_be_mended
@@ -22,9 +22,6 @@ from posterior.families.left_out.parts import LEAST
 from posterior.math import LOG_2PI
 
 Score = Callable[[Floats, Ints, Floats | None], LeftOut]
-
-# Beyond this many standard deviations between class means one common centre would cost digits.
-FAR_APART = 1e3
 
 
 def _some(values: Floats, rows: Ints) -> Floats:

@@ -1,0 +1,281 @@
+"""Normal densities of several columns together, and what they expect of rows with gaps."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterior import kernels
+from posterior._linalg import FAR_APART, whitener
+from posterior._types import Bools, Floats, Ints
+from posterior.families.base import Distribution, Repair
+from posterior.forms import QuadraticScores
+from posterior.math import LOG_2PI
+from posterior.stats import Location, Scatter
+
+Shape = Literal["full", "diagonal", "spherical"]
+
+# With fewer rows for a pattern of gaps than this, rows get a factor each instead of one a pattern.
+FEW_ROWS = 32
+BATCH_CELLS = 1 << 18
+
+
+class MultivariateNormalDistribution(Distribution):
+    """Normal densities with means (K, d) and covariances (K, d, d), or one (1, d, d) that classes share.
+
+    >>> plane = MultivariateNormalDistribution(mean=[[0.0, 0.0], [1.0, 0.0]], covariance=np.eye(2))
+    >>> plane.log_density(np.array([[0.0, 0.0], [1.0, np.nan]])).round(3)
+    array([[-1.838, -2.338],
+           [-1.419, -0.919]])
+    """
+
+    def __init__(
+        self,
+        mean: "ArrayLike | Location",
+        covariance: ArrayLike,
+        *,
+        shape: Shape = "full",
+        uncounted: str | None = None,
+        repairs: tuple[Repair, ...] = (),
+    ) -> None:
+        self.location = Location.at(mean)
+        if self.location.pivot.ndim != 2:
+            raise ValueError(f"mean must be (n_classes, n_columns), found shape {self.location.pivot.shape}")
+        self.n_classes, self.n_columns = self.location.pivot.shape
+        cov = np.array(covariance, dtype=np.float64)
+        self.covariance = cov[None] if cov.ndim == 2 else cov
+        d = self.n_columns
+        if self.covariance.shape not in ((1, d, d), (self.n_classes, d, d)):
+            raise ValueError(
+                f"covariance must be ({d}, {d}) or ({self.n_classes}, {d}, {d}), found {cov.shape}"
+            )
+        sd = np.sqrt(np.abs(np.diagonal(self.covariance, axis1=1, axis2=2)))
+        skew = np.abs(self.covariance - self.covariance.transpose(0, 2, 1))
+        if (skew > 1e-8 * sd[:, :, None] * sd[:, None, :]).any():
+            raise ValueError("a covariance must be symmetric")
+        self.shape = shape
+        self._uncounted = uncounted
+        self._repairs = repairs
+        self._whiteners  # noqa: B018  (refuses a covariance that is not positive definite, at once)
+
+    @property
+    def mean(self) -> Floats:
+        """The class means, (K, d)."""
+        return self.location.value
+
+    @property
+    def tied(self) -> bool:
+        """Whether the classes share one covariance."""
+        return len(self.covariance) == 1 and self.n_classes > 1
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What had to be done to make every covariance positive definite."""
+        return self._repairs
+
+    @cached_property
+    def _whiteners(self) -> list[tuple[Floats, float]]:
+        try:
+            return [whitener(c) for c in self.covariance]
+        except np.linalg.LinAlgError as error:
+            raise ValueError("a covariance must be positive definite") from error
+
+    def _whitener(self, k: int) -> tuple[Floats, float]:
+        return self._whiteners[0 if len(self.covariance) == 1 else k]
+
+    @cached_property
+    def precision(self) -> Floats:
+        """The inverse covariances, (K, d, d), or (1, d, d) where the classes share one."""
+        return np.stack([white @ white.T for white, _ in self._whiteners])
+
+    @property
+    def _by_class(self) -> tuple[int, int, int]:
+        return self.n_classes, self.n_columns, self.n_columns
+
+    @cached_property
+    def _centre(self) -> Location:
+        return self.location.average(np.full(self.n_classes, 1 / self.n_classes))
+
+    def log_density(self, block: Floats) -> Floats:
+        """−½ (x−μ)'Σ⁻¹(x−μ) − ½ ln|2πΣ|, missing cells integrated out."""
+        return self._by_pattern(block, MultivariateNormalDistribution._log_density_complete)
+
+    def log_relative(self, block: Floats) -> Floats:
+        """The linear form (x−c)·β + γ where the covariance is shared, else the log density."""
+        return self._by_pattern(block, MultivariateNormalDistribution._log_relative_complete)
+
+    def _by_pattern(self, block: Floats, score: Any) -> Floats:
+        if not kernels.has_missing(block):
+            return np.asarray(score(self, block))
+        missing = np.isnan(block)
+        lacking = missing.any(axis=1)
+        if len(np.unique(kernels.pattern_keys(missing[lacking]))) * FEW_ROWS > lacking.sum():
+            out = np.empty((len(block), self.n_classes))
+            out[~lacking] = score(self, block[~lacking])
+            out[lacking] = self._row_by_row(block[lacking], missing[lacking])
+            return out
+        out = np.zeros((len(block), self.n_classes))
+        for rows, gone in kernels.missing_patterns(missing):
+            if not gone.all():
+                there = np.flatnonzero(~gone)
+                out[rows] = score(self.marginal(there.tolist()), block[np.ix_(rows, there)])
+        return out
+
+    def _row_by_row(self, block: Floats, missing: Bools) -> Floats:
+        """Log density of rows with gaps, each with a factor of its own, in batches."""
+        out = np.empty((len(block), self.n_classes))
+        size = max(1, BATCH_CELLS // self.n_columns**2)
+        for rows in (slice(start, start + size) for start in range(0, len(block), size)):
+            deviations = [self.location.deviation(block[rows], k) for k in range(self.n_classes)]
+            if len(self.covariance) == 1:
+                out[rows] = kernels.gappy_log_density(deviations, self.covariance[0], missing[rows])
+                continue
+            for k, (z, covariance) in enumerate(zip(deviations, self.covariance, strict=True)):
+                out[rows, k] = kernels.gappy_log_density([z], covariance, missing[rows])[:, 0]
+        return out
+
+    @cached_property
+    def _standard(self) -> list[tuple[Floats, Floats]]:
+        """Standard deviations, and the precision on their scale."""
+        parts = []
+        for covariance, (white, _) in zip(self.covariance, self._whiteners, strict=True):
+            sd = np.sqrt(np.diagonal(covariance))
+            parts.append((sd, (sd[:, None] * white) @ (sd[:, None] * white).T))
+        return parts
+
+    def log_det(self, k: int) -> float:
+        """Log determinant of the covariance of class k."""
+        return self._whitener(k)[1]
+
+    def precision_of(self, k: int) -> Floats:
+        """The inverse covariance of class k."""
+        return np.asarray(self.precision[0 if len(self.covariance) == 1 else k])
+
+    def standard(self, k: int) -> tuple[Floats, Floats]:
+        """Standard deviations of class k, and its precision on their scale."""
+        return self._standard[0 if len(self.covariance) == 1 else k]
+
+    def expected(
+        self, block: Floats, k: int, groups: "list[kernels.GapGroup]", weight: Floats | None = None
+    ) -> tuple[kernels.ExpectedRows, Floats]:
+        """What class k expects of rows with gaps, in standard deviations from its mean; their log density."""
+        sd, precision = self.standard(k)
+        z = self.location.deviation(block, k) / sd
+        rows = kernels.expected_rows(z, precision, groups, weight)
+        there = ~np.isnan(block)
+        log_det = self._whitener(k)[1] - (~there) @ (2 * np.log(sd)) + rows.log_det
+        density = -0.5 * (rows.quadratic + log_det + there.sum(axis=1) * LOG_2PI)
+        density[~there.any(axis=1)] = 0.0
+        return rows, density
+
+    def filled(self, block: Floats, posterior: Floats) -> Floats:
+        """Rows with their gaps filled in by what is to be expected there, averaged over the classes."""
+        missing = np.isnan(block)
+        groups = kernels.gap_groups(missing)
+        expected = np.zeros_like(block)
+        for k in range(self.n_classes):
+            deviation = self.expected(block, k, groups)[0].deviation * self.standard(k)[0]
+            expected += posterior[:, [k]] * (self.location.value[k] + deviation)
+        return np.where(missing, expected, block)
+
+    def _log_density_complete(self, block: Floats) -> Floats:
+        out = np.empty((len(block), self.n_classes))
+        for k in range(self.n_classes):
+            white, log_det = self._whitener(k)
+            z = self.location.deviation(block, k) @ white
+            out[:, k] = -0.5 * (np.einsum("ij,ij->i", z, z) + log_det + self.n_columns * LOG_2PI)
+        return out
+
+    def _log_relative_complete(self, block: Floats) -> Floats:
+        if not self.tied or self._spread > FAR_APART:
+            return self._log_density_complete(block)
+        coef = self._white_means @ self._whiteners[0][0].T
+        level = -0.5 * (self._white_means**2).sum(axis=1) - coef @ self._centre.remainder
+        return np.asarray((block - self._centre.pivot) @ coef.T + level)
+
+    @cached_property
+    def _white_means(self) -> Floats:
+        return np.asarray((self.location - self._centre) @ self._whiteners[0][0])
+
+    @property
+    def _spread(self) -> float:
+        return float(np.sqrt((self._white_means**2).sum(axis=1)).max())
+
+    def log_terms(self, block: Floats) -> Floats:
+        """The quadratic function about the common centre, its mixed terms shared evenly by their columns."""
+        out = np.zeros((*block.shape, self.n_classes))
+        for rows, gone in kernels.missing_patterns(np.isnan(block)):
+            there = np.flatnonzero(~gone)
+            if len(there) == 0:
+                out[rows] = -self.log_base / self.n_columns
+                continue
+            part = self if not gone.any() else self.marginal(there.tolist())
+            scores = part.quadratic()
+            z = block[np.ix_(rows, there)] - scores.centre
+            terms = z[:, :, None] * (np.einsum("kij,nj->nik", scores.quadratic, z) + scores.linear.T)
+            terms += (scores.constant - self.log_base) / len(there)
+            out[np.ix_(rows, there)] = terms
+        return out
+
+    @property
+    def log_base(self) -> Floats:
+        """The log density at the common centre."""
+        return np.asarray(self._log_density_complete(self._centre.value[None])[0])
+
+    def marginal(self, columns: Sequence[int]) -> "MultivariateNormalDistribution":
+        """The distribution of some of the columns: a part of the mean and of the covariance."""
+        keep = list(columns)
+        return MultivariateNormalDistribution(
+            self.location[:, keep],
+            self.covariance[:, keep][:, :, keep],
+            shape=self.shape,
+            uncounted=self._uncounted,
+        )
+
+    def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
+        """One row for each class code."""
+        noise = rng.standard_normal((len(y), self.n_columns))
+        out = self.mean[y]
+        for k in range(self.n_classes):
+            rows = y == k
+            factor = np.linalg.cholesky(self.covariance[0 if len(self.covariance) == 1 else k])
+            out[rows] += noise[rows] @ factor.T
+        return out
+
+    @property
+    def n_parameters(self) -> int:
+        """Means and free entries of the covariances."""
+        if self._uncounted:
+            raise ValueError(f"the number of free parameters has no meaning here: {self._uncounted}")
+        d = self.n_columns
+        free = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
+        return self.location.pivot.size + len(self.covariance) * free
+
+    def log_likelihood(self, statistics: Scatter) -> float:
+        """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
+        apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
+        pulled = np.einsum("kij,kj->ki", np.broadcast_to(self.precision, self._by_class), apart)
+        shift = statistics.weight @ (pulled * apart).sum(axis=1)
+        spread = (self.precision * statistics.scatter).sum()
+        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
+        size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))
+        return -0.5 * (size + float(spread) + float(shift))
+
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """The log densities of some classes as quadratic functions of x."""
+        chosen = list(range(self.n_classes) if classes is None else classes)
+        means = self.location[chosen]
+        centre = means.average(np.full(len(chosen), 1 / len(chosen)))
+        apart = means - centre
+        precision = np.broadcast_to(self.precision, self._by_class)[chosen]
+        pull = np.einsum("kij,kj->ki", precision, apart)
+        log_dets = np.array([self._whitener(k)[1] for k in chosen])
+        return QuadraticScores(
+            centre=centre.value,
+            quadratic=-0.5 * precision,
+            linear=pull,
+            constant=-0.5 * (np.einsum("ki,ki->k", pull, apart) + log_dets + self.n_columns * LOG_2PI),
+            scale=np.sqrt(np.diagonal(self.covariance.mean(axis=0))),
+        )
