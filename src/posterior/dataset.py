@@ -21,8 +21,8 @@ class Chunk(Protocol):
         """How many rows these are."""
 
     @property
-    def y(self) -> Ints:
-        """Class codes of the rows."""
+    def y(self) -> AnyArray:
+        """Class codes of the rows, or the numbers that a regression predicts."""
 
     @property
     def weight(self) -> Floats | None:
@@ -63,8 +63,8 @@ class SomeRows:
         return len(self.rows)
 
     @property
-    def y(self) -> Ints:
-        """Class codes of the rows."""
+    def y(self) -> AnyArray:
+        """Class codes of the rows, or the numbers that a regression predicts."""
         return self.chunk.y[self.rows]
 
     @property
@@ -154,6 +154,9 @@ class Dataset(Rows, Protocol):
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
+
+    def every(self, step: int) -> "Dataset":
+        """The first of every `step` rows."""
 
 
 @dataclass(frozen=True)

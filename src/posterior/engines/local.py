@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,18 +60,18 @@ class LocalChunk:
 
     data: Encoded
     rows: slice
-    all_y: Ints | None
+    all_y: AnyArray | None
     all_weight: Floats | None
     all_folds: Ints | None = None
 
     @property
     def n_rows(self) -> int:
         """How many rows these are."""
-        return int(self.rows.stop - self.rows.start)
+        return len(range(*self.rows.indices(self.data.n_rows)))
 
     @property
-    def y(self) -> Ints:
-        """Class codes of the rows."""
+    def y(self) -> AnyArray:
+        """Class codes of the rows, or the numbers that a regression predicts."""
         if self.all_y is None:
             raise ValueError("these rows have no classes")
         return self.all_y[self.rows]
@@ -107,24 +107,32 @@ class LocalChunk:
 
 @dataclass(frozen=True)
 class LocalDataset:
-    """An encoded table with class codes, weights and, for a cross-validation, fold numbers."""
+    """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
+
+    With a `step` it stands for the first of every `step` rows.
+    """
 
     schema: Schema
     data: Encoded
-    y: Ints | None = None
+    y: AnyArray | None = None
     weight: Floats | None = None
     folds: Ints | None = None
+    step: int = 1
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.data.n_rows
+        return -(-self.data.n_rows // self.step)
+
+    def every(self, step: int) -> "LocalDataset":
+        """The first of every `step` rows, read where they are."""
+        return replace(self, step=self.step * step)
 
     def chunks(self, dense: int) -> list[LocalChunk]:
         """The rows in fixed ranges, small enough for `dense` columns to be read as values."""
         size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(self.data.cells_per_row(dense), 1)))
-        n = self.n_rows
-        ranges = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        n, step = self.data.n_rows, self.step
+        ranges = [slice(a, min(a + size * step, n), step) for a in range(0, n, size * step)]
         return [self.chunk(rows) for rows in ranges]
 
     def chunk(self, rows: slice) -> LocalChunk:
@@ -153,9 +161,11 @@ class LocalDataset:
         if len(chunks) == 1:
             return first
         out: Any = np.empty((self.n_rows, *first.shape[1:]), dtype=first.dtype)
-        out[chunks[0].rows] = first
-        for chunk, part in zip(chunks[1:], parts, strict=True):
-            out[chunk.rows] = part
+        out[: len(first)] = first
+        done = len(first)
+        for part in parts:
+            out[done : done + len(part)] = part
+            done += len(part)
         result: A = out
         return result
 

@@ -1,0 +1,1 @@
+"""Linear scores learnt by minimising a loss: logistic, softmax and linear regression."""

@@ -1,0 +1,180 @@
+"""Coordinates in which a linear score is easy to learn: columns centred, and whitened or scaled.
+
+The optimum does not depend on them; how soon a solver reaches it does.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from posterior import kernels
+from posterior._linalg import EPSILON, FAR_APART, dependent_columns, is_positive_definite, whitener
+from posterior._types import Bools, Floats
+from posterior.linear.scan import Block, Scan
+from posterior.stats.base import ColumnFact
+from posterior.stats.location import Location
+from posterior.stats.scatter import Scatter
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """A score (x − centre)·P v + level, in coordinates v instead of coefficients P v.
+
+    `directions` is P: (d, r), or (d,) where every column is only scaled. Where columns depend on others, r < d and
+    P v is the shortest of the coefficient vectors that give the same scores. `facts` names such columns.
+    """
+
+    centre: Floats
+    directions: Floats
+    intercept: bool = True
+    facts: tuple[ColumnFact, ...] = ()
+    spread: Floats | None = None
+
+    @classmethod
+    def plain(cls, n_features: int, intercept: bool = True) -> "Axes":
+        """The user's own coordinates."""
+        return cls(np.zeros(n_features), np.ones(n_features), intercept)
+
+    @classmethod
+    def whitened(cls, moments: Scatter, n_rows: int, intercept: bool = True) -> "Axes":
+        """Coordinates in which the columns have variance 1 and no correlation."""
+        weight = float(moments.weight[0])
+        mean = moments.location.value[0]
+        covariance = moments.scatter[0] / weight
+        if not intercept:
+            covariance = covariance + np.outer(mean, mean)
+            mean = np.zeros_like(mean)
+        facts = _dependent(covariance, n_rows, moments.rounding)
+        gone = [fact.column for fact in facts]
+        kept = [j for j in range(len(mean)) if j not in set(gone)]
+        if n_rows > len(kept) and is_positive_definite(covariance[np.ix_(kept, kept)]):
+            directions, silent = _upright(covariance, kept, gone)
+        else:
+            directions, silent = _principal(covariance)
+        if silent.shape[1]:
+            directions = directions - silent @ np.linalg.lstsq(silent, directions, rcond=None)[0]
+        return cls(mean, directions, intercept, facts, np.sqrt(np.diagonal(covariance)))
+
+    @classmethod
+    def scaled(cls, mean: Floats, variance: Floats, intercept: bool = True) -> "Axes":
+        """Coordinates in which every column has variance 1; nothing is known of their correlations."""
+        variance = variance if intercept else variance + mean**2
+        spread = np.sqrt(variance)
+        facts = tuple(ColumnFact(int(j), "constant") for j in np.flatnonzero(spread == 0))
+        directions = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        return cls(mean if intercept else np.zeros_like(mean), directions, intercept, facts, spread)
+
+    @property
+    def n_axes(self) -> int:
+        """How many coordinates there are, the level not counted."""
+        return int(self.directions.shape[-1])
+
+    @property
+    def far(self) -> bool:
+        """Whether the columns are so far from zero that they must be centred before they are multiplied."""
+        if self.spread is None:
+            return False
+        return bool((np.abs(self.centre) > FAR_APART * self.spread).any())
+
+    def coef(self, v: Floats) -> Floats:
+        """Coefficients (R, d) of coordinates (R, r)."""
+        return v * self.directions if self.directions.ndim == 1 else v @ self.directions.T
+
+    def pulled(self, slope: Floats) -> Floats:
+        """The slope in the coordinates, (R, r), of a slope in the coefficients, (R, d)."""
+        return slope * self.directions if self.directions.ndim == 1 else slope @ self.directions
+
+    def coordinates(self, coef: Floats) -> Floats:
+        """Coordinates (R, r) whose coefficients come nearest to these, (R, d), and give the same scores."""
+        if self.directions.ndim == 1:
+            return np.divide(coef, self.directions, out=np.zeros_like(coef), where=self.directions > 0)
+        return np.asarray(np.linalg.lstsq(self.directions, coef.T, rcond=None)[0].T, dtype=np.float64)
+
+    def metric(self) -> Floats:
+        """P'P, which turns squared coordinates into squared coefficients: (r, r), or (r,) where scaled."""
+        return self.directions**2 if self.directions.ndim == 1 else self.directions.T @ self.directions
+
+
+def _dependent(covariance: Floats, n_rows: int, rounding: Floats) -> tuple[ColumnFact, ...]:
+    """Columns that are constant or depend on earlier ones; with no more rows than columns all would."""
+    constant = np.diagonal(covariance) <= (4 * rounding) ** 2 * EPSILON
+    rest = np.flatnonzero(~constant)
+    facts = [ColumnFact(int(j), "constant") for j in np.flatnonzero(constant)]
+    if n_rows > len(rest):
+        found = dependent_columns(covariance[np.ix_(rest, rest)], 1.0, rounding[rest])
+        facts += [ColumnFact(int(rest[j]), "redundant", tuple(int(rest[i]) for i in on)) for j, on in found]
+    return tuple(facts)
+
+
+def _upright(covariance: Floats, kept: list[int], gone: list[int]) -> tuple[Floats, Floats]:
+    """Whitening directions along the columns that are kept, and the coefficients that change no score."""
+    directions = np.zeros((len(covariance), len(kept)))
+    directions[kept] = whitener(covariance[np.ix_(kept, kept)])[0]
+    silent = np.zeros((len(covariance), len(gone)))
+    silent[gone, range(len(gone))] = 1.0
+    varying = [k for k, j in enumerate(gone) if covariance[j, j] > 0]
+    silent[:, varying] -= directions @ (directions.T @ covariance[:, [gone[k] for k in varying]])
+    return directions, silent
+
+
+def _principal(covariance: Floats) -> tuple[Floats, Floats]:
+    """The same from eigenvectors, on the correlation scale, where no column stands out as the redundant one."""
+    sd = np.sqrt(np.diagonal(covariance))
+    unit = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
+    values, vectors = linalg.eigh(covariance * unit[:, None] * unit)
+    use: Bools = values > 200 * len(sd) * EPSILON * max(float(values[-1]), 1.0)
+    turned = np.where(sd > 0, unit, 1.0)[:, None] * vectors
+    return np.asarray(turned[:, use] / np.sqrt(values[use])), np.asarray(turned[:, ~use])
+
+
+def moments(scan: Scan) -> Scatter:
+    """Weight, mean and scatter matrix of all rows, whatever their target."""
+    return scan.fold(_moments)
+
+
+def _moments(block: Block) -> Scatter:
+    m, d = block.matrix.shape
+    if not kernels.is_sparse(block.matrix):
+        return Scatter.of(block.matrix, np.zeros(m, dtype=np.int64), block.weight, 1)
+    w = np.ones(m) if block.weight is None else block.weight
+    total = float(w.sum())
+    mean = (w @ block.matrix) / max(total, 1e-300)
+    heavy = kernels.with_data(block.matrix, block.matrix.data * np.repeat(w, np.diff(block.matrix.indptr)))
+    scatter = (heavy.T @ block.matrix).toarray() - total * np.outer(mean, mean)
+    rounding = EPSILON * np.asarray(abs(block.matrix).max(axis=0).toarray()).reshape(d)
+    return Scatter(np.array([total]), Location.at(mean[None]), scatter[None], rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """Weight of the rows, and weighted sum and sum of squares of every column."""
+
+    weight: float
+    total: Floats
+    square: Floats
+
+    def __add__(self, other: "ColumnSums") -> "ColumnSums":
+        return ColumnSums(self.weight + other.weight, self.total + other.total, self.square + other.square)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of every column."""
+        return self.total / self.weight
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of every column."""
+        return np.maximum(self.square / self.weight - self.mean**2, 0.0)
+
+
+def column_sums(scan: Scan) -> ColumnSums:
+    """The sums of every column of a table that is too wide for its scatter matrix."""
+    return scan.fold(_column_sums)
+
+
+def _column_sums(block: Block) -> ColumnSums:
+    X = block.matrix
+    w = np.ones(X.shape[0]) if block.weight is None else block.weight
+    square = kernels.with_data(X, X.data**2) if kernels.is_sparse(X) else np.square(X)
+    return ColumnSums(float(w.sum()), np.asarray(w @ X), np.asarray(w @ square))

@@ -1,0 +1,188 @@
+"""What a solver minimises: the mean loss of the rows plus the penalty, as a function of one vector.
+
+The gauge of the softmax is fixed here and nowhere else: the scores of a `SoftmaxLoss` are those of all classes but
+the first, held against it, and `shown` turns them into the coefficients a user reads, which sum to zero over the
+classes (two classes have one vector, as in scikit-learn).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.linear.axes import Axes
+from posterior.linear.losses import Loss, SoftmaxLoss, unpacked
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import Block, Scan
+from posterior.linear.sums import Curvature, Line, Slope, curvature_of, slope_of
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A place θ, with the value and the gradient of the smooth part of the objective there.
+
+    `loss`, `pull` and `level` are the mean loss alone and its derivatives by the free scores' coefficients (of the
+    columns less their centre) and levels, whatever the coordinates and the penalty.
+    """
+
+    theta: Floats
+    value: float
+    gradient: Floats
+    loss: float
+    pull: Floats
+    level: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """(1/W) Σ w ℓ(scores) + penalty(coefficients), at θ = (coordinates, level) of each score, flattened.
+
+    W is the total weight of the rows: a sample is averaged over its own, so that its optimum estimates that of all.
+    """
+
+    scan: Scan
+    loss: Loss
+    penalty: ElasticNet
+    axes: Axes
+    calls: dict[str, int] = field(default_factory=lambda: {"slope": 0, "curvature": 0})
+
+    # -- the vector and what it stands for --------------------------------------------------------
+
+    @property
+    def n_scores(self) -> int:
+        """R, the number of free scores."""
+        return self.loss.n_scores
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Scores by coordinates, the level being the last where there is an intercept."""
+        return self.n_scores, self.axes.n_axes + self.axes.intercept
+
+    @property
+    def size(self) -> int:
+        """How many numbers θ has."""
+        return self.shape[0] * self.shape[1]
+
+    def zero(self) -> Floats:
+        """No coefficient at all."""
+        return np.zeros(self.size)
+
+    @property
+    def gauge(self) -> Floats:
+        """E, with E·(scores' coefficients) = the coefficients that are shown and penalised."""
+        return gauge_of(self.loss)
+
+    def free(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (R, d) and levels at the centre (R,) of the free scores."""
+        block = theta.reshape(self.shape)
+        level = block[:, -1] if self.axes.intercept else np.zeros(self.n_scores)
+        return self.axes.coef(block[:, : self.axes.n_axes]), level
+
+    def shown(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (K or 1, d) and levels at the centre of the columns, as the user reads them."""
+        coef, level = self.free(theta)
+        return self.gauge @ coef, self.gauge @ level
+
+    def theta(self, coef: Floats, level: Floats) -> Floats:
+        """The vector of coefficients and levels as `shown`, to start from; a misfit costs nothing but time."""
+        back = np.linalg.pinv(self.gauge)
+        parts = [self.axes.coordinates(back @ coef)]
+        if self.axes.intercept:
+            parts.append((back @ level)[:, None])
+        return np.hstack(parts).ravel()
+
+    def line(self, theta: Floats, *, centred: bool) -> Line:
+        """The scores as sums over rows see them; `centred` asks for rows with the centre taken off."""
+        coef, level = self.free(theta)
+        if centred:
+            return Line(coef, level, self.axes.centre)
+        return Line(coef, level - coef @ self.axes.centre)
+
+    # -- values and derivatives -------------------------------------------------------------------
+
+    def slope(self, theta: Floats) -> Point:
+        """Value and gradient of the smooth part, one pass over the rows."""
+        self.calls["slope"] += 1
+        line = self.line(theta, centred=self.axes.far)
+        sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line))
+        pull, level = sums.pull / sums.weight, sums.level / sums.weight
+        if line.shift is None:
+            pull = pull - np.outer(level, self.axes.centre)
+        coef = self.gauge @ line.coef
+        loss = sums.value / sums.weight
+        parts = [self.axes.pulled(pull + self.gauge.T @ self.penalty.slope(coef))]
+        if self.axes.intercept:
+            parts.append(level[:, None])
+        smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
+        return Point(theta, smooth, np.hstack(parts).ravel(), loss, pull, level)
+
+    def value(self, point: Point) -> float:
+        """The whole objective at a point."""
+        return point.value + self.penalty.l1 * float(np.abs(self.shown(point.theta)[0]).sum())
+
+    def curvature(self, theta: Floats) -> Floats:
+        """The Hessian of the smooth part, (size, size), one pass over the rows."""
+        self.calls["curvature"] += 1
+        centred = not self.scan.sparse
+        line = self.line(theta, centred=centred)
+        sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line))
+        blocks = sums.blocks if centred else _recentred(sums.blocks, self.axes.centre)
+        turn = self._turn()
+        blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / sums.weight, turn, optimize=True)
+        full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3).copy()
+        if self.penalty.l2:
+            metric = self.axes.metric()
+            metric = np.diag(metric) if metric.ndim == 1 else metric
+            r = self.axes.n_axes
+            ridge = self.penalty.l2 * (self.gauge.T @ self.gauge)
+            full[:, :r, :, :r] += ridge[:, None, :, None] * metric[None, :, None, :]
+        return full.reshape(self.size, self.size)
+
+    def _turn(self) -> Floats:
+        """The coordinates of (x − centre, 1): (d + 1, r + 1), without the last column where no intercept is."""
+        directions = self.axes.directions
+        d, r = len(self.axes.centre), self.axes.n_axes
+        turn = np.zeros((d + 1, self.shape[1]))
+        turn[:d, :r] = np.diag(directions) if directions.ndim == 1 else directions
+        if self.axes.intercept:
+            turn[d, r] = 1.0
+        return turn
+
+    def every(self, step: int) -> "Objective":
+        """The same of the first of every `step` rows."""
+        return replace(self, scan=self.scan.every(step))
+
+    def longest_row(self, factor: Floats) -> float:
+        """Max ‖(z, 1) factor‖ over rows, z being their coordinates: how far a row is from the middle."""
+        turned = self._turn() @ factor
+
+        def longest(block: Block) -> "_Largest":
+            X = block.matrix
+            z = X @ turned[:-1] - (self.axes.centre @ turned[:-1] - turned[-1])
+            return _Largest(float(np.einsum("ij,ij->i", z, z).max(initial=0.0)))
+
+        return float(np.sqrt(self.scan.fold(longest).value))
+
+
+@dataclass(frozen=True)
+class _Largest:
+    value: float
+
+    def __add__(self, other: "_Largest") -> "_Largest":
+        return _Largest(max(self.value, other.value))
+
+
+def gauge_of(loss: Loss) -> Floats:
+    """How the free scores of a loss become the coefficients a user reads."""
+    if not isinstance(loss, SoftmaxLoss) or loss.symmetric or loss.n_classes == 2:
+        return np.eye(loss.n_scores)
+    K = loss.n_classes
+    return np.vstack([np.zeros(K - 1), np.eye(K - 1)]) - 1.0 / K
+
+
+def _recentred(blocks: Floats, centre: Floats) -> Floats:
+    """Sums of (x, 1)(x, 1)' as those of (x − centre, 1)(x − centre, 1)'."""
+    d = len(centre)
+    move = np.eye(d + 1)
+    move[:d, d] = -centre
+    return np.asarray(move @ blocks @ move.T)

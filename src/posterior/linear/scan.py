@@ -1,0 +1,78 @@
+"""The rows of a table as a matrix, a target and weights, block by block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from posterior import kernels
+from posterior._types import AnyArray, Floats
+from posterior.dataset import Chunk, Dataset
+from posterior.linear.design import Design, Matrix
+
+S = TypeVar("S")
+A = TypeVar("A", bound=AnyArray)
+
+
+class Block(NamedTuple):
+    """Some rows: numbers (m, d), dense or sparse; targets (m,); weights, None where all are 1."""
+
+    matrix: Matrix
+    target: AnyArray
+    weight: Floats | None
+
+    def __add__(self, other: Any) -> "Block":
+        """Both blocks' rows, one after the other."""
+        stack = sparse.vstack if kernels.is_sparse(self.matrix) else np.vstack
+        weight = None
+        if self.weight is not None and other.weight is not None:
+            weight = np.concatenate([self.weight, other.weight])
+        return Block(stack([self.matrix, other.matrix]), np.concatenate([self.target, other.target]), weight)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A data set read through a design. Everything that learns from rows asks for sums over its blocks."""
+
+    dataset: Dataset
+    design: Design
+    sparse: bool = False
+
+    @classmethod
+    def of(cls, dataset: Dataset, design: Design) -> "Scan":
+        """The rows of a data set as a design reads them."""
+        first = dataset.every(dataset.n_rows).map(
+            lambda chunk: np.array([kernels.is_sparse(design.matrix(chunk))]), dense=design.dense
+        )
+        return cls(dataset, design, bool(first[0]))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.dataset.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """How many numbers a row has."""
+        return self.design.n_features
+
+    def every(self, step: int) -> "Scan":
+        """The first of every `step` rows."""
+        return replace(self, dataset=self.dataset.every(step))
+
+    def fold(self, work: Callable[[Block], S]) -> S:
+        """Add up `work(block)` over all rows, with the same bits whatever the number of threads."""
+        return self.dataset.reduce(lambda chunk: work(self._block(chunk)), dense=self.design.dense)
+
+    def each(self, work: Callable[[Block], A]) -> A:
+        """`work(block)`, an array with one entry a row, of all rows in their order."""
+        return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self.design.dense)
+
+    def collected(self) -> Block:
+        """All rows in one block, for those who need them at once."""
+        return self.fold(lambda block: block)
+
+    def _block(self, chunk: Chunk) -> Block:
+        return Block(self.design.matrix(chunk), chunk.y, chunk.weight)

@@ -1,0 +1,1 @@
+"""Ways to minimise an objective; one file each."""

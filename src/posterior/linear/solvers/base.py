@@ -1,0 +1,63 @@
+"""What every solver is: an object that takes an objective to its minimum and says how it got there."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.linear.certificate import Certificate
+from posterior.linear.objective import Objective, Point
+
+# In which coordinates a solver works: whitened (or scaled, where the table is too wide), scaled, or the user's.
+Coordinates = Literal["whitened", "scaled", "user"]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a solver: where it stood, on how many rows, and how steep it was there."""
+
+    theta: Floats
+    value: float
+    gradient: float
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a solver ended: θ, how many steps it took, whether it arrived, and the proof.
+
+    `gradient` is the length of the gradient there relative to that at zero coefficients. `path` is kept on request.
+    """
+
+    point: Point
+    iterations: int
+    converged: bool
+    certificate: Certificate | None
+    gradient: float
+    path: tuple[Step, ...] = ()
+
+    @property
+    def theta(self) -> Floats:
+        """The place."""
+        return self.point.theta
+
+
+class Solver(ABC):
+    """Settings of a way to minimise; `minimize` is all it does."""
+
+    coordinates: ClassVar[Coordinates] = "whitened"
+    # Whether it can minimise a penalty that has a kink.
+    kinks: ClassVar[bool] = False
+    max_iter: int
+    tol: float
+
+    @abstractmethod
+    def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
+        """The minimum of the objective, from `start` or from where this solver likes to start."""
+
+
+def steepness(point: Point, scale: float) -> float:
+    """The length of the gradient relative to `scale`, its length at zero coefficients."""
+    return float(np.linalg.norm(point.gradient)) / max(scale, 1e-300)

@@ -1,0 +1,171 @@
+"""The sums over rows that a linear model asks for: value and slope, and curvature, of a loss.
+
+Blocks are worked through in tiles that stay in the processor's cache.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats
+from posterior.linear.losses import Loss
+from posterior.linear.scan import Block
+
+SLOPE_TILE = 4096
+CURVATURE_TILE = 512
+# Up to so many products of two columns it pays to form each of them once.
+PRODUCTS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Scores B x + offset; with a `shift`, B (x − shift) + offset."""
+
+    coef: Floats
+    offset: Floats
+    shift: Floats | None = None
+
+    def scores(self, X: Floats) -> Floats:
+        """Scores (R, m) of rows (m, d), dense or sparse, from which `shift` was taken already."""
+        if kernels.is_sparse(X):
+            return np.ascontiguousarray((X @ self.coef.T).T) + self.offset[:, None]
+        scores: Floats = self.coef @ X.T
+        scores += self.offset[:, None]
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """Σ w, Σ w ℓ, and its derivatives by coefficients (R, d) and by levels (R,)."""
+
+    weight: float
+    value: float
+    pull: Floats
+    level: Floats
+
+    def __add__(self, other: "Slope") -> "Slope":
+        return Slope(
+            self.weight + other.weight,
+            self.value + other.value,
+            self.pull + other.pull,
+            self.level + other.level,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Σ w, and Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1)."""
+
+    weight: float
+    blocks: Floats
+
+    def __add__(self, other: "Curvature") -> "Curvature":
+        return Curvature(self.weight + other.weight, self.blocks + other.blocks)
+
+
+def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
+    """Value and slope of some rows."""
+    m, d = block.matrix.shape
+    weight = float(m if block.weight is None else block.weight.sum())
+    value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
+    size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
+    for at in range(0, m, size):
+        rows = slice(at, at + size)
+        X = block.matrix[rows] if size < m else block.matrix
+        if line.shift is not None:
+            X = X - line.shift
+        w = None if block.weight is None else block.weight[rows]
+        part, force = loss.slope(line.scores(X), block.target[rows], w)
+        value += part
+        pull += (X.T @ force.T).T if kernels.is_sparse(X) else force @ X
+        level += force.sum(axis=1)
+    return Slope(weight, value, pull, level)
+
+
+def curvature_of(block: Block, loss: Loss, line: Line) -> Curvature:
+    """Curvature of some rows."""
+    m, d = block.matrix.shape
+    weight = float(m if block.weight is None else block.weight.sum())
+    n_pairs = loss.n_scores * (loss.n_scores + 1) // 2
+    n_products = (d + 1) * (d + 2) // 2
+    if kernels.is_sparse(block.matrix):
+        return Curvature(weight, _sparse_curvature(block, loss, line, n_pairs))
+    if n_pairs == 1:
+        return Curvature(weight, _single_curvature(block, loss, line))
+    if n_products <= PRODUCTS:
+        return Curvature(weight, _paired_curvature(block, loss, line, n_pairs, n_products))
+    return Curvature(weight, _blockwise_curvature(block, loss, line, n_pairs))
+
+
+def _tiles(block: Block, line: Line, size: int):  # type: ignore[no-untyped-def]
+    """Rows with a column of ones, (m, d + 1), their targets and weights, tile by tile."""
+    m, d = block.matrix.shape
+    room = np.ones((min(size, m), d + 1))
+    for at in range(0, m, size):
+        rows = slice(at, min(at + size, m))
+        X = room[: rows.stop - at]
+        if line.shift is None:
+            X[:, :d] = block.matrix[rows]
+        else:
+            np.subtract(block.matrix[rows], line.shift, out=X[:, :d])
+        X[:, d] = 1.0
+        yield X, block.target[rows], None if block.weight is None else block.weight[rows]
+
+
+def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
+    """One score: X'VX from the rows of √V X."""
+    d = block.matrix.shape[1]
+    out = np.zeros((d + 1, d + 1))
+    for X, y, w in _tiles(block, line, SLOPE_TILE):
+        X *= np.sqrt(loss.curvature(line.scores(X[:, :d]), y, w)[0])[:, None]
+        out += X.T @ X
+    return out[None]
+
+
+def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_products: int) -> Floats:
+    """Several scores, few columns: every block is symmetric, so one product of pairs of scores by pairs of columns.
+
+    1.7 times fewer operations than a product for every pair of scores.
+    """
+    d = block.matrix.shape[1]
+    total = np.zeros((n_pairs, n_products))
+    products = np.empty((n_products, min(CURVATURE_TILE, block.matrix.shape[0])))
+    for X, y, w in _tiles(block, line, CURVATURE_TILE):
+        Z = np.ascontiguousarray(X.T)
+        into = products[:, : len(X)]
+        at = 0
+        for i in range(d + 1):
+            np.multiply(Z[i:], Z[i], out=into[at : at + d + 1 - i])
+            at += d + 1 - i
+        total += loss.curvature(line.scores(X[:, :d]), y, w) @ into.T
+    out = np.empty((n_pairs, d + 1, d + 1))
+    upper = np.triu_indices(d + 1)
+    out[:, upper[0], upper[1]] = total
+    out[:, upper[1], upper[0]] = total
+    return out
+
+
+def _blockwise_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> Floats:
+    """Several scores, many columns: a product for every pair of scores."""
+    d = block.matrix.shape[1]
+    out = np.zeros((n_pairs, d + 1, d + 1))
+    for X, y, w in _tiles(block, line, SLOPE_TILE):
+        bend = loss.curvature(line.scores(X[:, :d]), y, w)
+        for k in range(n_pairs):
+            out[k] += X.T @ (X * bend[k][:, None])
+    return out
+
+
+def _sparse_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> Floats:
+    X = block.matrix
+    d = X.shape[1]
+    bend = loss.curvature(line.scores(X), block.target, block.weight)
+    cells = np.diff(X.indptr)
+    out = np.empty((n_pairs, d + 1, d + 1))
+    for k in range(n_pairs):
+        bent = kernels.with_data(X, X.data * np.repeat(bend[k], cells))
+        out[k, :d, :d] = (X.T @ bent).toarray()
+        out[k, d, :d] = out[k, :d, d] = bend[k] @ X
+        out[k, d, d] = bend[k].sum()
+    return out
