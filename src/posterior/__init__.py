@@ -1,6 +1,6 @@
 """Probabilities you can act on, from a table of data."""
 
-from posterior import datasets, families, math
+from posterior import datasets, families, linear, math
 from posterior.engines import threads
 from posterior.estimators import (
     BernoulliNB,
@@ -9,9 +9,12 @@ from posterior.estimators import (
     GaussianNB,
     GenerativeClassifier,
     LinearDiscriminantAnalysis,
+    LinearRegression,
+    LogisticRegression,
     MultinomialNB,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
+    SoftmaxRegression,
 )
 
 LDA = LinearDiscriminantAnalysis
@@ -28,11 +31,15 @@ __all__ = [
     "GaussianNB",
     "GenerativeClassifier",
     "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
     "QuadraticDiscriminantAnalysis",
+    "SoftmaxRegression",
     "datasets",
     "families",
+    "linear",
     "math",
     "threads",
 ]

@@ -103,4 +103,4 @@ def whitener(covariance: Floats) -> tuple[Floats, float]:
 
 def _lower_inverse(factor: Any) -> Floats:
     """The inverse of a lower triangular matrix, without the threads that a general solver would start."""
-    return np.asarray(lapack.dtrtri(factor, lower=1)[0])
+    return np.asarray(lapack.dtrtri(factor, lower=1)[0] if len(factor) else factor)

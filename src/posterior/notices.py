@@ -13,5 +13,9 @@ class OutsideSupportWarning(PosteriorWarning):
     """Values met in prediction that no class can have, such as a negative waiting time, with their counts."""
 
 
+class SeparationWarning(PosteriorWarning):
+    """Classes that a linear score tells apart without error, so that no finite maximum-likelihood estimate exists."""
+
+
 class UnseenCategoryWarning(PosteriorWarning):
     """Categories met in prediction that training had not seen, with their counts and treatment."""

@@ -4,8 +4,10 @@ from posterior.estimators.discrete import BernoulliNB, CategoricalNB, Multinomia
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
 from posterior.estimators.generative import GenerativeClassifier
 from posterior.estimators.lda import LinearDiscriminantAnalysis
+from posterior.estimators.logistic import LogisticRegression, SoftmaxRegression
 from posterior.estimators.naive_bayes import GaussianNB, NaiveBayes
 from posterior.estimators.qda import QuadraticDiscriminantAnalysis
+from posterior.estimators.regression import LinearRegression
 
 __all__ = [
     "BernoulliNB",
@@ -14,7 +16,10 @@ __all__ = [
     "GaussianNB",
     "GenerativeClassifier",
     "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
     "QuadraticDiscriminantAnalysis",
+    "SoftmaxRegression",
 ]

@@ -8,14 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import ModelReading
-from posterior.estimators.target import encode_labels, read_labels, read_weights, refuse_one_class
+from posterior.estimators.tables import labelled_rows, warn_of_names
+from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.estimators.validation import Validation
 from posterior.families import Distribution
 from posterior.generative import (
@@ -70,7 +71,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             The fitted estimator.
 
         """
-        source, labels, weight = self._rows(X, y, sample_weight)
+        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
         schema = self._schema(source)
@@ -103,7 +104,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             The updated estimator.
 
         """
-        source, labels, weight = self._rows(X, y, sample_weight)
+        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         found, codes = encode_labels(labels, classes)
         if not hasattr(self, "model_"):
             schema = self._schema(source)
@@ -135,16 +136,6 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         self._refuse_unmergeable(spec, merged)
         nothing = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64)).chunk(slice(0, 0))
         return spec, spec.widened(model.statistics.aligned(model.classes, merged), nothing)
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
-        """The table, labels and weights of the rows that count: a row of weight zero is not there at all."""
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
-        if weight is None or weight.all():
-            return source, labels, weight
-        rows = np.flatnonzero(weight)
-        return read_table(_safe_indexing(X, rows)), labels[rows], weight[rows]
 
     def _refuse_unmergeable(self, spec: GenerativeSpec | None, schema: Schema) -> None:
         reason = None if spec is None else spec.why_not_mergeable(schema)
@@ -192,14 +183,8 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
 
     def _aligned(self, source: Source) -> Source:
         who = type(self).__name__
-        named = self.model_.schema.named
-        if (source.names is not None) != named and self.model_.spec is not None:
-            told = (
-                f"X does not have valid feature names, but {who} was fitted with feature names"
-                if named
-                else f"X has feature names, but {who} was fitted without feature names"
-            )
-            warnings.warn(told, UserWarning, stacklevel=4)
+        if self.model_.spec is not None:
+            warn_of_names(source, self.model_.schema, who, stacklevel=5)
         return self.model_.schema.align(source, who=who)
 
     def _dataset(self, X: Any) -> LocalDataset:

@@ -1,4 +1,4 @@
-"""The class column and the row weights, checked once at the edge."""
+"""The class column, or the number to predict, and the row weights, checked once at the edge."""
 
 from typing import Any
 
@@ -39,6 +39,44 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
         raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
     check_classification_targets(labels)
     return np.asarray(labels)
+
+
+def read_numbers(y: Any, n_rows: int, who: str) -> Floats:
+    """The numbers that a regression predicts, finite, one for each row."""
+    if y is None:
+        raise ValueError(
+            f"This {who} estimator requires y to be passed, but the target y is None: pass the column that "
+            "is to be predicted"
+        )
+    if isinstance(y, str):
+        raise ValueError(f"y is the string {y!r}; pass the column itself, and leave it out of the table")
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] > 1:
+        raise ValueError(
+            f"y has {target.shape[1]} columns, and {who} predicts one number; fit one model for each column"
+        )
+    if target.dtype.kind not in "fiubO":
+        raise ValueError(f"y holds {target.ravel()[:1].tolist()}, and {who} predicts numbers; pass numbers")
+    target = column_or_1d(target, warn=True)
+    if len(target) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has "
+            f"{len(target)}; pass one number for each row"
+        )
+    if target.dtype.kind == "O":
+        target = np.array([np.nan if _is_gap(v) else v for v in target.tolist()], dtype=object)
+    try:
+        numbers = target.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers, one for each row: {error}") from error
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        what = "NaN" if np.isnan(numbers).any() else "infinity"
+        raise ValueError(
+            f"Input y contains {what}: {bad.sum()} of {len(numbers)} rows have no finite number, first row "
+            f"{int(bad.argmax())}; leave those rows out of training (you can still predict them)"
+        )
+    return numbers
 
 
 def _missing(labels: AnyArray) -> int:

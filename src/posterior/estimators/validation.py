@@ -13,6 +13,7 @@ from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import names_rows, read_folds
+from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import (
     encode_labels,
     known_codes,
@@ -95,7 +96,7 @@ class Validation:
         0.0594
 
         """
-        learnt_from, _, _ = self._rows(X, y, sample_weight)
+        learnt_from, _, _ = labelled_rows(X, y, sample_weight, type(self).__name__)
         source = read_table(X)
         labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)

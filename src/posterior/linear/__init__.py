@@ -1,1 +1,52 @@
 """Linear scores learnt by minimising a loss: logistic, softmax and linear regression."""
+
+from posterior.linear.certificate import Certificate
+from posterior.linear.design import Design
+from posterior.linear.deviations import LeastAbsolute
+from posterior.linear.fit import Fit, Problem, solve
+from posterior.linear.losses import GaussianLoss, LaplaceLoss, SoftmaxLoss
+from posterior.linear.model import LinearModel
+from posterior.linear.objective import Objective
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import Block, Scan
+from posterior.linear.solvers import (
+    LBFGS,
+    SGD,
+    FisherScoring,
+    GradientDescent,
+    Newton,
+    ProximalNewton,
+    Solution,
+    Solver,
+    Step,
+    solver_named,
+    with_settings,
+)
+
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "Block",
+    "Certificate",
+    "Design",
+    "ElasticNet",
+    "FisherScoring",
+    "Fit",
+    "GaussianLoss",
+    "GradientDescent",
+    "LaplaceLoss",
+    "LeastAbsolute",
+    "LinearModel",
+    "Newton",
+    "Objective",
+    "Problem",
+    "ProximalNewton",
+    "Scan",
+    "SoftmaxLoss",
+    "Solution",
+    "Solver",
+    "Step",
+    "solve",
+    "solver_named",
+    "with_settings",
+]

@@ -11,18 +11,23 @@ from scipy import linalg
 from posterior import kernels
 from posterior._linalg import EPSILON, FAR_APART, dependent_columns, is_positive_definite, whitener
 from posterior._types import Bools, Floats
+from posterior.linear.design import Matrix
 from posterior.linear.scan import Block, Scan
 from posterior.stats.base import ColumnFact
 from posterior.stats.location import Location
 from posterior.stats.scatter import Scatter
+
+# Rows that are worked on together, so that they stay in the processor's cache.
+TILE = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
     """A score (x − centre)·P v + level, in coordinates v instead of coefficients P v.
 
-    `directions` is P: (d, r), or (d,) where every column is only scaled. Where columns depend on others, r < d and
-    P v is the shortest of the coefficient vectors that give the same scores. `facts` names such columns.
+    `directions` is P: (d, r), or (d,) where every column is only scaled. Where columns depend on others, r <
+    d and P v is the shortest of the coefficient vectors that give the same scores. `facts` names such
+    columns.
     """
 
     centre: Floats
@@ -98,7 +103,7 @@ class Axes:
 
 def _dependent(covariance: Floats, n_rows: int, rounding: Floats) -> tuple[ColumnFact, ...]:
     """Columns that are constant or depend on earlier ones; with no more rows than columns all would."""
-    constant = np.diagonal(covariance) <= (4 * rounding) ** 2 * EPSILON
+    constant = np.diagonal(covariance) == 0
     rest = np.flatnonzero(~constant)
     facts = [ColumnFact(int(j), "constant") for j in np.flatnonzero(constant)]
     if n_rows > len(rest):
@@ -119,7 +124,7 @@ def _upright(covariance: Floats, kept: list[int], gone: list[int]) -> tuple[Floa
 
 
 def _principal(covariance: Floats) -> tuple[Floats, Floats]:
-    """The same from eigenvectors, on the correlation scale, where no column stands out as the redundant one."""
+    """The same from eigenvectors of the correlations, where no column stands out as the redundant one."""
     sd = np.sqrt(np.diagonal(covariance))
     unit = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = linalg.eigh(covariance * unit[:, None] * unit)
@@ -135,15 +140,51 @@ def moments(scan: Scan) -> Scatter:
 
 def _moments(block: Block) -> Scatter:
     m, d = block.matrix.shape
-    if not kernels.is_sparse(block.matrix):
-        return Scatter.of(block.matrix, np.zeros(m, dtype=np.int64), block.weight, 1)
     w = np.ones(m) if block.weight is None else block.weight
-    total = float(w.sum())
-    mean = (w @ block.matrix) / max(total, 1e-300)
-    heavy = kernels.with_data(block.matrix, block.matrix.data * np.repeat(w, np.diff(block.matrix.indptr)))
-    scatter = (heavy.T @ block.matrix).toarray() - total * np.outer(mean, mean)
-    rounding = EPSILON * np.asarray(abs(block.matrix).max(axis=0).toarray()).reshape(d)
-    return Scatter(np.array([total]), Location.at(mean[None]), scatter[None], rounding)
+    weight = max(float(w.sum()), 1e-300)  # a block may have no row that counts
+    sparse = kernels.is_sparse(block.matrix)
+    pivot = np.zeros(d) if sparse else block.matrix[0].copy()
+    total, square, largest = _sparse_sums(block.matrix, w) if sparse else _dense_sums(block, pivot)
+    if not sparse and _lost(total, square, weight):
+        pivot = pivot + total / weight
+        total, square, largest = _dense_sums(block, pivot)
+    remainder = total / weight
+    scatter = square - np.outer(total, remainder)
+    np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
+    # No value is further from the mean than this, and more than its rounding is not asked for.
+    lightest = float(w[w > 0].min(initial=np.inf))
+    largest = np.abs(pivot + remainder) + np.sqrt(np.diagonal(scatter) / lightest)
+    location = Location(pivot[None], remainder[None])
+    return Scatter(np.array([w.sum()]), location, scatter[None], EPSILON * largest)
+
+
+def _lost(total: Floats, square: Floats, weight: float) -> bool:
+    """Whether the first row lies so far off that it is no pivot."""
+    around = np.diagonal(square)
+    return bool((total**2 / weight > (1 - FAR_APART**-2) * around)[around > 0].any())
+
+
+def _dense_sums(block: Block, pivot: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weighted sums of rows less the pivot, of their products, and the largest of their cells."""
+    d = len(pivot)
+    total, square, largest = np.zeros(d), np.zeros((d, d)), np.zeros(d)
+    for at in range(0, len(block.matrix), TILE):
+        z = np.subtract(block.matrix[at : at + TILE], pivot, order="C")
+        largest = np.maximum(largest, np.maximum(z.max(axis=0), -z.min(axis=0)))
+        if block.weight is None:
+            total += np.ones(len(z)) @ z
+        else:
+            w = block.weight[at : at + TILE]
+            total += w @ z
+            z *= np.sqrt(w)[:, None]
+        square += z.T @ z
+    return total, square, largest
+
+
+def _sparse_sums(matrix: Matrix, w: Floats) -> tuple[Floats, Floats, Floats]:
+    heavy = kernels.with_data(matrix, matrix.data * np.repeat(w, np.diff(matrix.indptr)))
+    largest = np.asarray(abs(matrix).max(axis=0).toarray()).reshape(matrix.shape[1])
+    return np.asarray(w @ matrix), np.asarray((heavy.T @ matrix).toarray()), largest
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,13 @@ from scipy import special
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.losses import GaussianLoss, SoftmaxLoss
 from posterior.linear.objective import Objective, Point
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import Block
+
+# So many coefficients whose Hessian is worth a pass over the rows.
+SMALL = 500
 
 
 @dataclass(frozen=True)
@@ -36,19 +41,31 @@ def better(a: Certificate | None, b: Certificate | None) -> Certificate | None:
     return min(a, b, key=lambda c: (not c.proven, c.gap))
 
 
+def best_proof(objective: Objective, point: Point, origin: Point) -> Certificate | None:
+    """The best that can be proven at a point; the Hessian is asked for only where it is small."""
+    proof = by_duality(objective, point, origin)
+    if objective.size <= SMALL:
+        proof = better(by_curvature(objective, point, objective.curvature(point.theta)), proof)
+    return proof
+
+
 def by_curvature(
     objective: Objective, point: Point, hessian: Floats, at: Floats | None = None
 ) -> Certificate | None:
     """A bound from gradient and Hessian, for losses whose curvature cannot change fast.
 
-    Along any direction |F'''| ≤ S F'', S being the largest change that it makes in a row's scores (Bach, 2010, whose
-    bounds are for ‖x‖; here S ≤ ρ‖v‖_H with ρ the longest row in the metric of H⁻¹). Hence F'' shrinks at most
-    like exp(−ρr) at distance r, and minimising the bound −νr + (exp(−ρr) + ρr − 1)/ρ² over r gives
+    Along any direction |F'''| ≤ S F'', S being the largest change that it makes in a row's scores (Bach,
+    2010, whose bounds are for ‖x‖; here S ≤ ρ‖v‖_H with ρ the longest row in the metric of H⁻¹). Hence F''
+    shrinks at most like exp(−ρr) at distance r, and minimising the bound −νr + (exp(−ρr) + ρr − 1)/ρ² over r
+    gives
 
         F − min F ≤ (ρν + (1 − ρν) ln(1 − ρν)) / ρ²     if ρν < 1, ν² = g'H⁻¹g.
 
-    With ρ = 0 (least squares) it is ν²/2, exactly. `at` is where the Hessian was taken if not at the point itself.
+    With ρ = 0 (least squares) it is ν²/2, exactly. Any matrix that the Hessian exceeds will do for H, such as
+    the part of some rows. `at` is where it was taken if not at the point itself.
     """
+    if not objective.convex:
+        return None
     try:
         factor = np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
@@ -72,7 +89,7 @@ def by_curvature(
 
 
 def _reach(objective: Objective, hessian: Floats) -> float:
-    """ρ: no step of length 1 in the metric of H changes the scores of any row by more, between two classes."""
+    """ρ: a step of length 1 in the metric of H changes no row's scores, class against class, by more."""
     if objective.n_scores == 1:
         return objective.longest_row(np.linalg.inv(np.linalg.cholesky(hessian)).T)
     smallest = float(np.linalg.eigvalsh(hessian)[0])
@@ -80,44 +97,112 @@ def _reach(objective: Objective, hessian: Floats) -> float:
 
 
 def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate | None:
-    """The duality gap of a penalised softmax regression.
+    """The duality gap of a penalised softmax or least-squares regression, at any point whatever.
 
-    For any probabilities q_i whose class totals are those of the data, and G = (1/W) Σ w (q_i − y_i) x_i,
+    For any numbers u_i, (R,) for every row, with (1/W) Σ w u_i = 0 where there is an intercept,
 
-        min F ≥ (1/W) Σ w H(q_i) − penalty*(−G),     H the entropy.
+        min F ≥ −(1/W) Σ w ℓ*(u_i) − penalty*(−G),     G = (1/W) Σ w u_i x_i'
 
-    Here q mixes the fitted probabilities with the observed classes (so that the lasso's penalty* is finite) and,
-    ever so little, with a constant distribution (so that the totals are right). `origin` is the slope at zero, which
-    is all that needs to be known of the data. H is concave, so the mixture's entropy is bounded by its parts'.
+    (Fenchel's inequality, row by row). Here u is the slope of the loss in the scores, which makes it an
+    equality at the optimum, balanced so that it sums to zero and shrunk to where the bound is highest: with
+    the lasso penalty* is infinite unless no |G| exceeds l1. `origin` is the slope at zero.
     """
-    if not isinstance(objective.loss, SoftmaxLoss) or objective.penalty.free:
+    if objective.penalty.free:
         return None
+    if isinstance(objective.loss, SoftmaxLoss):
+        ray = _softmax_ray(objective, objective.loss, point, origin)
+    elif isinstance(objective.loss, GaussianLoss):
+        ray = _gaussian_ray(objective, point, origin)
+    else:
+        return None
+    value = objective.value(point)
+    gap = value - ray.highest(objective.penalty)
+    return Certificate(max(gap, EPSILON * abs(value)), "duality gap", proven=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ray:
+    """The lower bounds linear·s − ½ square·s² − penalty*(−s slope), 0 ≤ s ≤ top."""
+
+    linear: float
+    square: float
+    slope: Floats
+    top: float
+
+    def highest(self, penalty: ElasticNet) -> float:
+        """The highest of the bounds, to rounding."""
+        steep = np.abs(self.slope)
+        s = self.top
+        if penalty.l2 == 0:
+            steepest = float(steep.max(initial=0.0))
+            s = s if s * steepest <= penalty.l1 else penalty.l1 / steepest * (1.0 - 4 * EPSILON)
+        else:
+            # The derivative is concave and piecewise linear, so that Newton's steps come down to its zero.
+            for _ in range(50):
+                over = np.maximum(s * steep - penalty.l1, 0.0)
+                rise = self.linear - self.square * s - float((steep * over).sum()) / penalty.l2
+                bend = self.square + float((steep[over > 0] ** 2).sum()) / penalty.l2
+                if rise >= 0 or bend == 0:
+                    break
+                s = max(s + rise / bend, 0.0)
+        return self.linear * s - 0.5 * self.square * s**2 - penalty.conjugate(-s * self.slope)
+
+
+def _softmax_ray(objective: Objective, loss: SoftmaxLoss, point: Point, origin: Point) -> _Ray:
+    """u = q − y for class probabilities q, of which −ℓ* is the entropy H(q).
+
+    q mixes the fitted probabilities with a constant distribution, ever so little at the optimum, so that its
+    totals are those of the classes; shrinking u mixes y into it. H is concave, so a mixture's is bounded by
+    its parts'.
+    """
     coef, level = objective.free(point.theta)
     entropy = point.loss - float((point.pull * coef).sum() + point.level @ level)
-    slope = point.pull
+    slope = _every_class(point.pull, loss)
     if objective.axes.intercept:
-        K = objective.loss.n_classes
-        observed = 1.0 / K - _every_class(origin.level, objective.loss)
-        excess = float((_every_class(point.level, objective.loss) / observed).max())
-        share = max(excess, 0.0) / (1.0 + max(excess, 0.0))
+        excess = _every_class(point.level, loss)
+        observed = np.maximum(1.0 / loss.n_classes - _every_class(origin.level, loss), 0.0)
+        over = excess > 0
+        with np.errstate(divide="ignore"):
+            odds = float((excess[over] / observed[over]).max(initial=0.0))
+        share = odds / (1.0 + odds) if odds < np.inf else 1.0
         if share > 0:
-            steady = observed - (1.0 - share) / share * _every_class(point.level, objective.loss)
-            steady = np.maximum(steady, 0.0) / np.maximum(steady, 0.0).sum()
+            steady = np.maximum(observed - (1.0 - share) / share * excess, 0.0)
+            steady /= steady.sum()
+            shift = np.outer(steady - 1.0 / loss.n_classes, _middle(objective))
+            flat = _every_class(origin.pull, loss) + shift
             entropy = (1.0 - share) * entropy + share * float(special.entr(steady).sum())
-            slope = (1.0 - share) * slope + share * origin.pull
-    slope = _as_penalised(slope, objective.loss)
-    steepest = float(np.abs(slope).max(initial=0.0))
-    l1, l2 = objective.penalty.l1, objective.penalty.l2
-    shrink = 1.0 if l2 > 0 or steepest <= l1 else l1 / steepest * (1.0 - 4 * EPSILON)
-    bound = shrink * entropy - objective.penalty.conjugate(-shrink * slope)
-    return Certificate(max(objective.value(point) - bound, 0.0), "duality gap", proven=True)
+            slope = (1.0 - share) * slope + share * flat
+    one_vector = loss.n_classes == 2 and not loss.symmetric
+    return _Ray(max(entropy, 0.0), 0.0, slope[1:] if one_vector else slope, 1.0)
+
+
+def _gaussian_ray(objective: Objective, point: Point, origin: Point) -> _Ray:
+    """u = residuals less their mean, for which ℓ*(u) = ½u² + u·target."""
+    coef, level = objective.free(point.theta)
+    pull, square, linear = point.pull, 2.0 * point.loss, -float((point.pull * coef).sum())
+    if objective.axes.intercept:
+        mean = point.level
+        pull = pull - np.outer(mean, _middle(objective)) if mean.any() else pull
+        square -= float(mean @ mean)
+        linear -= float(mean @ (level + origin.level - mean))
+    square = max(square, 0.0)
+    linear += square
+    return _Ray(linear, square, pull, max(linear / square, 0.0) if square > 0 else 0.0)
+
+
+def _middle(objective: Objective) -> Floats:
+    """The mean of the rows less the centre: zero where the centre is the mean of these very rows."""
+    axes = objective.axes
+
+    def totals(block: Block) -> Floats:
+        X = block.matrix - axes.centre if axes.far else block.matrix
+        w = np.ones(X.shape[0]) if block.weight is None else block.weight
+        return np.append(w @ X, w.sum())
+
+    sums = objective.scan.fold(totals)
+    return np.asarray(sums[:-1] / sums[-1] - (0.0 if axes.far else axes.centre))
 
 
 def _every_class(slope: Floats, loss: SoftmaxLoss) -> Floats:
     """Derivatives by the scores of all classes, which sum to zero, from those by the free scores."""
     return slope if loss.symmetric else np.concatenate([-slope.sum(axis=0, keepdims=True), slope])
-
-
-def _as_penalised(slope: Floats, loss: SoftmaxLoss) -> Floats:
-    """Derivatives by the coefficients that the penalty counts: one vector for two classes, else one a class."""
-    return slope if loss.n_classes == 2 and not loss.symmetric else _every_class(slope, loss)

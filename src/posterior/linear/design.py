@@ -57,15 +57,15 @@ class Design:
 
     @classmethod
     def of(cls, schema: Schema, *, reference: bool = True, missing: Missing = "error") -> "Design":
-        """The design of a table; with `reference` the first level of a category is what others differ from."""
+        """The design of a table; with `reference` the first level of a category has no column of its own."""
         numbers, factors = [], []
         for j, column in enumerate(schema.columns):
             if column.ignored:
                 continue
             if column.kind == "text":
                 raise ValueError(
-                    f"column {column.name!r} is text, which has no coefficients of its own; turn it into numbers "
-                    "first (a pipeline with scikit-learn's TfidfVectorizer), or leave the column out"
+                    f"column {column.name!r} is text, which has no coefficients of its own; turn it into "
+                    "numbers first (a pipeline with scikit-learn's TfidfVectorizer), or leave it out"
                 )
             if column.categories is None:
                 numbers.append(j)
@@ -83,15 +83,35 @@ class Design:
         """The design with the means and gaps of these rows, and products of columns where `degree` is 2."""
         if self.fill is None and degree == 1:
             return self
-        sums = rows.reduce(self._seen, dense=len(self.numbers))
-        weight, total, gaps, unknown = sums
-        mean = total / np.maximum(weight, 1e-300)
+        seen = rows.reduce(self._seen, dense=len(self.numbers))
+        mean = seen.total / np.maximum(seen.weight, 1e-300)
         design = self
         if self.fill is not None:
-            holes = tuple(np.flatnonzero(gaps).tolist())
-            factors = tuple(f._replace(gap=bool(u)) for f, u in zip(self.factors, unknown, strict=True))
+            holes = tuple(np.flatnonzero(seen.gaps).tolist())
+            factors = tuple(f._replace(gap=bool(u)) for f, u in zip(self.factors, seen.unknown, strict=True))
             design = replace(self, fill=mean, gaps=holes, factors=factors)
         return design._squared(mean) if degree == 2 else design
+
+    def refuse_gaps(self, rows: Rows) -> None:
+        """Refuse missing values, naming their columns."""
+        if not rows.reduce(self._gaps, dense=len(self.numbers)):
+            return
+        seen = rows.reduce(self._seen, dense=len(self.numbers))
+        places = [*self.numbers, *(f.column for f in self.factors)]
+        found = zip(places, [*seen.gaps.tolist(), *seen.unknown.tolist()], strict=True)
+        told = [f"column {self.schema.columns[j].name!r} ({int(n)} rows)" for j, n in found if n]
+        shown = ", ".join(told[:5]) + (f", … ({len(told)} columns)" if len(told) > 5 else "")
+        raise ValueError(
+            f"Input X contains NaN: missing values in {shown}; fill them in, leave those rows or columns "
+            'out, or pass missing="indicator" (the mean of training plus a column that says so)'
+        )
+
+    def _gaps(self, chunk: Chunk) -> int:
+        """How many blocks of these rows have a gap; a sum settles the usual case."""
+        matrix = chunk.matrix(self.numbers)
+        values = matrix.data if kernels.is_sparse(matrix) else matrix
+        codes = chunk.codes(tuple(f.column for f in self.factors)).array if self.factors else None
+        return int(kernels.has_missing(values)) + int(codes is not None and bool((codes < 0).any()))
 
     def _seen(self, chunk: Chunk) -> "_Seen":
         """Weight, weighted sum and gaps of every number, and the gaps of every category."""
@@ -220,14 +240,22 @@ class Design:
         return z[:, a] * z[:, b]
 
 
-class _Seen(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Weight, weighted sum and gaps of every number, and the gaps of every category."""
+
     weight: Floats
     total: Floats
     gaps: Floats
     unknown: Floats
 
-    def __add__(self, other: Any) -> "_Seen":
-        return _Seen(*(a + b for a, b in zip(self, other, strict=True)))
+    def __add__(self, other: "_Seen") -> "_Seen":
+        return _Seen(
+            self.weight + other.weight,
+            self.total + other.total,
+            self.gaps + other.gaps,
+            self.unknown + other.unknown,
+        )
 
 
 def _refused(codes: AnyArray, width: int) -> Floats:

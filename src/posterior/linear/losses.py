@@ -1,7 +1,8 @@
 """How badly scores fit a target: sums over rows that are convex functions of the scores.
 
-Scores are (R, m), a row of numbers for every score, so that NumPy runs along the rows of the table. A loss gives
-its value, its slope in the scores and its curvature; columns, penalties, coordinates and solvers know no more.
+Scores are (R, m), a row of numbers for every score, so that NumPy runs along the rows of the table. A loss
+gives its value, its slope in the scores and its curvature; columns, penalties, coordinates and solvers know
+no more.
 """
 
 from abc import ABC, abstractmethod
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterior._types import AnyArray, Floats
+from posterior.math import log_softmax
 
 
 class Loss(ABC):
@@ -24,6 +26,11 @@ class Loss(ABC):
     def n_scores(self) -> int:
         """How many scores a row has."""
 
+    @property
+    def sharpest(self) -> float:
+        """The largest second derivative along a unit step of the scores; ∞ where none is known."""
+        return float("inf")
+
     @abstractmethod
     def slope(self, scores: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:
         """The value Σ w ℓ, and the derivatives w ∂ℓ/∂η, (R, m). The scores may be overwritten."""
@@ -32,10 +39,14 @@ class Loss(ABC):
     def curvature(self, scores: Floats, target: AnyArray, weight: Floats | None) -> Floats:
         """The second derivatives w ∂²ℓ/∂η_a∂η_b, (R(R+1)/2, m), in the order of `pairs`."""
 
+    def values(self, scores: Floats, target: AnyArray) -> Floats:
+        """The loss of each row, (m,), whatever its weight."""
+        return np.array([self.slope(scores[:, [i]], target[[i]], None)[0] for i in range(len(target))])
+
 
 @dataclass(frozen=True)
 class SoftmaxLoss(Loss):
-    """−ln p(class) with p_k ∝ exp η_k. The score of the first class is 0: it is the one others are held against.
+    """−ln p(class) with p_k ∝ exp η_k. The score of the first class is 0: others are held against it.
 
     Two classes make it the logistic loss. The target is a class code. With `symmetric` every class has a
     score of its own, and adding a number to all of them changes nothing.
@@ -54,6 +65,11 @@ class SoftmaxLoss(Loss):
     def n_scores(self) -> int:
         """One score for each class but the first, or for each class."""
         return self.n_classes - (not self.symmetric)
+
+    @property
+    def sharpest(self) -> float:
+        """p(1 − p) ≤ ¼ for two classes; the covariance of K indicators is at most ½ (Böhning, 1992)."""
+        return 0.25 if self.n_scores == 1 else 0.5
 
     def slope(self, scores: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:
         """Σ w (ln Σ exp η − η_target), and w (p − 1[class])."""
@@ -98,6 +114,12 @@ class SoftmaxLoss(Loss):
             out *= weight
         return out
 
+    def values(self, scores: Floats, target: AnyArray) -> Floats:
+        """The minus log probability of the target: ln Σ exp η − η_target."""
+        every = scores if self.symmetric else np.vstack([np.zeros((1, scores.shape[1])), scores])
+        logs = np.take_along_axis(log_softmax(every, axis=0), target[None].astype(np.int64), axis=0)
+        return np.asarray(-logs[0])
+
     def _peak(self, scores: Floats) -> Floats:
         peak: Floats = scores.max(axis=0)
         return peak if self.symmetric else np.maximum(peak, 0.0, out=peak)
@@ -134,6 +156,7 @@ class GaussianLoss(Loss):
 
     n_scores: int = 1
     turning: float = 0.0
+    sharpest: float = 1.0
 
     def slope(self, scores: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:
         """Σ w ½(η − t)², and w (η − t)."""
@@ -145,9 +168,43 @@ class GaussianLoss(Loss):
         """The weights themselves."""
         return np.ones((1, scores.shape[1])) if weight is None else weight[None]
 
+    def values(self, scores: Floats, target: AnyArray) -> Floats:
+        """½(η − t)²."""
+        return np.asarray(0.5 * (scores[0] - target) ** 2)
+
+
+@dataclass(frozen=True)
+class LaplaceLoss(Loss):
+    """The absolute error: −ln of a Laplace density up to its scale. The target is a number.
+
+    It has a kink where the score meets the target and no curvature elsewhere, which leaves Newton nothing to
+    go by: `LeastAbsolute` minimises it.
+
+    >>> LaplaceLoss().slope(np.array([[1.0]]), np.array([3.0]), None)
+    (2.0, array([[-1.]]))
+    """
+
+    n_scores: int = 1
+    turning: float = 0.0
+    sharpest: float = np.inf
+
+    def slope(self, scores: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:
+        """Σ w |η − t|, and w sign(η − t)."""
+        error = scores - target
+        pull = np.sign(error) if weight is None else np.sign(error) * weight
+        return float((pull * error).sum()), pull
+
+    def curvature(self, scores: Floats, target: AnyArray, weight: Floats | None) -> Floats:
+        """Zero, wherever there is one."""
+        return np.zeros((1, scores.shape[1]))
+
+    def values(self, scores: Floats, target: AnyArray) -> Floats:
+        """|η − t|."""
+        return np.asarray(np.abs(scores[0] - target))
+
 
 def pairs(n_scores: int) -> list[tuple[int, int]]:
-    """The pairs a ≤ b in the order of a loss's curvature: (0, 0), (0, 1), …, (1, 1), …"""
+    """The pairs a ≤ b in the order of a loss's curvature: (0, 0), (0, 1), … and then (1, 1) and so on."""
     return [(a, b) for a in range(n_scores) for b in range(a, n_scores)]
 
 

@@ -1,11 +1,12 @@
 """What a solver minimises: the mean loss of the rows plus the penalty, as a function of one vector.
 
-The gauge of the softmax is fixed here and nowhere else: the scores of a `SoftmaxLoss` are those of all classes but
-the first, held against it, and `shown` turns them into the coefficients a user reads, which sum to zero over the
-classes (two classes have one vector, as in scikit-learn).
+The gauge of the softmax is fixed here and nowhere else: the scores of a `SoftmaxLoss` are those of all
+classes but the first, held against it, and `shown` turns them into the coefficients a user reads, which sum
+to zero over the classes (two classes have one vector, as in scikit-learn).
 """
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,13 +22,15 @@ from posterior.linear.sums import Curvature, Line, Slope, curvature_of, slope_of
 class Point:
     """A place θ, with the value and the gradient of the smooth part of the objective there.
 
-    `loss`, `pull` and `level` are the mean loss alone and its derivatives by the free scores' coefficients (of the
-    columns less their centre) and levels, whatever the coordinates and the penalty.
+    `weight` is that of the rows; `loss`, `pull` and `level` are the mean loss alone and its derivatives by
+    the free scores' coefficients (of the columns less their centre) and levels, whatever the coordinates and
+    the penalty.
     """
 
     theta: Floats
     value: float
     gradient: Floats
+    weight: float
     loss: float
     pull: Floats
     level: Floats
@@ -37,13 +40,16 @@ class Point:
 class Objective:
     """(1/W) Σ w ℓ(scores) + penalty(coefficients), at θ = (coordinates, level) of each score, flattened.
 
-    W is the total weight of the rows: a sample is averaged over its own, so that its optimum estimates that of all.
+    W is the total weight of the rows: a sample is averaged over its own, so that its optimum estimates that
+    of all.
     """
 
     scan: Scan
     loss: Loss
     penalty: ElasticNet
     axes: Axes
+    # Whether bounds for convex losses hold: `curvature` is the Hessian of all there is.
+    convex: ClassVar[bool] = True
     calls: dict[str, int] = field(default_factory=lambda: {"slope": 0, "curvature": 0})
 
     # -- the vector and what it stands for --------------------------------------------------------
@@ -84,7 +90,7 @@ class Objective:
         return self.gauge @ coef, self.gauge @ level
 
     def theta(self, coef: Floats, level: Floats) -> Floats:
-        """The vector of coefficients and levels as `shown`, to start from; a misfit costs nothing but time."""
+        """The vector of coefficients and levels as `shown`, to start from; a misfit costs but time."""
         back = np.linalg.pinv(self.gauge)
         parts = [self.axes.coordinates(back @ coef)]
         if self.axes.intercept:
@@ -114,7 +120,7 @@ class Objective:
         if self.axes.intercept:
             parts.append(level[:, None])
         smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
-        return Point(theta, smooth, np.hstack(parts).ravel(), loss, pull, level)
+        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, loss, pull, level)
 
     def value(self, point: Point) -> float:
         """The whole objective at a point."""
@@ -129,17 +135,22 @@ class Objective:
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.axes.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / sums.weight, turn, optimize=True)
-        full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3).copy()
+        full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3)
+        return full.reshape(self.size, self.size) + self.ridge()
+
+    def ridge(self) -> Floats:
+        """The part of the Hessian that is the penalty's."""
+        out = np.zeros((*self.shape, *self.shape))
         if self.penalty.l2:
             metric = self.axes.metric()
             metric = np.diag(metric) if metric.ndim == 1 else metric
             r = self.axes.n_axes
-            ridge = self.penalty.l2 * (self.gauge.T @ self.gauge)
-            full[:, :r, :, :r] += ridge[:, None, :, None] * metric[None, :, None, :]
-        return full.reshape(self.size, self.size)
+            by_score = self.penalty.l2 * (self.gauge.T @ self.gauge)
+            out[:, :r, :, :r] = by_score[:, None, :, None] * metric[None, :, None, :]
+        return out.reshape(self.size, self.size)
 
     def _turn(self) -> Floats:
-        """The coordinates of (x − centre, 1): (d + 1, r + 1), without the last column where no intercept is."""
+        """What turns (x − centre, 1) into coordinates: (d + 1, r + 1), or r columns without an intercept."""
         directions = self.axes.directions
         d, r = len(self.axes.centre), self.axes.n_axes
         turn = np.zeros((d + 1, self.shape[1]))

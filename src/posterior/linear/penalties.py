@@ -39,7 +39,7 @@ class ElasticNet:
         return self.l2 * coef
 
     def prox(self, coef: Floats, step: Floats | float) -> Floats:
-        """Argmin ½(w − coef)² + step · penalty(w), for each coefficient: a soft threshold, then a shrinkage."""
+        """The w of least ½(w − coef)² + step · penalty(w), for each coefficient: a soft threshold, shrunk."""
         pulled = np.sign(coef) * np.maximum(np.abs(coef) - step * self.l1, 0.0)
         return np.asarray(pulled / (1.0 + step * self.l2))
 

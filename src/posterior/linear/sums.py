@@ -124,7 +124,7 @@ def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
 
 
 def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_products: int) -> Floats:
-    """Several scores, few columns: every block is symmetric, so one product of pairs of scores by pairs of columns.
+    """Several scores, few columns: blocks are symmetric, so one product of pairs of scores and of columns.
 
     1.7 times fewer operations than a product for every pair of scores.
     """
@@ -134,16 +134,22 @@ def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_prod
     for X, y, w in _tiles(block, line, CURVATURE_TILE):
         Z = np.ascontiguousarray(X.T)
         into = products[:, : len(X)]
-        at = 0
-        for i in range(d + 1):
-            np.multiply(Z[i:], Z[i], out=into[at : at + d + 1 - i])
-            at += d + 1 - i
+        column_products(Z, into)
         total += loss.curvature(line.scores(X[:, :d]), y, w) @ into.T
     out = np.empty((n_pairs, d + 1, d + 1))
     upper = np.triu_indices(d + 1)
     out[:, upper[0], upper[1]] = total
     out[:, upper[1], upper[0]] = total
     return out
+
+
+def column_products(Z: Floats, into: Floats) -> Floats:
+    """The products of every two of the rows of Z, (q, m), in the order of `np.triu_indices`."""
+    q, at = len(Z), 0
+    for i in range(q):
+        np.multiply(Z[i:], Z[i], out=into[at : at + q - i])
+        at += q - i
+    return into
 
 
 def _blockwise_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> Floats:

@@ -26,7 +26,7 @@ def decode_table(columns: tuple[Column, ...], container: Any, arrays: Sequence[A
     return first.to_frame().with_columns(*rest).to_native()
 
 
-def table_of(columns: Mapping[str, Sequence[Any]], container: Any) -> Any:
+def table_of(columns: Mapping[str, Sequence[Any] | AnyArray], container: Any) -> Any:
     """Return columns as a data frame of the given container; for arrays one of pandas, or else polars."""
     if container in {"numpy", "sparse"}:
         installed = [name for name in ("pandas", "polars") if find_spec(name) is not None]
@@ -34,6 +34,21 @@ def table_of(columns: Mapping[str, Sequence[Any]], container: Any) -> Any:
             raise ImportError("a table needs pandas or polars, and neither is installed")
         container = installed[0]
     return nw.from_dict(dict(columns), backend=container).to_native()
+
+
+def frame_of(columns: Mapping[str, AnyArray], index: Sequence[str]) -> Any:
+    """Return columns as a pandas frame with some of them as its index.
+
+    >>> frame_of({"term": np.array(["age"]), "coef": np.array([0.5])}, ["term"])
+          coef
+    term
+    age    0.5
+    """
+    if find_spec("pandas") is None:
+        raise ImportError(
+            "a frame needs pandas, which is not installed; run `pip install pandas`, or read `.columns`"
+        )
+    return table_of(columns, "pandas").set_index(list(index))
 
 
 def decode_column(column: Column, array: AnyArray) -> AnyArray:

@@ -1,1 +1,73 @@
-"""Ways to minimise an objective; one file each."""
+"""Ways to minimise an objective; one file each, and one line in the registry."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
+from posterior.linear.solvers.gradient_descent import GradientDescent
+from posterior.linear.solvers.lbfgs import LBFGS
+from posterior.linear.solvers.newton import Newton
+from posterior.linear.solvers.proximal import ProximalNewton
+from posterior.linear.solvers.scoring import FisherScoring
+from posterior.linear.solvers.sgd import SGD
+
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "newton": Newton,
+    "irls": Newton,
+    "lbfgs": LBFGS,
+    "gd": GradientDescent,
+    "sgd": SGD,
+    "proximal": ProximalNewton,
+    # scikit-learn's names, by what they are nearest to.
+    "newton-cholesky": Newton,
+    "newton-cg": LBFGS,
+}
+# What scikit-learn uses for any penalty, smooth or not, is left to the problem.
+CHOSEN = ("auto", "liblinear", "sag", "saga")
+
+
+def solver_named(
+    solver: Any, *, tol: float | None = None, max_iter: int | None = None, seed: int = 0
+) -> Solver | None:
+    """The solver of a name, with these settings where they are given; None where the problem shall choose.
+
+    >>> solver_named("irls", max_iter=7)
+    Newton(max_iter=7, tol=1e-08, reuse=10.0, stages=True, path=False)
+    """
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver in CHOSEN:
+        return None
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        names = ", ".join(map(repr, ["auto", *SOLVERS, *CHOSEN[1:]]))
+        raise ValueError(
+            f"solver={solver!r} is not known; choose one of {names}, or pass a solver object such as Newton()"
+        )
+    return with_settings(SOLVERS[solver](), tol=tol, max_iter=max_iter, seed=seed)
+
+
+def with_settings(solver: Solver, *, tol: float | None, max_iter: int | None, seed: int = 0) -> Solver:
+    """The solver with these settings where they are given."""
+    settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    if isinstance(solver, SGD):
+        settings["seed"] = seed
+    given = {name: value for name, value in settings.items() if value is not None}
+    return replace(solver, **given)  # type: ignore[type-var]  # every solver is a dataclass
+
+
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "SOLVERS",
+    "Coordinates",
+    "FisherScoring",
+    "GradientDescent",
+    "Newton",
+    "ProximalNewton",
+    "Solution",
+    "Solver",
+    "Step",
+    "solver_named",
+    "with_settings",
+]

@@ -10,7 +10,8 @@ from posterior._types import Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
 
-# In which coordinates a solver works: whitened (or scaled, where the table is too wide), scaled, or the user's.
+# In which coordinates a solver works: whitened (or scaled, where the table is too wide), scaled, or the
+# user's.
 Coordinates = Literal["whitened", "scaled", "user"]
 
 
@@ -28,7 +29,8 @@ class Step:
 class Solution:
     """Where a solver ended: θ, how many steps it took, whether it arrived, and the proof.
 
-    `gradient` is the length of the gradient there relative to that at zero coefficients. `path` is kept on request.
+    `gradient` is the length of the gradient there relative to that at zero coefficients. `path` is kept on
+    request.
     """
 
     point: Point

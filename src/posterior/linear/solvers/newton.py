@@ -1,5 +1,6 @@
 """Newton's method, which for the losses here is iteratively reweighted least squares."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,8 @@ class Newton(Solver):
     """θ ← θ − t H⁻¹ g, with t halved until the objective falls as the slope promises (Armijo, 1966).
 
     With the softmax loss H = Σ w x V x', so that each step is a weighted least-squares fit: this is IRLS. The
-    Hessian is kept for another step as long as the decrement g'H⁻¹g falls `reuse`-fold (0: a new one every step).
-    Large tables are first fitted on samples of their rows, which leaves one or two steps for all rows.
+    Hessian is kept for another step as long as the decrement g'H⁻¹g falls `reuse`-fold (0: a new one every
+    step). Large tables are first fitted on samples of their rows, which leaves one or two steps for all rows.
 
     >>> Newton(max_iter=20)
     Newton(max_iter=20, tol=1e-08, reuse=10.0, stages=True, path=False)
@@ -37,60 +38,82 @@ class Newton(Solver):
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of a smooth objective."""
         steps: list[Step] = []
-        origin = None
-        if start is None:
-            start = self._sampled(objective, steps)
-        theta = objective.zero() if start is None else start
-        point = objective.slope(theta)
+        sampled = self._sampled(objective, steps) if start is None else None
+        if sampled is not None:
+            origin, walk = sampled
+            point = objective.slope(walk.point.theta)
+            if point.value <= origin.value:
+                return self._descend(objective, point, origin, steps, walk)
+        origin = point = objective.slope(objective.zero())
         if start is not None:
-            origin = objective.slope(objective.zero())
-            point = min(point, origin, key=lambda p: p.value)
-        scale = float(np.linalg.norm((origin or point).gradient))
-        return self._descend(objective, point, scale, self.tol, steps)
+            point = min(objective.slope(start), origin, key=lambda p: p.value)
+        return self._descend(objective, point, origin, steps)
 
-    def _sampled(self, objective: Objective, steps: list[Step]) -> Floats | None:
-        """The minimum over samples of the rows, each the start for the next."""
-        theta: Floats | None = None
+    def _sampled(self, objective: Objective, steps: list[Step]) -> "tuple[Point, _Walk] | None":
+        """A sample's slope at zero coefficients, and the walk to the minimum over samples of the rows."""
+        origin, walk = None, None
         for n_rows, left in STAGES if self.stages else ():
             step = objective.scan.n_rows // n_rows
             if step < 2 or n_rows < 10 * objective.size:
                 continue
             sample = objective.every(step)
-            point = sample.slope(objective.zero() if theta is None else theta)
-            theta = self._descend(sample, point, 1.0, left, steps, rough=True).theta
-        return theta
+            point = sample.slope(objective.zero() if walk is None else walk.point.theta)
+            origin = origin or point
+            walk = self._walk(sample, point, steps, lambda _, now, __, left=left: now <= 2 * left)
+        return None if origin is None or walk is None else (origin, walk)
 
     def _descend(
+        self, objective: Objective, point: Point, origin: Point, steps: list[Step], sample: "_Walk | None" =
+        None
+    ) -> Solution:
+        """From a start to the optimum, and the proof that it is one."""
+        scale = float(np.linalg.norm(origin.gradient))
+
+        def arrived(point: Point, decrement: float, before: float) -> bool:
+            # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
+            if steepness(point, scale) <= self.tol and decrement <= (self.tol / 10) ** 2:
+                return True
+            return before / 4 <= decrement <= 8 * EPSILON * abs(point.value)  # no more than rounding is left
+
+        walk = self._walk(objective, point, steps, arrived, sample)
+        proof: Certificate | None = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
+        if walk.done:
+            hessian = walk.hessian
+            if sample is not None and hessian is sample.hessian:
+                # All rows' curvature exceeds that of some of them.
+                share = sample.point.weight / point.weight
+                hessian = share * hessian + (1.0 - share) * objective.ridge()
+            proof = better(by_curvature(objective, walk.point, hessian, walk.at), proof)
+        return Solution(walk.point, walk.iterations, walk.done, proof, steepness(walk.point, scale),
+        tuple(steps))
+
+    def _walk(
         self,
         objective: Objective,
         point: Point,
-        scale: float,
-        tol: float,
         steps: list[Step],
-        rough: bool = False,
-    ) -> Solution:
-        factor, at, before, done = None, point.theta, np.inf, False
-        for iteration in range(self.max_iter + 1):
+        arrived: Callable[[Point, float, float], bool],
+        sample: "_Walk | None" = None,
+    ) -> "_Walk":
+        """Newton steps until `arrived` says so, the first with the Hessian of a sample if there is one."""
+        factor = None if sample is None else sample.factor
+        hessian, at = (np.empty(0), point.theta) if sample is None else (sample.hessian, sample.at)
+        before, iteration = np.inf, 0
+        while True:
             self._record(steps, objective, point)
             if factor is None:
                 hessian, at = objective.curvature(point.theta), point.theta
                 factor = factored(hessian)
-            move = lapack.dpotrs(factor, -point.gradient, lower=1)[0]
+            move = newton_step(factor, point.gradient)
             decrement = -float(point.gradient @ move)
-            floor = 8 * EPSILON * abs(point.value)
-            arrived = steepness(point, scale) <= tol or decrement <= floor
-            done = decrement <= 2 * tol if rough else arrived
+            done = arrived(point, decrement, before)
             if done or iteration == self.max_iter:
-                break
+                return _Walk(point, iteration, done, decrement, factor, hessian, at)
             point, whole = downhill(objective, point, move, decrement)
-            if not (whole and decrement * self.reuse <= before and self.reuse):
+            iteration += 1
+            if not (whole and self.reuse and decrement * self.reuse <= before):
                 factor = None
             before = decrement
-        if rough:
-            return Solution(point, iteration, done, None, steepness(point, scale))
-        proof = by_curvature(objective, point, hessian, at) if done else None
-        proof = better(proof, Certificate(decrement / 2, "Newton decrement", proven=False))
-        return Solution(point, iteration, done, proof, steepness(point, scale), tuple(steps))
 
     def _record(self, steps: list[Step], objective: Objective, point: Point) -> None:
         if self.path:
@@ -98,8 +121,21 @@ class Newton(Solver):
             steps.append(Step(point.theta, point.value, length, objective.scan.n_rows))
 
 
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """Where some steps led; `hessian` is the last one they used, taken at `at`."""
+
+    point: Point
+    iterations: int
+    done: bool
+    decrement: float
+    factor: Floats
+    hessian: Floats
+    at: Floats
+
+
 def factored(hessian: Floats) -> Floats:
-    """The Cholesky factor of a Hessian, with a little added to its diagonal where it is singular to rounding."""
+    """The Cholesky factor of a Hessian, a little added to its diagonal where it is singular to rounding."""
     size = float(np.abs(np.diagonal(hessian)).max(initial=0.0)) or 1.0
     added = 0.0
     while True:
@@ -107,6 +143,11 @@ def factored(hessian: Floats) -> Floats:
         if info == 0:
             return np.asarray(factor)
         added = max(10 * added, 1e-14 * size)
+
+
+def newton_step(factor: Floats, gradient: Floats) -> Floats:
+    """−H⁻¹ g, from the Cholesky factor of H."""
+    return np.asarray(lapack.dpotrs(factor, -gradient, lower=1)[0])
 
 
 def downhill(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:

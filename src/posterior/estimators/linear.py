@@ -1,0 +1,187 @@
+"""What every linear estimator shares: tables in, a design, a solver by its name, and what it reports."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.engines import LocalDataset
+from posterior.estimators.tables import warn_of_names
+from posterior.linear import (
+    Certificate,
+    Design,
+    Fit,
+    LinearModel,
+    Objective,
+    Scan,
+    Solution,
+    Solver,
+    solver_named,
+)
+from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.schema import Encoded, Schema, Source, read_table
+
+
+class LinearEstimator(BaseEstimator):
+    """A model that multiplies the columns of a table by coefficients.
+
+    A subclass says what is learnt of the rows (`fit`) and what is made of the scores.
+    """
+
+    design_: Design
+    fit_: Fit
+    model_: LinearModel
+
+    # -- tables -----------------------------------------------------------------------------------
+
+    def _learning(self, source: Source, target: AnyArray, weight: Floats | None, reference: bool) -> Scan:
+        """The rows of a training table as numbers, with what these rows teach about means and gaps."""
+        schema = Schema.infer(source, getattr(self, "kinds", None))
+        degree = getattr(self, "degree", 1)
+        if degree not in (1, 2):
+            raise ValueError(
+                f"degree must be 1 or 2, found {degree!r}; for other terms put a transformer before this "
+                "estimator, such as scikit-learn's PolynomialFeatures or SplineTransformer"
+            )
+        missing = getattr(self, "missing", "error")
+        if missing not in ("error", "indicator"):
+            raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
+        dataset = LocalDataset(schema, schema.encode(source), target, weight)
+        design = Design.of(schema, reference=reference, missing=missing)
+        if missing == "error":
+            design.refuse_gaps(dataset)
+        return Scan.of(dataset, design.learnt(dataset, degree))
+
+    def _reading(self, X: Any) -> Scan:
+        """The rows of a new table, read as in training."""
+        check_is_fitted(self)
+        source = read_table(X)
+        return self._more(source, np.zeros(source.n_rows, dtype=np.int64), None)
+
+    def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
+        schema, who = self.design_.schema, type(self).__name__
+        warn_of_names(source, schema, who, stacklevel=5)
+        data = schema.encode(schema.align(source, who=who))
+        _report_unseen(data)
+        dataset = LocalDataset(schema, data, target, weight)
+        if self.design_.fill is None:
+            self.design_.refuse_gaps(dataset)
+        return Scan.of(dataset, self.design_)
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def _solver(self) -> Solver | None:
+        """The solver that was asked for; None where the problem shall choose."""
+        return solver_named(
+            self.solver, tol=self.tol, max_iter=self.max_iter, seed=seed_of(self.random_state)
+        )
+
+    def _install(self, design: Design, fit: Fit) -> None:
+        """Take over a finished fit; the only place where fitted attributes are set."""
+        self.fit_, self.model_ = fit, fit.model
+        self._name_columns(design)
+
+    def _name_columns(self, design: Design) -> None:
+        self.design_ = design
+        self.n_features_in_ = len(design.schema)
+        if design.schema.named:
+            self.feature_names_in_ = np.asarray(design.schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _report(self, fit: Fit, stacklevel: int = 3) -> None:
+        """Say what a person would want to know about a fit."""
+        objective = fit.objective
+        if objective is not None and objective.penalty.free:
+            told = redundancy(self.terms_, objective)
+            if told:
+                warnings.warn(told, DataWarning, stacklevel=stacklevel)
+        if not fit.solution.converged and fit.separation is None:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {fit.solution.iterations} steps before the optimum: "
+                f"relative gradient {fit.solution.gradient:.1e}; {fit.solution.certificate}. "
+                'Use solver="auto", a larger max_iter or a larger tol.',
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    # -- what can be read off ---------------------------------------------------------------------
+
+    @property
+    def terms_(self) -> tuple[str, ...]:
+        """What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`."""
+        return self.design_.names
+
+    @property
+    def schema_(self) -> Schema:
+        """How each column was read, and why; print it."""
+        return self.design_.schema
+
+    @property
+    def solution_(self) -> Solution:
+        """How the optimum was reached: steps, certificate, path."""
+        return self.fit_.solution
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the optimum was reached."""
+        return self.fit_.solution.converged
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """How far from the optimum the objective can be at most."""
+        return self.fit_.solution.certificate
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy or a file of a model has no business with the rows it was fitted to.
+        state: dict[str, Any] = super().__getstate__()
+        if "fit_" in state:
+            state["fit_"] = state["fit_"].without_rows()
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = getattr(self, "degree", 1) == 1
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") == "indicator"
+        return tags
+
+
+def redundancy(terms: tuple[str, ...], objective: Objective) -> str:
+    """Which columns say nothing new, so that many coefficients fit equally well."""
+    told = []
+    for fact in objective.axes.facts:
+        of = ", ".join(repr(terms[i]) for i in fact.of)
+        name = repr(terms[fact.column])
+        told.append(f"{name} is constant" if not of else f"{name} is a linear combination of {of}")
+    if not told:
+        return ""
+    shown = "; ".join(told[:5]) + (f"; … ({len(told)} in all)" if len(told) > 5 else "")
+    return (
+        f"{shown}: the coefficients are not unique, and the shortest are taken (predictions are the same for "
+        "all); leave the column out, or use a penalty"
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that scikit-learn's `random_state` stands for; None is 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(random_state.randint(2**31 - 1))
+
+
+def _report_unseen(data: Encoded) -> None:
+    told = []
+    for name, counts in data.unseen.items():
+        shown = ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
+        rows = sum(counts.values())
+        told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown})")
+    if told:
+        warnings.warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning, stacklevel=5)

@@ -1,0 +1,383 @@
+"""Logistic and softmax regression behind scikit-learn's interface."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.estimators.linear import LinearEstimator, seed_of
+from posterior.estimators.tables import labelled_rows
+from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.linear import (
+    SGD,
+    Design,
+    ElasticNet,
+    Fit,
+    LinearModel,
+    Objective,
+    Problem,
+    Scan,
+    SoftmaxLoss,
+    Solver,
+    solve,
+    with_settings,
+)
+from posterior.linear.leave_one_out import leave_one_out_log_proba
+from posterior.linear.path import Choice, choose_strength
+from posterior.linear.separation import Separation
+from posterior.linear.stream import Stream
+from posterior.linear.summary import Summary, summarize
+from posterior.notices import PosteriorWarning, SeparationWarning
+
+PENALTIES = ("auto", "deprecated", "l2", "l1", "elasticnet", "firth", None)
+
+
+class LogisticRegression(ClassifierMixin, LinearEstimator):
+    """Probabilities of classes from a linear score, by (penalised) maximum likelihood.
+
+    p(class k | x) ∝ exp(x·w_k + b_k). For two classes there is one vector of coefficients, for more one a
+    class, and they sum to zero over the classes. Takes the place of scikit-learn's class of the same name:
+    the objective, C Σ loss + penalty, is the same, and its optimum is reached, whatever the scales of the
+    columns.
+
+    Parameters
+    ----------
+    penalty : {"auto", "l2", "l1", "elasticnet", "firth", None}, default="auto"
+        "auto" reads `C` and `l1_ratio` as scikit-learn 1.9 does: no penalty where `C` is infinite, else an
+        elastic net with that `l1_ratio`, ridge by default. "firth" is Jeffreys' prior (Firth, 1993), finite
+        on any data.
+    C : float or "auto", default=1.0
+        Inverse strength of the penalty. "auto" chooses it by approximate leave-one-out (`choice_` tells).
+    l1_ratio : float, default=0.0
+        The lasso's share of the penalty: 0 is ridge, 1 the lasso.
+    dual, intercept_scaling, n_jobs, verbose
+        Accepted for scikit-learn's sake; they change nothing here.
+    tol : float, default=None
+        The gradient, relative to that at zero coefficients, at which a solver stops; None is the solver's
+        own, 1e-8.
+    fit_intercept : bool, default=True
+        Whether the scores have an intercept, which is never penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with those of the rows.
+    random_state : int, default=None
+        The seed of SGD; nothing else is random.
+    solver : str or solver, default="auto"
+        "auto" chooses by the number of coefficients and the penalty; "newton" (or "irls"), "lbfgs", "gd",
+        "sgd", scikit-learn's names, or an object such as `posterior.linear.Newton(path=True)`.
+    max_iter : int, default=None
+        Steps at most; None is the solver's own.
+    warm_start : bool, default=False
+        Whether `fit` starts from the last solution.
+    missing : {"error", "indicator"}, default="error"
+        Refuse gaps, or put the mean of training in and add a column that says so.
+    degree : {1, 2}, default=1
+        With 2, squares and products of the numeric columns (less their means) join in.
+    kinds : dict, default=None
+        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from posterior import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> model.score(X, y)
+    0.9733333333333334
+    >>> model.converged_
+    True
+
+    """
+
+    def __init__(
+        self,
+        penalty: Any = "auto",
+        *,
+        C: Any = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: Any = "auto",
+        max_iter: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        missing: str = "error",
+        degree: int = 1,
+        kinds: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.missing = missing
+        self.degree = degree
+        self.kinds = kinds
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table and its class column.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            Numbers and categories; gaps where `missing="indicator"`.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        kind, ratio = self._penalised()
+        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
+        classes, codes = encode_labels(labels)
+        refuse_one_class(classes)
+        weight = self._class_weighted(classes, labels, weight)
+        scan = self._learning(source, codes, weight, reference=kind != "net")
+        total = float(len(codes) if weight is None else weight.sum())
+        strength = 0.0 if kind != "net" else 1.0 if self._is_auto else 1.0 / self.C
+        loss = SoftmaxLoss(len(classes))
+        net = ElasticNet(ratio * strength / total, (1 - ratio) * strength / total)
+        problem = Problem(scan, loss, net, bool(self.fit_intercept), jeffreys=kind == "firth")
+        solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
+        choice = None
+        if self._is_auto:
+            choice, fit = _chosen(problem, solver, total)
+        else:
+            fit = solve(problem, solver, self._start(scan, classes))
+        self._settle(scan.design, fit, classes)
+        self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
+        self._report(fit)
+        if fit.separation is not None:
+            warnings.warn(fit.separation.message(classes.tolist()), SeparationWarning, stacklevel=2)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows by stochastic gradient descent, one pass over them.
+
+        The settings are those of `solver` where that is an `SGD`. The penalty counts as if the rows seen so
+        far were all; columns, categories and means are those of the first call.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            More rows of the same columns.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        classes : array-like, default=None
+            All classes that may appear; needed in the first call unless its rows show them all.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+
+        """
+        kind, ratio = self._penalised()
+        if kind == "firth" or ratio > 0 or self._is_auto:
+            raise ValueError(
+                "partial_fit learns by stochastic gradient descent, which needs a smooth penalty of a given "
+                f"strength; found penalty={self.penalty!r}, C={self.C!r}, l1_ratio={self.l1_ratio!r}"
+            )
+        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
+        first = not hasattr(self, "stream_")
+        found, codes = encode_labels(labels, classes if first else self.classes_)
+        if first:
+            refuse_one_class(found)
+            scan = self._learning(source, codes, weight, reference=kind != "net")
+            stream = Stream.begun(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
+        else:
+            scan, stream = self._more(source, codes, weight), self.stream_
+        solver = self._solver()
+        strength = 0.0 if kind != "net" else 1.0 / self.C
+        stream = stream.fed(
+            solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state)),
+            scan.collected(),
+            strength,
+        )
+        self.stream_, self.model_ = stream, stream.model
+        self._name_columns(scan.design)
+        self._expose(found)
+        return self
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.C, str) and self.C == "auto"
+
+    def _penalised(self) -> tuple[str, float]:
+        """Which penalty the settings stand for, "none", "firth" or "net", and the lasso's share in it."""
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty={self.penalty!r} is not known; choose one of {PENALTIES}")
+        if self.penalty == "firth":
+            return "firth", 0.0
+        if not self._is_auto and not (_is_number(self.C) and self.C > 0):
+            raise ValueError(f'C must be a positive number, np.inf (no penalty) or "auto", found {self.C!r}')
+        if self.penalty is None or (not self._is_auto and np.isinf(self.C)):
+            return "none", 0.0
+        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio if self.l1_ratio is not None else 0.0)
+        if not (_is_number(ratio) and 0 <= ratio <= 1):
+            raise ValueError(f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {ratio!r}")
+        if self._is_auto and ratio > 0:
+            raise ValueError(
+                'C="auto" chooses by approximate leave-one-out, which needs a smooth penalty; '
+                f"set l1_ratio=0, found {ratio}, or choose C by scikit-learn's GridSearchCV"
+            )
+        return "net", float(ratio)
+
+    def _class_weighted(self, classes: AnyArray, labels: AnyArray, weight: Floats | None) -> Floats | None:
+        if self.class_weight is None:
+            return weight
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=labels, sample_weight=weight)
+        extra = by_class[np.searchsorted(classes, labels)]
+        return np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
+
+    def _start(self, scan: Scan, classes: AnyArray) -> LinearModel | None:
+        """The last solution, where it is asked for and is one of the same columns and classes."""
+        if not self.warm_start or not hasattr(self, "model_"):
+            return None
+        same = scan.design.names == self.terms_ and np.array_equal(classes, self.classes_)
+        return self.model_ if same else None
+
+    def _settle(self, design: Design, fit: Fit, classes: AnyArray) -> None:
+        self._install(design, fit)
+        self.n_iter_ = np.array([fit.solution.iterations], dtype=np.int32)
+        self._expose(classes)
+        if hasattr(self, "stream_"):
+            del self.stream_
+
+    def _expose(self, classes: AnyArray) -> None:
+        self.classes_ = classes
+        self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
+        scan = self._reading(X)
+        scores = self.model_.read(scan)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
+        scan = self._reading(X)
+        return self.model_.log_posterior(scan)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, (n, K)."""
+        scan = self._reading(X)
+        return self.model_.posterior(scan)
+
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row; the first of equals."""
+        scores = self.decision_function(X)
+        best: Ints = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    # -- what can be read off ---------------------------------------------------------------------
+
+    def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+        """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).
+
+        Approximate: one Newton step from the fit on all rows (Rad & Maleki, 2020), and a refit of the few
+        rows that move far. The estimator itself is not changed.
+        """
+        fitted = clone(self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PosteriorWarning)
+            fitted.fit(X, y, sample_weight)
+        log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
+        if sample_weight is None or np.all(sample_weight):
+            return log_proba
+        out = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
+        out[np.flatnonzero(sample_weight)] = log_proba
+        return out
+
+    def summary(self, covariance: str = "model", level: float = 0.95) -> Summary:
+        """Coefficients with standard errors, tests, intervals and odds ratios, and how well the model fits.
+
+        For a model without a penalty, or with Firth's; `covariance="sandwich"` does not trust the model.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "fit_"):
+            raise ValueError("a model learnt by partial_fit has no standard errors; use fit")
+        return summarize(
+            self.fit_.checked(),
+            self.solution_.theta,
+            labels=self.classes_.tolist(),
+            covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+            level=level,
+            separation=self.fit_.separation,
+        )
+
+    @property
+    def separation_(self) -> Separation | None:
+        """Why there is no finite maximum-likelihood estimate, where there is none."""
+        return self.fit_.separation
+
+    def sparsify(self) -> Self:
+        """Turn `coef_` into a sparse matrix, as scikit-learn does; predictions are the same."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn `coef_` back into an array."""
+        check_is_fitted(self)
+        self.coef_ = self.model_.coef
+        return self
+
+
+class SoftmaxRegression(LogisticRegression):
+    """`LogisticRegression` by the name it has for more than two classes; the same in everything.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from posterior import SoftmaxRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SoftmaxRegression(C=10).fit(X, y).coef_.shape
+    (3, 4)
+
+    """
+
+
+def _chosen(problem: Problem, solver: Solver, total: float) -> tuple[Choice, Fit]:
+    """The penalty under which left-out rows are predicted best, and the fit with it."""
+    base = problem.objective(solver.coordinates)
+
+    def objective(strength: float) -> Objective:
+        return replace(base, penalty=ElasticNet(l2=strength / total))
+
+    choice = choose_strength(objective, solver=solver)
+    return choice, Fit.of(objective(choice.best), choice.solution)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not np.isnan(value)

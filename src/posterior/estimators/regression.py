@@ -1,0 +1,295 @@
+"""Linear regression behind scikit-learn's interface: mean or median of a number given the columns."""
+
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from scipy import stats
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import Floats
+from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.tables import counted
+from posterior.estimators.target import read_numbers, read_weights
+from posterior.linear import (
+    Design,
+    ElasticNet,
+    Fit,
+    GaussianLoss,
+    LaplaceLoss,
+    LeastAbsolute,
+    LinearModel,
+    Problem,
+    Scan,
+    Solver,
+    solve,
+    with_settings,
+)
+from posterior.linear.summary import Summary, summarize
+from posterior.schema import read_table
+
+NOISES = ("normal", "laplace")
+PENALTIES = (None, "l2", "l1", "elasticnet")
+
+
+class LinearRegression(RegressorMixin, LinearEstimator):
+    """A number as a linear score plus noise, by (penalised) maximum likelihood.
+
+    y = x·w + b + noise. With normal noise the score is the conditional mean, and least squares the maximum of
+    the likelihood, reached in one Newton step; the precision of the noise, one over its variance, comes with
+    it. With Laplace noise the score is the conditional median, and the sum of absolute deviations is
+    minimised, in which an outlier counts by its side alone. Takes the place of scikit-learn's class of the
+    same name and, with a penalty, of Ridge, Lasso and ElasticNet, whose scaling of `alpha` it keeps.
+
+    Parameters
+    ----------
+    noise : {"normal", "laplace"}, default="normal"
+        The distribution of what the columns do not say.
+    fit_intercept : bool, default=True
+        Whether the score has an intercept, which is never penalised.
+    penalty : {None, "l2", "l1", "elasticnet"}, default=None
+        "l2" minimises Σ r² + alpha ‖w‖², as Ridge does; "l1" and "elasticnet" minimise ½ mean r² +
+        alpha (l1_ratio ‖w‖₁ + ½ (1 − l1_ratio) ‖w‖²), as Lasso and ElasticNet do. With normal noise only.
+    alpha : float, default=1.0
+        The strength of the penalty.
+    l1_ratio : float, default=0.5
+        The lasso's share of an elastic net.
+    solver : str or solver, default="auto"
+        "auto" chooses by the noise, the number of columns and the penalty; else a name such as "lbfgs", or an
+        object such as `posterior.linear.Newton(path=True)`. Laplace noise has a solver of its own.
+    tol : float, default=None
+        The relative gradient, or with Laplace noise the relative gap, at which a solver stops; None is the
+        solver's own.
+    max_iter : int, default=None
+        Steps at most; None is the solver's own.
+    missing : {"error", "indicator"}, default="error"
+        Refuse gaps, or put the mean of training in and add a column that says so.
+    degree : {1, 2}, default=1
+        With 2, squares and products of the numeric columns (less their means) join in.
+    kinds : dict, default=None
+        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+    random_state : int, default=None
+        The seed of SGD; nothing else is random.
+    copy_X, n_jobs
+        Accepted for scikit-learn's sake; they change nothing here.
+    positive : bool, default=False
+        Coefficients that must not be negative are not offered.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array of shape (n_terms,) and float
+        What multiplies the columns named by `terms_`, and the score where all are zero.
+    noise_scale_ : float
+        Standard deviation of normal noise, or mean absolute size of Laplace noise, by maximum likelihood.
+    n_iter_ : int
+        Steps of the solver.
+
+    Examples
+    --------
+    >>> from posterior import LinearRegression
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [1.1, 2.0, 2.9, 4.0, 50.0]
+    >>> LinearRegression().fit(X, y).coef_.round(2)
+    array([9.98])
+    >>> model = LinearRegression(noise="laplace").fit(X, y)
+    >>> model.coef_.round(2), model.converged_
+    (array([1.]), True)
+    >>> model.predict_distribution([[6.0]]).median()
+    array([6.])
+
+    """
+
+    def __init__(
+        self,
+        *,
+        noise: str = "normal",
+        fit_intercept: bool = True,
+        penalty: str | None = None,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.5,
+        solver: Any = "auto",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        missing: str = "error",
+        degree: int = 1,
+        kinds: Any = None,
+        random_state: Any = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.noise = noise
+        self.fit_intercept = fit_intercept
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.missing = missing
+        self.degree = degree
+        self.kinds = kinds
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table and the column to predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            Numbers and categories; gaps where `missing="indicator"`.
+        y : array-like of shape (n_samples,)
+            The number of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        self._check_settings()
+        source = read_table(X)
+        numbers = read_numbers(y, source.n_rows, type(self).__name__)
+        source, target, weight = counted(X, source, numbers, read_weights(sample_weight, numbers))
+        scan = self._learning(source, target, weight, reference=self.penalty is None)
+        total = float(len(target) if weight is None else weight.sum())
+        loss = GaussianLoss() if self.noise == "normal" else LaplaceLoss()
+        problem = Problem(scan, loss, self._net(total), bool(self.fit_intercept))
+        fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
+        name = getattr(y, "name", None)
+        self._settle(scan.design, fit, total, None if name is None else str(name))
+        self._report(fit)
+        return self
+
+    def _check_settings(self) -> None:
+        """Refuse settings that do not go together."""
+        if self.noise not in NOISES:
+            raise ValueError(f"noise={self.noise!r} is not known; choose one of {NOISES}")
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty={self.penalty!r} is not known; choose one of {PENALTIES}")
+        if self.positive:
+            raise ValueError(
+                "positive=True asks for coefficients that are not negative, which is not offered; use "
+                "scikit-learn's LinearRegression(positive=True)"
+            )
+        if self.penalty is not None and not (_is_number(self.alpha) and 0 <= self.alpha < np.inf):
+            raise ValueError(f"alpha must be a number that is not negative, found {self.alpha!r}")
+        if self.penalty == "elasticnet" and not (_is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
+            raise ValueError(
+                f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {self.l1_ratio!r}"
+            )
+        if self.noise == "laplace" and self.penalty is not None:
+            raise ValueError(
+                f"penalty={self.penalty!r} goes with normal noise: least absolute deviations are solved as a "
+                "linear program, to a proven gap, and a penalty would need another method; use penalty=None, "
+                'or noise="normal"'
+            )
+
+    def _net(self, total: float) -> ElasticNet:
+        """The penalty in units of the mean loss, by scikit-learn's conventions."""
+        if self.penalty is None:
+            return ElasticNet()
+        if self.penalty == "l2":
+            return ElasticNet(l2=self.alpha / total)
+        share = 1.0 if self.penalty == "l1" else self.l1_ratio
+        return ElasticNet(self.alpha * share, self.alpha * (1.0 - share))
+
+    def _chosen(self, problem: Problem) -> Solver:
+        solver = self._solver()
+        if solver is None:
+            return with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
+        if (self.noise == "laplace") != isinstance(solver, LeastAbsolute):
+            raise ValueError(
+                f"solver={self.solver!r} does not go with noise={self.noise!r}: least absolute deviations "
+                'have kinks everywhere and a solver of their own, LeastAbsolute; use solver="auto"'
+            )
+        return solver
+
+    def _mean(self, scan: Scan, target: Floats, weight: Floats | None) -> LinearModel | None:
+        """The model without coefficients: a start from which an offset of the target costs no digits."""
+        if not self.fit_intercept:
+            return None
+        d = scan.n_features
+        return LinearModel(np.zeros((1, d)), np.array([np.average(target, weights=weight)]), np.zeros(d))
+
+    def _settle(self, design: Design, fit: Fit, total: float, name: str | None) -> None:
+        self._install(design, fit)
+        self.coef_, self.intercept_ = self.model_.coef[0], float(self.model_.intercept[0])
+        self.n_iter_ = fit.solution.iterations
+        self.weight_, self.target_name_ = total, name
+        loss = fit.solution.point.loss
+        self.noise_scale_ = float(np.sqrt(2 * loss) if self.noise == "normal" else loss)
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Floats: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of each row's number, which for Laplace noise is also its median.
+
+        With `return_std` also the standard deviation of the noise, the same for every row: maximum likelihood
+        takes the coefficients as known.
+        """
+        scan = self._reading(X)
+        score = self.model_.read(scan)[:, 0]
+        if not return_std:
+            return score
+        return score, np.full(len(score), 1.0 / np.sqrt(self.noise_precision_))
+
+    def predict_distribution(self, X: Any) -> Any:
+        """What each row's number may be: a frozen distribution of `scipy.stats`, one entry a row.
+
+        It has `pdf`, `cdf`, `interval`, `rvs` and so on.
+        """
+        score = self.predict(X)
+        if self.noise_scale_ == 0:
+            raise ValueError(
+                "every training row is fitted exactly, so that there is no noise to tell the distribution "
+                "of; use more rows or fewer columns"
+            )
+        family = stats.norm if self.noise == "normal" else stats.laplace
+        return family(loc=score, scale=self.noise_scale_)
+
+    # -- what can be read off ---------------------------------------------------------------------
+
+    @property
+    def noise_precision_(self) -> float:
+        """One over the variance of the noise: W/Σ w r² if it is normal, 1/2b² if Laplace of scale b."""
+        variance = self.noise_scale_**2 * (1.0 if self.noise == "normal" else 2.0)
+        return float("inf") if variance == 0 else 1.0 / variance
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the training rows, Σ w ln p(y | x), with the noise that makes it largest."""
+        if self.noise_scale_ == 0:
+            return float("inf")
+        if self.noise == "normal":
+            return -0.5 * self.weight_ * float(np.log(2 * np.pi * self.noise_scale_**2) + 1.0)
+        return -self.weight_ * float(np.log(2 * self.noise_scale_) + 1.0)
+
+    def summary(self, covariance: str = "model", level: float = 0.95) -> Summary:
+        """Coefficients with standard errors, tests and intervals, and how well the model fits.
+
+        For normal noise without a penalty; `covariance="sandwich"` does not trust its variance to be the same
+        for all rows.
+        """
+        check_is_fitted(self)
+        return summarize(
+            self.fit_.checked(),
+            self.solution_.theta,
+            target_name=self.target_name_,
+            covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+            level=level,
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

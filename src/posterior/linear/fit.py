@@ -1,0 +1,143 @@
+"""From rows, a loss and a penalty to a fitted model: coordinates, solver, and whether there is an optimum."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.linear.axes import Axes, column_sums, moments
+from posterior.linear.deviations import LeastAbsolute
+from posterior.linear.jeffreys import JeffreysObjective
+from posterior.linear.losses import LaplaceLoss, Loss, SoftmaxLoss
+from posterior.linear.model import LinearModel
+from posterior.linear.objective import Objective, Point
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import Scan
+from posterior.linear.separation import Separation, find_separation, has_finite_optimum
+from posterior.linear.solvers import LBFGS, FisherScoring, Newton, ProximalNewton, Solution, Solver
+from posterior.linear.solvers.base import Coordinates
+from posterior.linear.solvers.newton import factored, newton_step
+from posterior.stats.scatter import Scatter
+
+# A covariance of so many columns is factored; a Hessian of so many coefficients is.
+FACTORED_COLUMNS = 1000
+FACTORED_COEFFICIENTS = 1500
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be learnt: the scores of rows, by a loss and a penalty; `jeffreys` adds that of Firth."""
+
+    scan: Scan
+    loss: Loss
+    penalty: ElasticNet = field(default_factory=ElasticNet)
+    intercept: bool = True
+    jeffreys: bool = False
+
+    @cached_property
+    def moments(self) -> Scatter:
+        """Mean and scatter of the columns."""
+        return moments(self.scan)
+
+    def objective(self, coordinates: Coordinates) -> Objective:
+        """What is minimised, in the coordinates that a solver asks for."""
+        kind = JeffreysObjective if self.jeffreys else Objective
+        return kind(self.scan, self._gauged(), self.penalty, self.axes(coordinates))
+
+    def axes(self, coordinates: Coordinates) -> Axes:
+        """The coordinates, scaled instead of whitened where the table is too wide."""
+        if coordinates == "user":
+            return Axes.plain(self.scan.n_features, self.intercept)
+        if coordinates == "whitened" and self.scan.n_features <= FACTORED_COLUMNS:
+            return Axes.whitened(self.moments, self.scan.n_rows, self.intercept)
+        if "moments" in self.__dict__:
+            seen = self.moments
+            variance = np.diagonal(seen.scatter[0]) / seen.weight[0]
+            return Axes.scaled(seen.location.value[0], variance, self.intercept)
+        sums = column_sums(self.scan)
+        return Axes.scaled(sums.mean, sums.variance, self.intercept)
+
+    def _gauged(self) -> Loss:
+        """With a kinked penalty more than two classes need a score each: the gauge would move the kinks."""
+        if isinstance(self.loss, SoftmaxLoss) and self.loss.n_classes > 2 and not self.penalty.smooth:
+            return replace(self.loss, symmetric=True)
+        return self.loss
+
+    def solver(self) -> Solver:
+        """The solver that suits best."""
+        if self.jeffreys:
+            return FisherScoring()
+        if isinstance(self.loss, LaplaceLoss):
+            return LeastAbsolute()
+        if not self.penalty.smooth:
+            return ProximalNewton()
+        size = self.loss.n_scores * (self.scan.n_features + self.intercept)
+        if size > FACTORED_COEFFICIENTS:
+            return LBFGS()
+        return Newton(stages=self.loss.turning > 0)  # a quadratic takes one step whatever the start
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model, what was minimised, and how; `separation` says why there is no optimum, if so.
+
+    `objective` holds on to the rows, for those who ask for standard errors; without it the rest stays.
+    """
+
+    model: LinearModel
+    solution: Solution
+    objective: Objective | None = None
+    separation: Separation | None = None
+
+    @classmethod
+    def of(cls, objective: Objective, solution: Solution, separation: Separation | None = None) -> "Fit":
+        """The fit whose coefficients are those of a solution."""
+        coef, level = objective.shown(solution.theta)
+        axes = objective.axes
+        return cls(LinearModel(coef, level, axes.centre, axes.far), solution, objective, separation)
+
+    def without_rows(self) -> "Fit":
+        """The same, without holding on to the rows."""
+        return replace(self, objective=None)
+
+    def checked(self) -> Objective:
+        """The objective, if its rows are there and still what they were."""
+        if self.objective is None:
+            raise ValueError(
+                "this needs the rows of training, which a model does not take along when it is copied or "
+                "saved; fit again, or ask for it before"
+            )
+        if self.objective.slope(self.solution.theta).value != self.solution.point.value:
+            raise ValueError("the rows have changed since this model was fitted to them; fit again")
+        return self.objective
+
+
+def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | None = None) -> Fit:
+    """The optimum of a problem, from an earlier model or from where the solver likes to start."""
+    solver = solver or problem.solver()
+    if not problem.penalty.smooth and not solver.kinks:
+        raise ValueError(
+            f"{type(solver).__name__} needs a smooth objective, and the l1 penalty has kinks; "
+            'use solver="auto" (ProximalNewton), or l1_ratio=0'
+        )
+    objective = problem.objective(solver.coordinates)
+    theta = None if start is None else _from(objective, start)
+    solution = solver.minimize(objective, theta)
+    return Fit.of(objective, solution, _separation(problem, objective, solution.point))
+
+
+def _from(objective: Objective, model: LinearModel) -> Floats:
+    level = model.level + model.coef @ (objective.axes.centre - model.centre)
+    return objective.theta(model.coef, level)
+
+
+def _separation(problem: Problem, objective: Objective, point: Point) -> Separation | None:
+    """Why an unpenalised softmax regression has no optimum, if it has none."""
+    if not isinstance(problem.loss, SoftmaxLoss) or not problem.penalty.free or problem.jeffreys:
+        return None
+    if objective.size <= FACTORED_COEFFICIENTS:
+        move = newton_step(factored(objective.curvature(point.theta)), point.gradient)
+        if has_finite_optimum(objective, point, move):
+            return None
+    return find_separation(objective, point)

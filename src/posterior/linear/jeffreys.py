@@ -1,0 +1,202 @@
+"""Maximum likelihood penalised by Jeffreys' prior: Firth's estimate of logistic and softmax regression.
+
+The maximiser of ln L + ½ ln|I| has a bias of smaller order than that of ln L (Firth, 1993). The bias is
+prevented, not corrected afterwards, so that no finite estimate is needed to begin with; for several classes
+it is the estimate of Kosmidis & Firth (2011). It is finite whatever the data: as coefficients run off along
+a direction δ, every row settles on the classes that δ prefers, among which it has no variance, so that δ'Iδ
+and with it |I| falls to zero (Kosmidis & Firth, 2021, for two classes). Separation therefore does no harm
+(Heinze & Schemper, 2002).
+
+Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika 80, 27-38.
+Heinze, G. & Schemper, M. (2002). A solution to the problem of separation in logistic regression.
+    Statistics in Medicine 21, 2409-2419.
+Kosmidis, I. & Firth, D. (2011). Multinomial logit bias reduction via the Poisson log-linear model.
+    Biometrika 98, 755-759.
+Kosmidis, I. & Firth, D. (2021). Jeffreys-prior penalty, finiteness and shrinkage in binomial-response
+    generalized linear models. Biometrika 108, 71-82.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import lapack
+
+from posterior import kernels
+from posterior._types import Floats
+from posterior.linear.losses import SoftmaxLoss, pairs, unpacked
+from posterior.linear.objective import Objective, Point
+from posterior.linear.scan import Block
+from posterior.linear.sums import PRODUCTS, Curvature, Line, column_products, curvature_of
+from posterior.math import softmax
+
+TILE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class JeffreysObjective(Objective):
+    """(1/W) Σ w ℓ − ln|I| / 2W, with I = Σ w x V x' the Fisher information of the free scores' coefficients.
+
+    Other coordinates, or another class to hold the scores against, multiply |I| by a constant: they move
+    the value and nothing else. Columns that depend on others must be gone from the coordinates
+    (`Axes.whitened` sees to that), since I would be singular. A row of weight 2 is two rows, in the
+    likelihood and in the information.
+
+    The value is not known to be convex, and `curvature` is the information I / W, not the Hessian: it is
+    what scoring steps and standard errors are made of (Heinze & Schemper, 2002).
+    """
+
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, SoftmaxLoss) or self.loss.symmetric:
+            raise ValueError(
+                f"Firth's penalty is for classes whose scores are held against the first; found {self.loss}; "
+                "pass SoftmaxLoss(n_classes)"
+            )
+        if not self.penalty.free:
+            raise ValueError(
+                f"Firth's penalty takes the place of any other; found {self.penalty}; pass ElasticNet()"
+            )
+
+    def slope(self, theta: Floats) -> Point:
+        """Value and gradient, two passes over the rows: the information first, then the modified score.
+
+        The value is infinite where the information is singular to rounding.
+        """
+        self.calls["slope"] += 1
+        sums = self._information(theta)
+        W = sums.weight
+        inverse, log_det = _inverted(self._square(sums))
+        if inverse is None:
+            nowhere, pull = np.full(self.size, np.nan), np.full((self.n_scores, self.scan.n_features), np.nan)
+            return Point(theta, np.inf, nowhere, W, np.nan, pull, pull[:, 0])
+        line, form = self._line(theta), _forms(inverse / W, self.shape)
+        score: _Score = self.scan.fold(lambda block: self._score_of(block, line, form))
+        value = score.loss - 0.5 * (log_det + self.size * np.log(W))
+        gradient = (score.slope - 0.5 * score.bend).ravel() / W
+        return Point(theta, value / W, gradient, W, score.loss / W, score.pull / W, score.level / W)
+
+    def curvature(self, theta: Floats) -> Floats:
+        """The Fisher information of the mean loss, I / W, one pass over the rows."""
+        self.calls["curvature"] += 1
+        return self._square(self._information(theta))
+
+    # -- sums over rows in whitened coordinates, where products of columns lose no digits ------------
+
+    def _line(self, theta: Floats) -> Line:
+        """The scores as functions of a row's coordinates."""
+        block = theta.reshape(self.shape)
+        level = block[:, -1] if self.axes.intercept else np.zeros(self.n_scores)
+        return Line(block[:, : self.axes.n_axes], level)
+
+    def _information(self, theta: Floats) -> Curvature:
+        line = self._line(theta)
+
+        def information(block: Block) -> Curvature:
+            n_pairs, q = len(pairs(self.n_scores)), self.axes.n_axes + 1
+            total = Curvature(0.0, np.zeros((n_pairs, q, q)))
+            for _, tile in self._tiles(block):
+                total += curvature_of(tile, self.loss, line)
+            return total
+
+        return self.scan.fold(information)
+
+    def _square(self, sums: Curvature) -> Floats:
+        q = self.shape[1]
+        full = unpacked(sums.blocks[:, :q, :q] / sums.weight, self.n_scores)
+        return full.transpose(0, 2, 1, 3).reshape(self.size, self.size)
+
+    def _tiles(self, block: Block) -> Iterator[tuple[Floats, Block]]:
+        """Rows less their centre, and these in coordinates; sparse rows are dense for a tile at a time."""
+        directions = self.axes.directions
+        for at in range(0, block.matrix.shape[0], TILE):
+            rows = slice(at, at + TILE)
+            X = block.matrix[rows]
+            X = (X.toarray() if kernels.is_sparse(X) else X) - self.axes.centre
+            z = X * directions if directions.ndim == 1 else X @ directions
+            w = None if block.weight is None else block.weight[rows]
+            yield X, Block(z, block.target[rows], w)
+
+    def _score_of(self, block: Block, line: Line, form: Floats) -> "_Score":
+        total = _Score.zero(self.shape, block.matrix.shape[1])
+        for X, (z, y, w) in self._tiles(block):
+            scores = line.scores(z)
+            Z = np.hstack([z, np.ones((len(z), 1))]) if self.axes.intercept else z
+            bend = _turn_of_information(scores, self.loss.curvature(scores, y, w), _leverage(Z, form))
+            loss, force = self.loss.slope(scores, y, w)
+            total += _Score(loss, force @ X, force.sum(axis=1), force @ Z, bend @ Z)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Score:
+    """Σ w ℓ; its derivatives by coefficients, levels and coordinates; and those of ln|I| by coordinates."""
+
+    loss: float
+    pull: Floats
+    level: Floats
+    slope: Floats
+    bend: Floats
+
+    @classmethod
+    def zero(cls, shape: tuple[int, int], n_features: int) -> "_Score":
+        """That of no rows."""
+        R = shape[0]
+        return cls(0.0, np.zeros((R, n_features)), np.zeros(R), np.zeros(shape), np.zeros(shape))
+
+    def __add__(self, other: "_Score") -> "_Score":
+        return _Score(
+            self.loss + other.loss,
+            self.pull + other.pull,
+            self.level + other.level,
+            self.slope + other.slope,
+            self.bend + other.bend,
+        )
+
+
+def _inverted(information: Floats) -> tuple[Floats | None, float]:
+    """The inverse and the log determinant, or None where there is neither."""
+    factor, info = lapack.dpotrf(information, lower=1)
+    if info != 0 or not np.isfinite(factor).all():
+        return None, -np.inf
+    inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
+    return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(np.diagonal(factor)).sum())
+
+
+def _forms(inverse: Floats, shape: tuple[int, int]) -> Floats:
+    """The (q, q) matrices J_ab of the inverse whose z'J_ab z are leverages, in the order of `pairs`."""
+    R, q = shape
+    blocks = inverse.reshape(R, q, R, q)
+    each = np.stack([blocks[a, :, b] for a, b in pairs(R)])
+    return 0.5 * (each + each.transpose(0, 2, 1))
+
+
+def _leverage(Z: Floats, form: Floats) -> Floats:
+    """h_ab = z'J_ab z of every row, (R, R, m); for several pairs from products of columns, formed once."""
+    n_pairs, q, _ = form.shape
+    n_products = q * (q + 1) // 2
+    h: Floats
+    if n_pairs == 1 or n_products > PRODUCTS:
+        h = np.stack([np.einsum("ij,ij->i", Z @ each, Z) for each in form])
+    else:
+        upper = np.triu_indices(q)
+        twice = np.where(upper[0] == upper[1], 1.0, 2.0)
+        products = column_products(np.ascontiguousarray(Z.T), np.empty((n_products, len(Z))))
+        h = (form[:, upper[0], upper[1]] * twice) @ products
+    return unpacked(h, _n_scores(n_pairs))
+
+
+def _n_scores(n_pairs: int) -> int:
+    return int(np.sqrt(2 * n_pairs))  # R² < R(R + 1) < (R + 1)²
+
+
+def _turn_of_information(scores: Floats, bend: Floats, h: Floats) -> Floats:
+    """∂ ln|I| / ∂η_c = w Σ_ab h_ab ∂V_ab/∂η_c of every row, (R, m), `bend` being w V.
+
+    For the softmax it is Σ_a wV_ac (h_aa − 2 Σ_b h_ab p_b); for two classes w h v (1 − 2p).
+    """
+    shares = softmax(np.vstack([np.zeros(scores.shape[1]), scores]), axis=0)[1:]
+    lean = np.einsum("aam->am", h) - 2.0 * np.einsum("abm,bm->am", h, shares)
+    return np.asarray(np.einsum("acm,am->cm", unpacked(bend, len(scores)), lean))

@@ -1,0 +1,281 @@
+"""Margins: by how much the score of a row's own class exceeds that of another, in passes over the rows.
+
+Rows of weight 0 do not count. A table is never copied: a pass keeps counts, extremes and a few rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterior import kernels
+from posterior._linalg import EPSILON, FAR_APART
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.linear.design import Matrix
+from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.objective import Objective
+from posterior.linear.scan import Block, Scan
+from posterior.linear.sums import Line
+
+TILE = 4096
+TILE_CELLS = 1 << 20
+# What linear programming leaves of a margin that is zero, as a share of the sizes that make it up.
+VAGUE = 1e-12
+
+
+def tiles(block: Block, shift: Floats | None) -> Iterator[tuple[Matrix, AnyArray, Floats]]:
+    """Rows that count, less `shift`, with targets and weights; sparse rows are filled only where shifted."""
+    X, y = block.matrix, block.target
+    w = np.ones(len(y)) if block.weight is None else block.weight
+    if not w.all():
+        counts = np.flatnonzero(w)
+        X, y, w = X[counts], y[counts], w[counts]
+    if kernels.is_sparse(X) and shift is None:
+        yield X, y, w
+        return
+    size = max(1, min(TILE, TILE_CELLS // max(X.shape[1], 1)))
+    for at in range(0, len(y), size):
+        rows = slice(at, at + size)
+        part = _dense(X[rows])
+        yield part if shift is None else part - shift, y[rows], w[rows]
+
+
+def class_scores(line: Line, X: Matrix, n_classes: int) -> Floats:
+    """The scores of all classes, (K, m), of rows from which the line's shift was taken."""
+    scores = line.scores(X)
+    return scores if len(scores) == n_classes else np.vstack([np.zeros((1, scores.shape[1])), scores])
+
+
+def _dense(X: Matrix) -> Floats:
+    return np.asarray(X.toarray() if kernels.is_sparse(X) else X)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """How many rows a class has, (K,), and its smallest and largest value in every column, (K, d)."""
+
+    rows: Ints
+    low: Floats
+    high: Floats
+
+    def __add__(self, other: "Ranges") -> "Ranges":
+        return Ranges(
+            self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        )
+
+
+def _ranges(block: Block, n_classes: int) -> Ranges:
+    d = block.matrix.shape[1]
+    rows = np.zeros(n_classes, dtype=np.int64)
+    low, high = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf)
+    for X, y, _ in tiles(block, None):
+        for k in np.unique(y):
+            own = X[y == k]
+            rows[k] += own.shape[0]
+            low[k] = np.minimum(low[k], _dense(own.min(axis=0)).reshape(d))
+            high[k] = np.maximum(high[k], _dense(own.max(axis=0)).reshape(d))
+    return Ranges(rows, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows that count, every column that matters brought to [−1, 1].
+
+    With an intercept u = (x − centre)/scale, the middle and half the width of a column's range; without one
+    the centre is 0. `kept` are the columns that vary and do not merely combine others.
+    """
+
+    scan: Scan
+    n_classes: int
+    intercept: bool
+    ranges: Ranges
+    centre: Floats
+    scale: Floats
+    size: Floats
+    kept: Ints
+
+    @classmethod
+    def of(cls, objective: Objective) -> "Table":
+        """The rows of an objective whose loss is the softmax."""
+        loss = objective.loss
+        if not isinstance(loss, SoftmaxLoss):
+            raise ValueError(f"separation is a matter of classes; expected a softmax loss, found {loss!r}")
+        ranges = objective.scan.fold(lambda block: _ranges(block, loss.n_classes))
+        low, high = ranges.low.min(axis=0), ranges.high.max(axis=0)
+        size = np.maximum(np.abs(low), np.abs(high))
+        centre = low / 2 + high / 2 if objective.axes.intercept else np.zeros_like(low)
+        scale = high / 2 - low / 2 if objective.axes.intercept else size
+        gone = [fact.column for fact in objective.axes.facts]
+        kept = np.setdiff1d(np.flatnonzero(scale > 0), gone)
+        return cls(
+            objective.scan, loss.n_classes, objective.axes.intercept, ranges, centre, scale, size, kept
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Free scores by scaled columns, the level being the last where there is an intercept."""
+        return self.n_classes - 1, len(self.kept) + self.intercept
+
+    @property
+    def shift(self) -> Floats | None:
+        """What is taken off the rows of a pass; sparse rows stay as they are unless they are far from 0."""
+        far = bool((np.abs(self.centre) > FAR_APART * self.scale)[self.kept].any())
+        return self.centre if far or not self.scan.sparse else None
+
+    # -- directions -------------------------------------------------------------------------------
+
+    def line(self, coef: Floats, level: Floats) -> Line:
+        """Scores (x − centre)·coef + level of the classes but the first."""
+        shift = self.shift
+        return Line(coef, level - coef @ self.centre if shift is None else level, shift)
+
+    def direction(self, scaled: Floats) -> Line:
+        """The line of coefficients on the scaled columns, (R, kept + level)."""
+        b = scaled.reshape(self.shape)
+        q = len(self.kept)
+        coef = np.zeros((len(b), len(self.centre)))
+        coef[:, self.kept] = b[:, :q] / self.scale[self.kept]
+        return self.line(coef, b[:, q] if self.intercept else np.zeros(len(b)))
+
+    def slack(self, line: Line) -> float:
+        """Margins up to this are zero: rounding of the data and of the arithmetic can make them."""
+        size = np.abs(line.coef)
+        level = np.abs(line.offset)
+        rounding = 8 * EPSILON * (size @ self.size + level)
+        return float((VAGUE * (size @ self.scale + level) + rounding).max(initial=0.0))
+
+    def strict(self, line: Line) -> float:
+        """Margins above this are positive beyond doubt."""
+        return 10 * self.slack(line)
+
+    # -- passes over the rows ---------------------------------------------------------------------
+
+    def margins(self, line: Line, X: Matrix, y: AnyArray) -> Floats:
+        """The own score less that of every class, (K, m)."""
+        scores = class_scores(line, X, self.n_classes)
+        return np.asarray(scores[y, np.arange(len(y))] - scores)
+
+    def undecided(self, settled: Sequence[Line], X: Matrix, y: AnyArray) -> Bools:
+        """Pairs (other class, row) that none of the directions has told apart, (K, m)."""
+        pairs: Bools = np.arange(self.n_classes)[:, None] != y
+        for line in settled:
+            pairs &= self.margins(line, X, y) <= self.strict(line)
+        return pairs
+
+    def total(self, settled: Sequence[Line]) -> Floats:
+        """The sum of the undecided pairs' margins, a linear function of a direction, (R, kept + level)."""
+
+        def work(block: Block) -> Floats:
+            total = np.zeros((self.n_classes, len(self.centre) + 1))
+            for X, y, _ in tiles(block, self.shift):
+                pairs = self.undecided(settled, X, y)
+                pull = -pairs.astype(np.float64)
+                pull[y, np.arange(len(y))] = pairs.sum(axis=0)
+                total[:, :-1] += np.asarray((X.T @ pull.T).T)
+                total[:, -1] += pull.sum(axis=1)
+            return total[1:]
+
+        total = self.scan.fold(work)
+        pull, level = total[:, :-1], total[:, -1:]
+        if self.shift is None:
+            pull = pull - level * self.centre
+        pull = pull[:, self.kept] / self.scale[self.kept]
+        return np.hstack([pull, level]) if self.intercept else pull
+
+    def survey(self, line: Line, settled: Sequence[Line], room: int, *, by_size: bool = False) -> "Survey":
+        """Extremes of the undecided pairs' margins, and the `room` pairs whose margins are smallest.
+
+        `by_size` keeps those whose margins are largest, whatever their sign.
+        """
+
+        def work(block: Block) -> Survey:
+            found = Survey.nothing(len(self.kept), room)
+            for X, y, _ in tiles(block, self.shift):
+                other, row = np.nonzero(self.undecided(settled, X, y))
+                m = self.margins(line, X, y)[other, row]
+                key = -np.abs(m) if by_size else m
+                first = _smallest(key, room)
+                ends = float(m.min(initial=np.inf)), float(m.max(initial=-np.inf))
+                at = row[first]
+                found += Survey(*ends, room, key[first], self._scaled(X[at]), y[at], other[first])
+            return found
+
+        return self.scan.fold(work)
+
+    def _scaled(self, X: Matrix) -> Floats:
+        """Rows as they came from a pass, on the scaled columns."""
+        rows = _dense(X)[:, self.kept]
+        if self.shift is None:
+            rows = rows - self.centre[self.kept]
+        return rows / self.scale[self.kept]
+
+    def tally(self, settled: Sequence[Line]) -> "Tally":
+        """How many rows the directions tell apart from other classes."""
+
+        def work(block: Block) -> Tally:
+            apart, rows = np.zeros((self.n_classes, self.n_classes), dtype=np.int64), 0
+            for X, y, _ in tiles(block, self.shift):
+                done = ~self.undecided(settled, X, y)
+                done[y, np.arange(len(y))] = False
+                rows += int(done.any(axis=0).sum())
+                for k in np.unique(y):
+                    apart[k] += done[:, y == k].sum(axis=1)
+            return Tally(apart, rows)
+
+        return self.scan.fold(work)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many rows of each class are told apart from each other, (K, K), and how many from any other."""
+
+    apart: Ints
+    rows: int
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.apart + other.apart, self.rows + other.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """The smallest and the largest margin, and up to `room` pairs: their keys, scaled rows and classes."""
+
+    smallest: float
+    largest: float
+    room: int
+    key: Floats
+    rows: Floats
+    own: Ints
+    other: Ints
+
+    @classmethod
+    def nothing(cls, n_columns: int, room: int) -> "Survey":
+        """No pair at all."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(np.inf, -np.inf, room, np.zeros(0), np.zeros((0, n_columns)), none, none)
+
+    def __add__(self, other: "Survey") -> "Survey":
+        key = np.concatenate([self.key, other.key])
+        first = _smallest(key, self.room)
+        return Survey(
+            min(self.smallest, other.smallest),
+            max(self.largest, other.largest),
+            self.room,
+            key[first],
+            np.vstack([self.rows, other.rows])[first],
+            np.concatenate([self.own, other.own])[first],
+            np.concatenate([self.other, other.other])[first],
+        )
+
+    def matrix(self, n_classes: int, intercept: bool) -> Floats:
+        """The pairs' margins as linear functions: a row of R·(kept + level) numbers for each pair."""
+        rows = np.hstack([self.rows, np.ones((len(self.rows), 1))]) if intercept else self.rows
+        out = np.zeros((len(rows), n_classes, rows.shape[1]))
+        at = np.arange(len(rows))
+        out[at, self.own] += rows
+        out[at, self.other] -= rows
+        return out[:, 1:].reshape(len(rows), -1)
+
+
+def _smallest(key: Floats, room: int) -> Ints:
+    return np.argpartition(key, room)[:room] if len(key) > room else np.arange(len(key))

@@ -1,0 +1,193 @@
+"""Directions in which a softmax likelihood never falls, found by linear programming.
+
+With a_ij·b the margin of row i over class j ≠ y_i, the mean loss has no minimum exactly if there is a b with
+all a_ij·b ≥ 0 and not all 0 (Albert & Anderson, 1984). A program for all rows would be too large; one for the
+rows with the smallest margins, to which those are added that its answer gets wrong, soon has the same answer.
+
+Albert, A. & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic regression
+    models. Biometrika 71, 1-10.
+Geyer, C. J. (2009). Likelihood inference in exponential families and directions of recession. Electronic
+    Journal of Statistics 3, 259-289.
+Konis, K. (2007). Linear programming algorithms for detecting separated data in binary logistic regression
+    models. D.Phil. thesis, University of Oxford.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from posterior._linalg import EPSILON
+from posterior._types import Floats, Ints
+from posterior.linear.margins import Survey, Table
+from posterior.linear.sums import Line
+
+# Pairs that a program starts with and gets in a round, numbers it may hold, and rounds.
+ROOM = 1000
+CELLS = 1 << 24
+ROUNDS = 100
+STEPS = 200_000
+# Directions have no scale, so that a wide box makes the solver's absolute tolerance a small relative one.
+BOX = 1e3
+TOLERANCE = 1e-10
+# A share of the largest coefficient that counts as none, and of the largest singular value.
+FAINT = 1e-7
+RANK = 1e-11
+
+
+class GaveUpError(RuntimeError):
+    """A program that became too large or too slow to solve; says why."""
+
+
+class Program:
+    """Linear constraints a_ij·b ≥ 0 on a direction b, for the pairs met so far."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rows = np.zeros((0, table.shape[0] * table.shape[1]))
+
+    @property
+    def room(self) -> int:
+        """How many pairs a round adds: more where there are more unknowns."""
+        return max(ROOM, 2 * self.rows.shape[1])
+
+    def add(self, found: Survey) -> None:
+        """More pairs."""
+        rows = np.vstack([self.rows, found.matrix(self.table.n_classes, self.table.intercept)])
+        if rows.size > CELLS:
+            raise GaveUpError(
+                f"the linear program grew to {rows.shape[0]:,} rows by {rows.shape[1]:,} columns"
+            )
+        self.rows = rows
+
+    def highest(self, gain: Floats) -> Floats | None:
+        """The direction within the box whose gain is highest; None where no direction gains."""
+        b = self._solved(-gain, [(-BOX, BOX)] * len(gain))
+        return b if gain @ b > 0 else None
+
+    def sparsest(self, gain: Floats) -> Floats:
+        """The direction of a given gain with the smallest Σ|b|, levels not counted."""
+        size, steepest = len(gain), float(np.abs(gain).max())
+        cost = np.ones(self.table.shape)
+        cost[:, len(self.table.kept) :] = 0.0
+        twice = self._solved(
+            np.tile(cost.ravel(), 2),
+            (0, None),
+            A_eq=np.hstack([gain, -gain])[None] / steepest,
+            b_eq=np.array([BOX]),
+            twice=True,
+        )
+        b = twice[:size] - twice[size:]
+        return np.where(np.abs(b) > FAINT * np.abs(b).max(), b, 0.0)
+
+    def _solved(self, cost: Floats, bounds: Any, *, twice: bool = False, **equal: Floats) -> Floats:
+        rows = sparse.csr_array(-self.rows)
+        solve: Any = optimize.linprog
+        answer = solve(
+            cost,
+            A_ub=sparse.hstack([rows, -rows], format="csr") if twice else rows,
+            b_ub=np.zeros(rows.shape[0]),
+            bounds=bounds,
+            method="highs-ds",
+            options={
+                "maxiter": STEPS,
+                "primal_feasibility_tolerance": TOLERANCE,
+                "dual_feasibility_tolerance": TOLERANCE,
+            },
+            **equal,
+        )
+        if answer.x is None or answer.status != 0:
+            raise GaveUpError(f"the linear program had no answer ({answer.message})")
+        return np.asarray(answer.x)
+
+
+def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:
+    """A direction that tells some of the undecided pairs apart and gets none of them wrong, if there is one.
+
+    A pair that is settled stays so whatever is added, in small measure, to the direction that settled it.
+    Searching on until nothing is found settles every pair that any direction can (Geyer, 2009).
+    """
+    program = Program(table)
+    seen = table.survey(start, settled, program.room)
+    if not len(seen.key):
+        return None
+    if seen.smallest > table.strict(start):
+        return start
+    gain = table.total(settled).ravel()
+    for _ in range(ROUNDS):
+        program.add(seen)
+        b = program.highest(gain)
+        if b is None:
+            return None
+        line = table.direction(b)
+        seen = table.survey(line, settled, program.room)
+        if seen.smallest >= -table.slack(line):
+            return line if seen.largest > table.strict(line) else None
+    raise GaveUpError(f"{ROUNDS} linear programs did not settle it")
+
+
+def sparsest(table: Table, start: Line) -> Line:
+    """A direction that gets no pair wrong and needs few columns, where there is one at all."""
+    program = Program(table)
+    seen = table.survey(start, (), program.room)
+    gain = table.total(()).ravel()
+    for _ in range(ROUNDS):
+        program.add(seen)
+        line = table.direction(program.sparsest(gain))
+        seen = table.survey(line, (), program.room)
+        if seen.smallest >= -table.slack(line):
+            return line
+    raise GaveUpError(f"{ROUNDS} linear programs did not settle it")
+
+
+def free_directions(table: Table, settled: Sequence[Line]) -> Floats:
+    """An orthonormal basis, (R·(kept + level), q), of the directions that move none of the undecided pairs.
+
+    What they leave alone has a finite estimate, that of the undecided pairs; nothing else has. One direction
+    that mixes all of the basis at random shows whether there is a pair that any of it moves.
+    """
+    size = table.shape[0] * table.shape[1]
+    rows, basis = np.zeros((0, size)), np.eye(size)
+    coarse = max(
+        RANK, 8 * EPSILON * float((table.size / np.maximum(table.scale, 1e-300))[table.kept].max(initial=0.0))
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(ROUNDS):
+        line = table.direction(basis @ rng.normal(size=basis.shape[1]))
+        seen = table.survey(line, settled, max(ROOM, 2 * size), by_size=True)
+        if max(seen.largest, -seen.smallest) <= max(coarse, table.slack(line)):
+            return basis
+        rows = np.vstack([rows, seen.matrix(table.n_classes, table.intercept)])
+        _, values, turned = np.linalg.svd(np.linalg.qr(rows, mode="r"))
+        basis = turned[int((values > coarse * values[0]).sum()) :].T
+        if not basis.shape[1]:
+            return basis
+    raise GaveUpError(f"{ROUNDS} rounds did not settle which coefficients are finite")
+
+
+def single_columns(table: Table) -> tuple[Ints, Line] | None:
+    """The columns each of which is enough to tell classes apart, and a direction that uses them all.
+
+    A column is, exactly if there is a value (0 where there is no intercept) that no row of some classes
+    exceeds and no row of the others falls short of: where the highest of several lines changes, it changes
+    from one group of them to the rest.
+    """
+    there = np.flatnonzero(table.ranges.rows)
+    low, high = table.ranges.low[there], table.ranges.high[there]
+    order = np.lexsort((high, low), axis=0)
+    left = np.maximum.accumulate(np.take_along_axis(high, order, axis=0), axis=0)[:-1]
+    right = np.take_along_axis(low, order, axis=0)[1:]
+    cuts = (left <= right) if table.intercept else (left <= 0) & (right >= 0)
+    cuts &= table.scale > 0
+    columns = np.flatnonzero(cuts.any(axis=0))
+    if not len(columns):
+        return None
+    order, cuts, scale = there[order[1:, columns]], cuts[:, columns], table.scale[columns]
+    place = (left / 2 + right / 2)[:, columns] - table.centre[columns] if table.intercept else 0.0
+    slopes, levels = np.zeros((2, table.n_classes, len(columns)))
+    np.put_along_axis(slopes, order, np.cumsum(cuts, axis=0) / scale, axis=0)
+    np.put_along_axis(levels, order, -np.cumsum(cuts * place, axis=0) / scale, axis=0)
+    coef = np.zeros((table.n_classes - 1, len(table.scale)))
+    coef[:, columns] = slopes[1:] - slopes[0]
+    return columns, table.line(coef, (levels[1:] - levels[0]).sum(axis=1))

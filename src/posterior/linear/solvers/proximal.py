@@ -1,0 +1,269 @@
+"""Newton's method for penalties with kinks: the lasso and the elastic net."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from posterior import kernels
+from posterior._linalg import EPSILON
+from posterior._types import Floats, Ints
+from posterior.linear.certificate import by_duality
+from posterior.linear.losses import GaussianLoss, SoftmaxLoss, pairs
+from posterior.linear.objective import Objective, Point
+from posterior.linear.scan import Block
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
+from posterior.linear.solvers.coordinate import KinkedQuadratic, shortest_subgradient
+from posterior.linear.sums import SLOPE_TILE, Curvature, Line
+
+ARMIJO = 1e-4
+# Up to so many coefficients all are worked on; of more, those that are not zero and at least so many others.
+FEW = 300
+GROWTH = 200
+
+
+@dataclass(frozen=True)
+class ProximalNewton(Solver):
+    """Minimises the quadratic model of the loss plus the penalty itself, again and again (Lee, Sun & Saunders, 2014).
+
+    The model's minimum is found by coordinate descent, and the objective is made to fall along the way there
+    (Armijo's rule as in Tseng & Yun, 2009). In wide tables only coefficients that are not zero, or that break the
+    optimality conditions, are worked on; the conditions are checked for all. It ends when the shortest
+    subgradient, relative to the gradient without coefficients, and the duality gap, relative to the objective, are
+    both at most `tol`; or where rounding hides any further progress.
+
+    >>> ProximalNewton(max_iter=20)
+    ProximalNewton(max_iter=20, tol=1e-08, path=False)
+    """
+
+    coordinates: ClassVar[Coordinates] = "scaled"
+    kinks: ClassVar[bool] = True
+    max_iter: int = 100
+    tol: float = 1e-8
+    path: bool = False
+
+    def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
+        """The minimum of a convex objective whose kinks are where coefficients are zero."""
+        _check(objective)
+        origin = objective.slope(objective.zero())
+        point = objective.slope(_without_coefficients(objective, origin))
+        scale = float(np.linalg.norm(point.gradient))
+        if start is not None:
+            point = min(point, objective.slope(_centred(objective, start)), key=objective.value)
+        return self._descend(objective, point, origin, max(scale, 1e-300))
+
+    def _descend(self, objective: Objective, point: Point, origin: Point, scale: float) -> Solution:
+        cost = _costs(objective)
+        hessians = _Hessians(objective)
+        steps: list[Step] = []
+        steep, fall, done, stuck = np.inf, -np.inf, False, False
+        for iteration in range(self.max_iter + 1):
+            rest = shortest_subgradient(point.theta, point.gradient, cost)
+            before, steep = steep, float(np.linalg.norm(rest)) / scale
+            value = objective.value(point)
+            if self.path:
+                steps.append(Step(point.theta, value, steep * scale, objective.scan.n_rows))
+            proof = by_duality(objective, point, origin) if steep <= self.tol else None
+            arrived = steep <= self.tol and (proof is None or proof.gap <= self.tol * abs(value))
+            stalled = -fall <= 8 * EPSILON * abs(value) and 2 * steep > before
+            done = arrived or stalled
+            if done or stuck or iteration == self.max_iter:
+                break
+            move = self._move(hessians, point, rest, cost, min(0.1, steep))
+            fall = float(point.gradient @ move + cost @ (np.abs(point.theta + move) - np.abs(point.theta)))
+            there = _downhill(objective, point, move, fall)
+            stuck, point = there is point, there
+        proof = proof or by_duality(objective, point, origin)
+        return Solution(point, iteration, done, proof, steep, tuple(steps))
+
+    def _move(self, hessians: "_Hessians", point: Point, rest: Floats, cost: Floats, left: float) -> Floats:
+        """To the minimum of the model, of whose subgradient at most this share is left."""
+        active = _worked_on(hessians.objective, point.theta, rest)
+        here = point.theta[active]
+        model = KinkedQuadratic(
+            hessians.at(point.theta, active),
+            point.gradient[active],
+            here,
+            cost[active],
+            _costs(hessians.objective, square=True)[active],
+            _flats(hessians.objective, active),
+        )
+        move = np.zeros_like(point.theta)
+        move[active] = model.minimum(left * float(np.abs(rest).max())) - here
+        return move
+
+
+def _check(objective: Objective) -> None:
+    """Refuse coordinates in which the kinks do not lie along the axes."""
+    if objective.axes.directions.ndim == 2:
+        raise ValueError("ProximalNewton works in scaled coordinates, found whitened ones; use Axes.scaled")
+    if len(objective.gauge) != objective.n_scores:
+        raise ValueError(
+            f"ProximalNewton needs a score for each of the {len(objective.gauge)} classes, found "
+            f"{objective.n_scores}; use SoftmaxLoss(n_classes, symmetric=True)"
+        )
+
+
+def _costs(objective: Objective, *, square: bool = False) -> Floats:
+    """What the penalty charges for the absolute value, or half the square, of each coordinate; levels are free."""
+    axes, penalty = objective.axes, objective.penalty
+    cost = np.zeros(objective.shape)
+    cost[:, : axes.n_axes] = penalty.l2 * axes.metric() if square else penalty.l1 * axes.directions
+    return cost.ravel()
+
+
+def _flats(objective: Objective, active: Ints) -> Ints:
+    """Where all scores' coordinates along one column are among the active, (G, R), if each class has a score."""
+    if not _symmetric(objective):
+        return np.zeros((0, 1), dtype=np.int64)
+    place = np.full(objective.size, -1)
+    place[active] = np.arange(len(active))
+    columns = place.reshape(objective.shape)[:, : objective.axes.n_axes].T
+    return columns[(columns >= 0).all(axis=1) & (objective.axes.directions > 0)]
+
+
+def _without_coefficients(objective: Objective, origin: Point) -> Floats:
+    """The best levels of a model that has no coefficients: log shares of the classes, or the mean."""
+    block = np.zeros(objective.shape)
+    if objective.axes.intercept and isinstance(objective.loss, GaussianLoss):
+        block[:, -1] = -origin.level
+    elif objective.axes.intercept and isinstance(objective.loss, SoftmaxLoss):
+        K, level = objective.loss.n_classes, origin.level
+        every = level if objective.loss.symmetric else np.append(-level.sum(), level)
+        log_share = np.log(np.maximum(1.0 / K - every, 1e-12))
+        block[:, -1] = log_share[-objective.n_scores :] - log_share[0]
+    return _centred(objective, block.ravel())
+
+
+def _centred(objective: Objective, theta: Floats) -> Floats:
+    """With a score for every class, levels that sum to zero: adding a number to all of them changes nothing."""
+    if not (_symmetric(objective) and objective.axes.intercept):
+        return theta
+    block = theta.reshape(objective.shape).copy()
+    block[:, -1] -= block[:, -1].mean()
+    return block.ravel()
+
+
+def _symmetric(objective: Objective) -> bool:
+    return isinstance(objective.loss, SoftmaxLoss) and objective.loss.symmetric
+
+
+def _worked_on(objective: Objective, theta: Floats, rest: Floats) -> Ints:
+    """The coordinates of the next step: levels, what is not zero, and the steepest of what should not be zero."""
+    if objective.size <= FEW:
+        return np.arange(objective.size)
+    use = (theta != 0).reshape(objective.shape)
+    use[:, objective.axes.n_axes :] = True
+    use = use.ravel()
+    steep = np.where(use, 0.0, np.abs(rest))
+    room = max(GROWTH, int(use.sum()))
+    steepest = np.argsort(-steep, kind="stable")[:room]
+    use[steepest[steep[steepest] > 0]] = True
+    return np.flatnonzero(use)
+
+
+def _downhill(objective: Objective, point: Point, move: Floats, fall: float) -> Point:
+    """The next point along a direction that promises a fall; the same point if there is none."""
+    value = objective.value(point)
+    slack = 4 * EPSILON * abs(value)
+    t = 1.0
+    while t > 1e-10:
+        there = objective.slope(_centred(objective, point.theta + t * move))
+        if objective.value(there) <= value + ARMIJO * t * fall + slack:
+            return there
+        t /= 2
+    return point
+
+
+@dataclass(eq=False)
+class _Hessians:
+    """Hessians along some coordinates; that of a quadratic loss is kept while no other coordinate is asked for."""
+
+    objective: Objective
+    active: Ints | None = None
+    kept: Floats | None = None
+
+    def at(self, theta: Floats, active: Ints) -> Floats:
+        """The Hessian at θ along the active coordinates."""
+        if self.active is not None and self.kept is not None and np.isin(active, self.active).all():
+            where = np.searchsorted(self.active, active)
+            return self.kept[np.ix_(where, where)]
+        hessian = hessian_along(self.objective, theta, active)
+        if self.objective.loss.turning == 0:
+            self.active, self.kept = active, hessian
+        return hessian
+
+
+def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
+    """The Hessian of the smooth part along some coordinates, one pass over the rows.
+
+    They are numbered as in θ and must include the levels and all that is not zero. With a score for every class
+    the levels' mean, which changes nothing, is given a curvature of its own.
+    """
+    if len(active) == objective.size:
+        hessian = objective.curvature(theta)
+    else:
+        objective.calls["curvature"] += 1
+        hessian = _along(objective, theta, active)
+    if _symmetric(objective) and objective.axes.intercept:
+        levels = np.flatnonzero(active % objective.shape[1] == objective.axes.n_axes)
+        hessian[np.ix_(levels, levels)] += np.diagonal(hessian)[levels].mean() / len(levels)
+    return hessian
+
+
+def _along(objective: Objective, theta: Floats, active: Ints) -> Floats:
+    scores, axes = np.divmod(active, objective.shape[1])
+    n_axes = objective.axes.n_axes
+    columns = np.unique(axes[axes < n_axes])
+    # Where each score's coordinates are among the columns that are read; a level comes after them.
+    places = [np.searchsorted(columns, axes[scores == k]) for k in range(objective.n_scores)]
+    line = objective.line(theta, centred=not objective.scan.sparse)
+    shift = None if line.shift is None else line.shift[columns]
+    short = Line(np.ascontiguousarray(line.coef[:, columns]), line.offset, shift)
+
+    def part(block: Block) -> Curvature:
+        narrow = block._replace(matrix=block.matrix[:, columns])
+        weight = float(len(block.target) if block.weight is None else block.weight.sum())
+        return Curvature(weight, _products(narrow, objective, short, places))
+
+    sums: Curvature = objective.scan.fold(part)
+    hessian = sums.blocks / sums.weight
+    if objective.scan.sparse and objective.axes.intercept:
+        centre = np.append(objective.axes.centre, 0.0)[axes]
+        level = np.searchsorted(scores, scores, side="right") - 1
+        hessian -= centre[:, None] * hessian[level]
+        hessian -= hessian[:, level] * centre
+    stretch = np.append(objective.axes.directions, 1.0)[axes]
+    hessian *= stretch[:, None] * stretch
+    ridge = np.append(objective.penalty.l2 * objective.axes.metric(), 0.0)[axes]
+    hessian[np.diag_indices_from(hessian)] += ridge
+    return np.asarray(hessian)
+
+
+def _products(block: Block, objective: Objective, line: Line, places: list[Ints]) -> Floats:
+    """Σ w ∂²ℓ (x, 1)(x, 1)' of some rows, for every pair of scores along the columns at their places."""
+    at = np.cumsum([0, *(len(p) for p in places)])
+    out = np.zeros((at[-1], at[-1]))
+    size = max(block.matrix.shape[0], 1) if kernels.is_sparse(block.matrix) else SLOPE_TILE
+    for first in range(0, block.matrix.shape[0], size):
+        rows = slice(first, first + size)
+        X = block.matrix[rows] if line.shift is None else block.matrix[rows] - line.shift
+        w = None if block.weight is None else block.weight[rows]
+        bend = objective.loss.curvature(line.scores(X), block.target[rows], w)
+        ones = np.ones((X.shape[0], 1))
+        whole = sparse.csr_array(sparse.hstack([X, ones])) if kernels.is_sparse(X) else np.hstack([X, ones])
+        parts = [whole[:, p] for p in places]
+        for k, (a, b) in enumerate(pairs(len(places))):
+            out[at[a] : at[a + 1], at[b] : at[b + 1]] += _product(parts[a], bend[k], parts[b])
+    for a, b in pairs(len(places)):
+        out[at[b] : at[b + 1], at[a] : at[a + 1]] = out[at[a] : at[a + 1], at[b] : at[b + 1]].T
+    return out
+
+
+def _product(left, bend: Floats, right) -> Floats:  # type: ignore[no-untyped-def]
+    """left' diag(bend) right, of dense or sparse columns."""
+    if not kernels.is_sparse(left):
+        return np.asarray(left.T @ (right * bend[:, None]))
+    bent = kernels.with_data(right, right.data * np.repeat(bend, np.diff(right.indptr)))
+    return np.asarray((left.T @ bent).toarray())

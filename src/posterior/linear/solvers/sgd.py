@@ -1,0 +1,253 @@
+"""Stochastic gradient descent: a step after every row, or every few."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from posterior import kernels
+from posterior._blas import one_blas_thread
+from posterior._types import Floats, Ints
+from posterior.linear.certificate import best_proof
+from posterior.linear.losses import Loss
+from posterior.linear.objective import Objective
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import Block
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, steepness
+from posterior.linear.solvers.gradient_descent import (
+    by_secant,
+    check_step,
+    evenly,
+    recorded,
+    refuse_bent,
+    refuse_kinks,
+)
+from posterior.linear.sums import Line, slope_of
+
+Decay = Literal["constant", "sqrt", "inverse"]
+
+# Rows that are put into their order together.
+TILE = 4096
+# Rows of a stream, whose end nobody knows, after which steps become shorter.
+DELAY = 10_000.0
+# How much the average favours late steps: step s of many has a weight like s³.
+LATE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a stochastic descent remembers from one update to the next.
+
+    How many `steps` it made on how many `rows`; the sum and the largest of their squared lengths w‖(x, 1)‖²;
+    the `average` of θ on the way, where it is asked for; and the mean `loss` of the rows of the last update,
+    each taken just before the step made for it.
+    """
+
+    steps: int = 0
+    rows: int = 0
+    squares: float = 0.0
+    longest: float = 0.0
+    average: Floats | None = None
+    loss: float = float("nan")
+
+
+@dataclass(frozen=True)
+class SGD(Solver):
+    """w ← w + η (t − y) x for one row after the other, from w = 0; rows are reshuffled for every epoch.
+
+    With `batch_size` 1 it is the textbook's rule, for K classes w_k ← w_k + η (t_k − y_k) x. A larger batch
+    makes one step along the mean of its rows' gradients, which takes less time a row. A row's weight
+    multiplies its step, and the penalty's gradient is part of every step. After n rows η is η₀ ("constant"),
+    η₀/√(1 + n/delay) ("sqrt") or η₀/(1 + n/delay) ("inverse"; Robbins & Monro, 1951); `delay` is the rows of
+    one epoch unless given.
+
+    η₀ is `step`; "auto" is the inverse of the largest curvature that a batch is expected to have, bounded by
+    the lengths of the rows (Gower et al., 2019). With `average` the result is the average over the steps,
+    late ones counting most (Polyak & Juditsky, 1992; Shamir & Zhang, 2013).
+
+    It stops when the mean loss over an epoch changes by less than `tol`. The same seed gives the same bits.
+
+    >>> SGD(batch_size=1, step=0.1, decay="constant", average=False)
+    SGD(max_iter=100, tol=1e-06, batch_size=1, step=0.1, decay='constant', delay=None, average=False, seed=0,
+        path=False)
+    """
+
+    coordinates: ClassVar[Coordinates] = "user"
+    max_iter: int = 100
+    tol: float = 1e-6
+    batch_size: int = 32
+    step: float | Literal["auto"] = "auto"
+    decay: Decay = "sqrt"
+    delay: float | None = None
+    average: bool = True
+    seed: int = 0
+    path: bool = False
+
+    def __post_init__(self) -> None:
+        check_step(self.step)
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size!r} is no number of rows; pass 1 or more")
+        if self.decay not in get_args(Decay):
+            raise ValueError(f"decay={self.decay!r} is not known; pass one of {', '.join(get_args(Decay))}")
+        if self.delay is not None and not self.delay > 0:
+            raise ValueError(f"delay={self.delay!r} is no number of rows; pass one above 0, or None")
+
+    def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
+        """The neighbourhood of the minimum of a smooth objective, from zero unless told otherwise."""
+        refuse_kinks(self, objective.penalty)
+        refuse_bent(self, objective)
+        _refuse_turned(objective)
+        rows = objective.scan.collected()
+        if rows.weight is not None:
+            rows = rows._replace(weight=rows.weight / rows.weight.mean())
+        loss, penalty = objective.loss, objective.penalty
+        rule = self.settled(loss, penalty, rows)
+        theta = objective.zero() if start is None else start
+        found = before = theta
+        shuffle, state = np.random.default_rng(self.seed), Progress()
+        steps, epoch, done = self._recorded(objective, theta), 0, False
+        while epoch < self.max_iter and not done:
+            epoch, last, before = epoch + 1, state.loss, found
+            order = shuffle.permutation(len(rows.target))
+            theta, state = rule.update(loss, penalty, theta, rows, state, order)
+            found = rule.found(theta, state)
+            steps += self._recorded(objective, found)
+            done = abs(state.loss - last) < self.tol
+        point, origin = objective.slope(found), objective.slope(objective.zero())
+        proof = best_proof(objective, point, origin) or by_secant(point, objective.slope(before))
+        gradient = steepness(point, float(np.linalg.norm(origin.gradient)))
+        return Solution(point, epoch, done, proof, gradient, tuple(steps))
+
+    def update(
+        self,
+        loss: Loss,
+        penalty: ElasticNet,
+        theta: Floats,
+        block: Block,
+        state: Progress | None = None,
+        order: Ints | None = None,
+    ) -> tuple[Floats, Progress]:
+        """One pass over some rows, in their order or the one given: the next θ, and what to hand on.
+
+        θ has the coefficients of each free score and, where it is longer than that, its level, as in an
+        objective in the columns' own coordinates. Updates with the parts of a table are one update with
+        the table, if every part but the last consists of whole batches.
+
+        >>> from posterior.linear.losses import SoftmaxLoss
+        >>> rows = Block(np.array([[1.0], [-1.0]]), np.array([1, 0]), None)
+        >>> rule = SGD(batch_size=1, step=1.0, decay="constant", average=False)
+        >>> rule.update(SoftmaxLoss(2), ElasticNet(), np.zeros(2), rows)[0]
+        array([1., 0.])
+        """
+        refuse_kinks(self, penalty)
+        order = np.arange(len(block.target)) if order is None else order
+        rates, state = self._rates(loss, penalty, _squares(block)[order], state or Progress())
+        place, even = theta.reshape(loss.n_scores, -1).copy(), evenly(loss)
+        d = block.matrix.shape[1]
+        coef, level = place[:, :d], place[:, d:].T
+        line = Line(coef, level[0] if level.size else np.zeros(loss.n_scores))
+        average, total, weight, made = _begun(state, place), 0.0, 0.0, state.steps
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
+            for rate, batch in zip(rates, _batches(block, order, self.batch_size), strict=True):
+                sums = slope_of(batch, loss, line)
+                pace = rate / self.batch_size
+                coef *= 1.0 - pace * len(batch.target) * penalty.l2
+                coef -= pace * (even @ sums.pull)
+                if level.size:
+                    level -= pace * (even @ sums.level)
+                total, weight, made = total + sums.value, weight + sums.weight, made + 1
+                if self.average:
+                    average += (1 + LATE) / (made + LATE) * (place - average)
+        self._refuse_boundless(place)
+        kept = average.ravel() if self.average else None
+        return place.ravel(), replace(state, steps=made, average=kept, loss=total / max(weight, 1e-300))
+
+    def found(self, theta: Floats, state: Progress) -> Floats:
+        """The coefficients to use after some updates: the average, where it is asked for, or the last."""
+        return theta if state.average is None else state.average
+
+    def settled(self, loss: Loss, penalty: ElasticNet, rows: Block) -> "SGD":
+        """The rule with a first step that suits these rows, and a delay of one pass over them."""
+        squares = _squares(rows)
+        curvature = self._curvature(loss, penalty, squares.mean(), squares.max(initial=0.0))
+        return replace(
+            self,
+            step=float(1.0 / curvature) if self.step == "auto" else self.step,
+            delay=self.delay or float(len(squares)),
+        )
+
+    def _curvature(
+        self, loss: Loss, penalty: ElasticNet, mean: Floats | float, longest: Floats | float
+    ) -> Floats:
+        """Of a batch, as expected: Gower et al. (2019, prop. 3.8), whose L is at most the mean row's."""
+        share = 1.0 / self.batch_size
+        curvature = loss.sharpest * ((1.0 - share) * mean + share * longest) + penalty.l2
+        return np.maximum(curvature, 1e-300)
+
+    def _rates(
+        self, loss: Loss, penalty: ElasticNet, squares: Floats, state: Progress
+    ) -> tuple[Floats, Progress]:
+        """The length of every step over rows of these squared lengths, and what they add to the state."""
+        begins = np.arange(0, len(squares), self.batch_size)
+        ends = np.minimum(begins + self.batch_size, len(squares))
+        total = np.cumsum(np.concatenate([[state.squares], squares]))[ends]
+        longest = np.maximum.accumulate(np.concatenate([[state.longest], squares]))[ends]
+        rates = np.full(len(begins), 1.0)
+        if self.step == "auto":
+            rates /= self._curvature(loss, penalty, total / (state.rows + ends), longest)
+        else:
+            rates *= self.step
+        late = 1.0 + (state.rows + begins) / (self.delay or DELAY)
+        if self.decay != "constant":
+            rates /= late if self.decay == "inverse" else np.sqrt(late)
+        if not len(begins):
+            return rates, state
+        rows = state.rows + len(squares)
+        return rates, replace(state, rows=rows, squares=float(total[-1]), longest=float(longest[-1]))
+
+    def _refuse_boundless(self, place: Floats) -> None:
+        if not np.isfinite(place).all():
+            raise ValueError(
+                f"step={self.step!r} is too long for these columns: the coefficients grew without bound; "
+                "pass a shorter one or 'auto', or standardise the columns"
+            )
+
+    def _recorded(self, objective: Objective, theta: Floats) -> list[Step]:
+        return [recorded(objective, objective.slope(theta))] if self.path else []
+
+
+def _refuse_turned(objective: Objective) -> None:
+    """Rows are read as they are, so the coordinates must be the columns' own."""
+    axes = objective.axes
+    if axes.directions.ndim != 1 or (axes.directions != 1).any() or axes.centre.any():
+        raise ValueError(
+            "SGD works in the columns' own coordinates; give the objective Axes.plain(n_features)"
+        )
+
+
+def _begun(state: Progress, place: Floats) -> Floats:
+    """The average so far, to be added to."""
+    return place.copy() if state.average is None else state.average.reshape(place.shape).copy()
+
+
+def _squares(block: Block) -> Floats:
+    """w‖(x, 1)‖² of every row."""
+    X = block.matrix
+    if kernels.is_sparse(X):
+        squares = np.asarray(kernels.with_data(X, X.data**2).sum(axis=1)).ravel()
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    return (squares + 1.0) if block.weight is None else (squares + 1.0) * block.weight
+
+
+def _batches(block: Block, order: Ints, size: int) -> Iterator[Block]:
+    """The rows in this order, `size` at a time."""
+    tile = size * max(1, TILE // size)
+    for at in range(0, len(order), tile):
+        rows = order[at : at + tile]
+        X, y = block.matrix[rows], block.target[rows]
+        w = None if block.weight is None else block.weight[rows]
+        for begin in range(0, len(y), size):
+            part = slice(begin, begin + size)
+            yield Block(X[part], y[part], None if w is None else w[part])
