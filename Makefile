@@ -38,6 +38,7 @@ format: $(READY) ## apply the formatter and the safe fixes
 
 bench: $(READY) ## time against scikit-learn, after checking that the answers agree
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.linear
 
 clean: ## remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

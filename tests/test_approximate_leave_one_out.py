@@ -150,7 +150,8 @@ def test_a_given_number_of_refits_goes_to_the_rows_that_move_most():
     theta = TIGHT.minimize(ob).theta
     one_step, two, all_of_them = (leave_one_out_scores(ob, theta, refits=k) for k in (0, 2, 150))
     coef, level = ob.free(theta)
-    moved = np.abs(one_step - (X - ob.axes.centre) @ coef.T - level).max(axis=1)
+    step = np.hstack([np.zeros((150, 1)), one_step - (X - ob.axes.centre) @ coef.T - level])
+    moved = np.ptp(step, axis=1)
     changed = np.flatnonzero((two != one_step).any(axis=1))
     assert sorted(changed) == sorted(np.argsort(-moved)[:2])
     assert np.array_equal(two[changed], all_of_them[changed])
@@ -282,7 +283,8 @@ def test_under_a_lasso_rows_that_leave_the_zeros_as_they_are_get_the_exact_refit
     assert 30 < sum(same) < 60
     assert 0 < np.count_nonzero(whole.coef_) < 6
     np.testing.assert_allclose(scores[same], exact[same], atol=1e-8)
-    np.testing.assert_allclose(scores, exact, atol=5e-2)
+    # Where a zero gives way the step is a guess, but still takes up nine tenths of what leaving out changes.
+    assert np.abs(scores - exact).mean() < 0.1 * np.abs(whole.predict(X) - exact).mean()
 
 
 def test_under_a_lasso_with_three_classes_it_is_close_to_refitting():
@@ -348,18 +350,23 @@ def test_left_out_rows_fare_no_worse_than_under_the_penalty_of_scikit_learn(name
     ob = objective_of(X, y, SoftmaxLoss(2), 1.0)
     choice = choose_strength(_ridge(ob))
     theirs = LogisticRegressionCV(
-        Cs=10, cv=5, l1_ratios=(0,), scoring="neg_log_loss", max_iter=10_000, use_legacy_attributes=False
+        Cs=10,
+        cv=5,
+        l1_ratios=(0,),
+        scoring="neg_log_loss",
+        solver="newton-cholesky",
+        use_legacy_attributes=False,
     ).fit(X, y)
     ours_brute, theirs_brute = (
         log_losses(by_refitting(X, y, 2, s), y) for s in (choice.best, 1 / float(theirs.C_))
     )
     assert ours_brute.mean() <= theirs_brute.mean()
-    # Both lie where the curve is flat: within a standard error of each other.
-    assert theirs_brute.mean() - ours_brute.mean() < choice.errors.min()
+    # Both lie where the curve is flat: within a standard error of the best.
+    assert theirs_brute.mean() - ours_brute.mean() < choice.errors[np.argmin(choice.losses)]
 
 
 def test_the_search_goes_on_between_the_strengths_and_keeps_the_best_fit():
-    X, y = softmax_data(120)
+    X, y = softmax_data(80)
     ob = objective_of(X, y, SoftmaxLoss(3), 1.0)
     coarse = choose_strength(_ridge(ob), np.logspace(4, -4, 20))
     choice = choose_strength(_ridge(ob))
@@ -375,9 +382,9 @@ def test_the_search_goes_on_between_the_strengths_and_keeps_the_best_fit():
 
 
 def test_the_search_goes_on_beyond_the_strengths_where_columns_are_small():
-    X, y = softmax_data(120)
-    usual = choose_strength(_ridge(objective_of(X, y, SoftmaxLoss(3), 1.0)))
-    small = choose_strength(_ridge(objective_of(X * 1e-5, y, SoftmaxLoss(3), 1.0)))
+    X, y = softmax_data(80, K=2)
+    usual = choose_strength(_ridge(objective_of(X, y, SoftmaxLoss(2), 1.0)))
+    small = choose_strength(_ridge(objective_of(X * 1e-5, y, SoftmaxLoss(2), 1.0)))
     assert small.best < 1e-8
     assert small.losses.min() == pytest.approx(usual.losses.min(), rel=1e-3)
 
@@ -403,7 +410,7 @@ def test_separated_classes_have_a_choice_too():
 def test_without_a_penalty_there_must_be_more_rows_than_columns():
     rng = np.random.default_rng(8)
     ob = objective_of(rng.normal(size=(5, 8)), rng.normal(size=5), GaussianLoss(), 0.0, axes="plain")
-    with pytest.raises(ValueError, match="5 rows cannot determine 9 coefficients.*add a ridge"):
+    with pytest.raises(ValueError, match=r"5 rows cannot determine 9 coefficients.*add a ridge"):
         leave_one_out_scores(ob, ob.zero())
 
 

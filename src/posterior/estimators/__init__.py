@@ -4,6 +4,7 @@ from posterior.estimators.discrete import BernoulliNB, CategoricalNB, Multinomia
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
 from posterior.estimators.generative import GenerativeClassifier
 from posterior.estimators.lda import LinearDiscriminantAnalysis
+from posterior.estimators.least_squares import LeastSquaresClassifier
 from posterior.estimators.logistic import LogisticRegression, SoftmaxRegression
 from posterior.estimators.naive_bayes import GaussianNB, NaiveBayes
 from posterior.estimators.qda import QuadraticDiscriminantAnalysis
@@ -15,6 +16,7 @@ __all__ = [
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
     "GenerativeClassifier",
+    "LeastSquaresClassifier",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LogisticRegression",

@@ -35,6 +35,7 @@ class LinearEstimator(BaseEstimator):
     design_: Design
     fit_: Fit
     model_: LinearModel
+    coef_: Any
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -47,7 +48,7 @@ class LinearEstimator(BaseEstimator):
                 f"degree must be 1 or 2, found {degree!r}; for other terms put a transformer before this "
                 "estimator, such as scikit-learn's PolynomialFeatures or SplineTransformer"
             )
-        missing = getattr(self, "missing", "error")
+        missing: Any = getattr(self, "missing", "error")
         if missing not in ("error", "indicator"):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
         dataset = LocalDataset(schema, schema.encode(source), target, weight)

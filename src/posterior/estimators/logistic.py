@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.linear import LinearEstimator, seed_of
 from posterior.estimators.tables import labelled_rows
@@ -132,6 +133,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         self.missing = missing
         self.degree = degree
         self.kinds = kinds
+
+    stream_: Stream
 
     # -- learning ---------------------------------------------------------------------------------
 
@@ -312,10 +315,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PosteriorWarning)
             fitted.fit(X, y, sample_weight)
-        log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
+        with one_blas_thread:
+            log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
         if sample_weight is None or np.all(sample_weight):
             return log_proba
-        out = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
+        out: Floats = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
         out[np.flatnonzero(sample_weight)] = log_proba
         return out
 
@@ -327,14 +331,15 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         check_is_fitted(self)
         if not hasattr(self, "fit_"):
             raise ValueError("a model learnt by partial_fit has no standard errors; use fit")
-        return summarize(
-            self.fit_.checked(),
-            self.solution_.theta,
-            labels=self.classes_.tolist(),
-            covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
-            level=level,
-            separation=self.fit_.separation,
-        )
+        with one_blas_thread:
+            return summarize(
+                self.fit_.checked(),
+                self.solution_.theta,
+                labels=self.classes_.tolist(),
+                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+                level=level,
+                separation=self.fit_.separation,
+            )
 
     @property
     def separation_(self) -> Separation | None:
@@ -375,7 +380,8 @@ def _chosen(problem: Problem, solver: Solver, total: float) -> tuple[Choice, Fit
     def objective(strength: float) -> Objective:
         return replace(base, penalty=ElasticNet(l2=strength / total))
 
-    choice = choose_strength(objective, solver=solver)
+    with one_blas_thread:
+        choice = choose_strength(objective, solver=solver)
     return choice, Fit.of(objective(choice.best), choice.solution)
 
 

@@ -20,13 +20,14 @@ SHORT = 1e-3
 def has_finite_optimum(objective: Objective, point: Point, move: Floats) -> bool:
     """Whether the Newton step at a point proves that an unpenalised softmax regression has an optimum.
 
-    The step makes the linearised probabilities p'_ij = p_ij (1 + Δη_ij − Σ_l p_il Δη_il) fulfil the likelihood
-    equations. If all of them are positive for j ≠ y_i, they are weights with Σ w p'_ij a_ij = 0 of the margins
-    a_ij, so that no direction makes all margins ≥ 0 and one positive (Stiemke, 1915). False means that nothing
-    is proven. A step from a Hessian that had to be mended, as far out under separation, is recognised: the
-    curvature along it is not what it should be.
+    The step makes the linearised probabilities p'_ij = p_ij (1 + Δη_ij − Σ_l p_il Δη_il) fulfil the
+    likelihood equations. If all of them are positive for j ≠ y_i, they are weights with Σ w p'_ij a_ij = 0 of
+    the margins a_ij, so that no direction makes all margins ≥ 0 and one positive (Stiemke, 1915). False means
+    that nothing is proven. A step from a Hessian that had to be mended, as far out under separation, is
+    recognised: the curvature along it is not what it should be.
 
-    Stiemke, E. (1915). Über positive Lösungen homogener linearer Gleichungen. Mathematische Annalen 76, 340-342.
+    Stiemke, E. (1915). Über positive Lösungen homogener linearer Gleichungen. Mathematische Annalen 76,
+    340-342.
     """
     K = unpenalised_softmax(objective).n_classes
     centred = objective.axes.far

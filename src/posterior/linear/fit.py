@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from posterior._blas import one_blas_thread
 from posterior._types import Floats
 from posterior.linear.axes import Axes, column_sums, moments
 from posterior.linear.deviations import LeastAbsolute
@@ -21,7 +22,7 @@ from posterior.linear.solvers.newton import factored, newton_step
 from posterior.stats.scatter import Scatter
 
 # A covariance of so many columns is factored; a Hessian of so many coefficients is.
-FACTORED_COLUMNS = 1000
+FACTORED_COLUMNS = 1500
 FACTORED_COEFFICIENTS = 1500
 
 
@@ -121,10 +122,11 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
             f"{type(solver).__name__} needs a smooth objective, and the l1 penalty has kinks; "
             'use solver="auto" (ProximalNewton), or l1_ratio=0'
         )
-    objective = problem.objective(solver.coordinates)
-    theta = None if start is None else _from(objective, start)
-    solution = solver.minimize(objective, theta)
-    return Fit.of(objective, solution, _separation(problem, objective, solution.point))
+    with one_blas_thread:
+        objective = problem.objective(solver.coordinates)
+        theta = None if start is None else _from(objective, start)
+        solution = solver.minimize(objective, theta)
+        return Fit.of(objective, solution, _separation(problem, objective, solution.point))
 
 
 def _from(objective: Objective, model: LinearModel) -> Floats:

@@ -37,7 +37,7 @@ LARGEST = 4096
 TILE_CELLS = 1 << 20
 # An eigenvalue of I − wV A below this is 0 but for rounding: the other rows leave a direction of θ open.
 ALONE = 1e-12
-# A row is refitted when its score moves by more than this, as long as all refits take about so many products.
+# A row is refitted when its scores move apart by more than this; all refits take about so many products.
 FAR = 0.25
 WORK = 10**9
 
@@ -68,8 +68,8 @@ def leave_one_out_scores(objective: Objective, theta: Floats, *, refits: int | N
         also = f" (and {len(alone) - 1} more like it)" if len(alone) > 1 else ""
         raise ValueError(
             f"row {alone[0]}{also} is the only one that determines some coefficient (its leverage is 1), so "
-            "that there is no fit without it; add a ridge penalty, or leave out the column that is constant in "
-            "all other rows"
+            "that there is no fit without it; add a ridge penalty, or leave out the column that is constant "
+            "in all other rows"
         )
     return scores
 
@@ -229,7 +229,8 @@ def _left_out(block: Block, objective: Objective, theta: Floats, leverage: Float
         rows = slice(at, min(at + size, m))
         before, step = _left_out_tile(_some(block, rows), objective, theta.reshape(R, D), leverage)
         scores[rows] = before + step
-        moved[rows] = np.abs(step).max(axis=1) * objective.loss.turning
+        spread = step.max(axis=1, initial=0.0) - step.min(axis=1, initial=0.0)
+        moved[rows] = spread * objective.loss.turning
     weight = np.ones(m) if block.weight is None else block.weight
     far = np.flatnonzero(moved > FAR)
     far = np.sort(far[np.argsort(-moved[far], kind="stable")[:refits]])

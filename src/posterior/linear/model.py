@@ -33,7 +33,7 @@ class LinearModel:
         if kernels.is_sparse(X):
             return np.asarray(X @ self.coef.T) + self.intercept
         if self.far:
-            return (X - self.centre) @ self.coef.T + self.level
+            return np.asarray((X - self.centre) @ self.coef.T) + self.level
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def read(self, scan: Scan) -> Floats:

@@ -46,6 +46,7 @@ class Program:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.rows = np.zeros((0, table.shape[0] * table.shape[1]))
+        self.steps = STEPS
 
     @property
     def room(self) -> int:
@@ -91,7 +92,7 @@ class Program:
             bounds=bounds,
             method="highs-ds",
             options={
-                "maxiter": STEPS,
+                "maxiter": self.steps,
                 "primal_feasibility_tolerance": TOLERANCE,
                 "dual_feasibility_tolerance": TOLERANCE,
             },
@@ -99,6 +100,9 @@ class Program:
         )
         if answer.x is None or answer.status != 0:
             raise GaveUpError(f"the linear program had no answer ({answer.message})")
+        self.steps -= answer.nit
+        import os
+        if os.environ.get("DBG"): print("   LP",rows.shape,answer.nit,flush=True)
         return np.asarray(answer.x)
 
 

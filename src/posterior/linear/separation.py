@@ -1,7 +1,7 @@
 """Which classes a linear score tells apart without error, by which columns, and what to say about it.
 
-First comes a certificate that costs one pass over the rows and exists for almost all data (`existence`); where it
-does not, the exact answer by linear programming.
+First comes a certificate that costs one pass over the rows and exists for almost all data (`existence`);
+where it does not, the exact answer by linear programming.
 """
 
 import warnings
@@ -43,15 +43,16 @@ class Separation:
     """Classes that a linear score tells apart without error, so that their likelihood has no maximum.
 
     `columns` are those of a direction along which every row's own class gains on the others or keeps level;
-    `alone` says that each of them is enough by itself. `direction` are its coefficients, shown as those of a model
-    are: one row for two classes, else one a class. `apart` counts, for every class, the rows whose margin over
-    another class is positive in some such direction, out of `rows` in all; `n_rows` have any such margin.
+    `alone` says that each of them is enough by itself. `direction` are its coefficients, shown as those of a
+    model are: one row for two classes, else one a class. `apart` counts, for every class, the rows whose
+    margin over another class is positive in some such direction, out of `rows` in all; `n_rows` have any such
+    margin.
 
-    `unbounded` marks the coefficients, shown likewise and with the intercept last, that go to infinity: those that
-    are not zero in all directions which leave the other margins as they are. The rest converge to their estimates
-    from the rows and classes that are not told apart (Albert & Anderson, 1984; Konis, 2007). Coefficients that no
-    row determines, as of a column that repeats another, count as infinite unless whitened coordinates make them
-    the shortest. None: not determined, for the `reason` given.
+    `unbounded` marks the coefficients, shown likewise and with the intercept last, that go to infinity: those
+    that are not zero in all directions which leave the other margins as they are. The rest converge to their
+    estimates from the rows and classes that are not told apart (Albert & Anderson, 1984; Konis, 2007).
+    Coefficients that no row determines, as of a column that repeats another, count as infinite unless
+    whitened coordinates make them the shortest. None: not determined, for the `reason` given.
     """
 
     names: tuple[str, ...]

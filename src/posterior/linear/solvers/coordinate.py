@@ -29,8 +29,8 @@ def shortest_subgradient(x: Floats, gradient: Floats, cost: Floats) -> Floats:
 class KinkedQuadratic:
     """g'(x − start) + ½ (x − start)'H(x − start) + Σ cost|x|, H positive semi-definite.
 
-    `flats` are groups of coordinates, (G, K), of equal cost each: a number added to all of a group changes nothing
-    but the costs and the `ridge`, the part of H that Σ ½ ridge x² makes.
+    `flats` are groups of coordinates, (G, K), of equal cost each: a number added to all of a group changes
+    nothing but the costs and the `ridge`, the part of H that Σ ½ ridge x² makes.
 
     >>> H = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> model = KinkedQuadratic(H, np.array([-3.0, -1.2]), np.zeros(2), np.ones(2))
@@ -48,8 +48,9 @@ class KinkedQuadratic:
     def minimum(self, tol: float) -> Floats:
         """Where no element of the shortest subgradient exceeds `tol`.
 
-        Coordinate descent (Friedman, Hastie & Tibshirani, 2010) finds which coordinates are zero; where columns are
-        correlated it is slow to find the others, so after some sweeps those are solved for together.
+        Coordinate descent (Friedman, Hastie & Tibshirani, 2010) finds which coordinates are zero; where
+        columns are correlated it is slow to find the others, so after some sweeps those are solved for
+        together.
         """
         tol = max(tol, 8 * EPSILON * float(np.abs(self.gradient).max(initial=0.0)))
         x = self.start.copy()
@@ -113,8 +114,8 @@ class KinkedQuadratic:
     def _with_these_signs(self, x: Floats, slope: Floats) -> tuple[Floats, bool]:
         """A Newton step of the coordinates that are not zero, and whether it was taken whole.
 
-        Those that would change sign become zero; if that does more harm than good, the step ends where the first of
-        them reaches zero.
+        Those that would change sign become zero; if that does more harm than good, the step ends where the
+        first of them reaches zero.
         """
         use = np.flatnonzero(((x != 0) | (self.cost == 0)) & (np.diagonal(self.hessian) > 0))
         if not len(use):

@@ -110,12 +110,7 @@ def evenly(loss: Loss) -> Floats:
 
 def steepest(objective: Objective) -> float:
     """L: nowhere has the objective, in the coefficients as shown, a larger second derivative."""
-    sharpest = objective.loss.sharpest
-    if not np.isfinite(sharpest):
-        raise ValueError(
-            f"step='auto' needs a bound on the curvature, and {type(objective.loss).__name__} has none; "
-            "pass a number"
-        )
+    sharpest = sharpness(objective.loss)
     squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.axes, objective.calls)
     if squares.size <= SQUARED_COLUMNS:
         largest = float(np.linalg.eigvalsh(squares.curvature(squares.zero()))[-1])
@@ -123,6 +118,15 @@ def steepest(objective: Objective) -> float:
         origin = squares.slope(squares.zero()).gradient
         largest = _largest(lambda v: squares.slope(v).gradient - origin, squares.size)
     return max(sharpest * largest + objective.penalty.l2, 1e-300)
+
+
+def sharpness(loss: Loss) -> float:
+    """The largest curvature of a loss in its scores, which "auto" steps need to know."""
+    if not np.isfinite(loss.sharpest):
+        raise ValueError(
+            f"step='auto' needs a bound on the curvature, and {type(loss).__name__} has none; pass a number"
+        )
+    return loss.sharpest
 
 
 def _largest(product: Callable[[Floats], Floats], size: int) -> float:

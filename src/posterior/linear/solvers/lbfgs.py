@@ -9,7 +9,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, best_proof, better
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, steepness
+from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, steepness
 
 SUFFICIENT = 1e-4
 FLATTER = 0.9
@@ -36,7 +36,7 @@ class LBFGS(Solver):
         origin = point = objective.slope(objective.zero())
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
-        scale = float(np.linalg.norm(origin.gradient))
+        scale = scale_of(objective, origin)
         pairs: deque[tuple[Floats, Floats]] = deque(maxlen=self.memory)
         steps = [_seen(objective, point)]
         reached = steepness(point, scale) <= self.tol

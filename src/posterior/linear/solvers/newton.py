@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import lapack
@@ -10,7 +11,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, better, by_curvature
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, steepness
+from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, steepness
 
 # Rows of the samples on which the first steps are made, and what is left of the decrement when they are left.
 STAGES = ((20_000, 1e-6), (160_000, 1e-5))
@@ -59,7 +60,7 @@ class Newton(Solver):
             sample = objective.every(step)
             point = sample.slope(objective.zero() if walk is None else walk.point.theta)
             origin = origin or point
-            walk = self._walk(sample, point, steps, lambda _, now, __, left=left: now <= 2 * left)
+            walk = self._walk(sample, point, steps, partial(_near, left=left))
         return None if origin is None or walk is None else (origin, walk)
 
     def _descend(
@@ -67,7 +68,7 @@ class Newton(Solver):
         None
     ) -> Solution:
         """From a start to the optimum, and the proof that it is one."""
-        scale = float(np.linalg.norm(origin.gradient))
+        scale = scale_of(objective, origin)
 
         def arrived(point: Point, decrement: float, before: float) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
@@ -132,6 +133,10 @@ class _Walk:
     factor: Floats
     hessian: Floats
     at: Floats
+
+
+def _near(_point: Point, decrement: float, _before: float, *, left: float) -> bool:
+    return decrement <= 2 * left
 
 
 def factored(hessian: Floats) -> Floats:

@@ -28,10 +28,10 @@ class ProximalNewton(Solver):
     """Minimises the quadratic model of the loss plus the penalty itself, again and again (Lee, Sun & Saunders, 2014).
 
     The model's minimum is found by coordinate descent, and the objective is made to fall along the way there
-    (Armijo's rule as in Tseng & Yun, 2009). In wide tables only coefficients that are not zero, or that break the
-    optimality conditions, are worked on; the conditions are checked for all. It ends when the shortest
-    subgradient, relative to the gradient without coefficients, and the duality gap, relative to the objective, are
-    both at most `tol`; or where rounding hides any further progress.
+    (Armijo's rule as in Tseng & Yun, 2009). In wide tables only coefficients that are not zero, or that break
+    the optimality conditions, are worked on; the conditions are checked for all. It ends when the shortest
+    subgradient, relative to the gradient without coefficients, and the duality gap, relative to the
+    objective, are both at most `tol`; or where rounding hides any further progress.
 
     >>> ProximalNewton(max_iter=20)
     ProximalNewton(max_iter=20, tol=1e-08, path=False)
@@ -198,8 +198,8 @@ class _Hessians:
 def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
     """The Hessian of the smooth part along some coordinates, one pass over the rows.
 
-    They are numbered as in θ and must include the levels and all that is not zero. With a score for every class
-    the levels' mean, which changes nothing, is given a curvature of its own.
+    They are numbered as in θ and must include the levels and all that is not zero. With a score for every
+    class the levels' mean, which changes nothing, is given a curvature of its own.
     """
     if len(active) == objective.size:
         hessian = objective.curvature(theta)

@@ -14,7 +14,8 @@ from posterior.linear.solvers.newton import ARMIJO, factored
 
 # Scoring steps before the information is corrected by what the gradients say.
 SCORING = 3
-# No step changes the scores of a row by more: beyond it the information there says little of what is here.
+# A step that fails is cut to this change of a row's scores: further off, the information is another one.
+# Cutting every step would let one far-off row slow the others down.
 LOGITS = 5.0
 HALVINGS = 34
 
@@ -25,8 +26,8 @@ class FisherScoring(Solver):
 
     For Firth's penalty scoring alone converges linearly, and slowly where rows are few: the information
     lacks the curvature of ln|I|. So after three scoring steps B is held and learns from every change of the
-    gradient. Steps are capped at five logits and halved until the objective falls as the slope promises
-    (Armijo, 1966).
+    gradient. A step is taken if the objective falls as the slope promises (Armijo, 1966); if not it is cut to
+    five logits, then halved.
 
     >>> FisherScoring(max_iter=50)
     FisherScoring(max_iter=50, tol=1e-08, path=False)
@@ -72,17 +73,16 @@ def _onward(objective: Objective, point: Point, inverse: Floats, decrement: floa
 
     Close to the optimum rounding hides the fall of the objective; there the gradient has to fall.
     """
-    move = -inverse @ point.gradient
-    reach = objective.longest_row(move.reshape(objective.shape).T)
-    t = min(1.0, LOGITS / max(reach, 1e-300))
+    move, t = -inverse @ point.gradient, 1.0
     slack = _rounding(point)
-    if decrement <= slack:
-        there = objective.slope(point.theta + t * move)
-        return there if np.linalg.norm(there.gradient) < 0.9 * np.linalg.norm(point.gradient) else None
     for _ in range(HALVINGS):
         there = objective.slope(point.theta + t * move)
+        if decrement <= slack:
+            return there if np.linalg.norm(there.gradient) < 0.9 * np.linalg.norm(point.gradient) else None
         if there.value <= point.value - ARMIJO * t * decrement + slack:
             return there
+        if t == 1.0:
+            t = min(1.0, LOGITS / objective.longest_row(move.reshape(objective.shape).T))
         t /= 2
     return None
 

@@ -10,20 +10,22 @@ from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import best_proof
-from posterior.linear.losses import Loss
+from posterior.linear.losses import GaussianLoss, Loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Block
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, steepness
 from posterior.linear.solvers.gradient_descent import (
+    SQUARED_COLUMNS,
     by_secant,
     check_step,
     evenly,
     recorded,
     refuse_bent,
     refuse_kinks,
+    sharpness,
 )
-from posterior.linear.sums import Line, slope_of
+from posterior.linear.sums import Line, curvature_of, slope_of
 
 Decay = Literal["constant", "sqrt", "inverse"]
 
@@ -169,20 +171,17 @@ class SGD(Solver):
 
     def settled(self, loss: Loss, penalty: ElasticNet, rows: Block) -> "SGD":
         """The rule with a first step that suits these rows, and a delay of one pass over them."""
-        squares = _squares(rows)
-        curvature = self._curvature(loss, penalty, squares.mean(), squares.max(initial=0.0))
-        return replace(
-            self,
-            step=float(1.0 / curvature) if self.step == "auto" else self.step,
-            delay=self.delay or float(len(squares)),
-        )
+        squares, step = _squares(rows), self.step
+        if step == "auto":
+            step = float(1.0 / self._curvature(loss, penalty, _largest(rows, squares), squares.max(initial=0.0)))
+        return replace(self, step=step, delay=self.delay or float(len(squares)))
 
     def _curvature(
         self, loss: Loss, penalty: ElasticNet, mean: Floats | float, longest: Floats | float
     ) -> Floats:
         """Of a batch, as expected: Gower et al. (2019, prop. 3.8), whose L is at most the mean row's."""
         share = 1.0 / self.batch_size
-        curvature = loss.sharpest * ((1.0 - share) * mean + share * longest) + penalty.l2
+        curvature = sharpness(loss) * ((1.0 - share) * mean + share * longest) + penalty.l2
         return np.maximum(curvature, 1e-300)
 
     def _rates(
@@ -239,6 +238,15 @@ def _squares(block: Block) -> Floats:
     else:
         squares = np.einsum("ij,ij->i", X, X)
     return (squares + 1.0) if block.weight is None else (squares + 1.0) * block.weight
+
+
+def _largest(rows: Block, squares: Floats) -> float:
+    """The largest eigenvalue of the mean of w(x, 1)(x, 1)'; where that matrix is large, its trace."""
+    m, d = rows.matrix.shape
+    if d > SQUARED_COLUMNS:
+        return float(squares.mean())
+    sums = curvature_of(rows, GaussianLoss(), Line(np.zeros((1, d)), np.zeros(1)))
+    return float(np.linalg.eigvalsh(sums.blocks[0])[-1]) / m
 
 
 def _batches(block: Block, order: Ints, size: int) -> Iterator[Block]:

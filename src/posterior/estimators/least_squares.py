@@ -1,0 +1,100 @@
+"""Least squares as a classifier: a baseline to see fail."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from posterior._types import AnyArray, Floats
+from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.reading import RefusedError
+from posterior.estimators.tables import labelled_rows
+from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.linear.least_squares import indicator_regression
+
+
+class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
+    """The class whose indicator a linear regression predicts highest.
+
+    A discriminant without probabilities: its scores sum to 1 but leave [0, 1], and points far on the right
+    side of a boundary drag it towards them, because their large scores count as errors. Kept as the baseline
+    that logistic regression and LDA are compared with (Bishop, 2006, section 4.1.3).
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the scores have an intercept.
+    missing : {"error", "indicator"}, default="error"
+        Refuse gaps, or put the mean of training in and add a column that says so.
+    degree : {1, 2}, default=1
+        With 2, squares and products of the numeric columns (less their means) join in.
+    kinds : dict, default=None
+        Kinds of columns that are not what they look like.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from posterior import LeastSquaresClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LeastSquaresClassifier().fit(X, y).score(X, y)
+    0.8466666666666667
+
+    """
+
+    def __init__(
+        self, *, fit_intercept: bool = True, missing: str = "error", degree: int = 1, kinds: Any = None
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.missing = missing
+        self.degree = degree
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table and its class column.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            Numbers and categories.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
+        classes, codes = encode_labels(labels)
+        refuse_one_class(classes)
+        scan = self._learning(source, codes, weight, reference=True)
+        self.model_ = indicator_regression(scan, len(classes), bool(self.fit_intercept))
+        self._name_columns(scan.design)
+        self.classes_ = classes
+        self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
+        scan = self._reading(X)
+        scores = self.model_.read(scan)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class with the highest predicted indicator; the first of equals."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    @property
+    def predict_proba(self) -> Any:
+        """There is none, and why."""
+        raise RefusedError(
+            "least squares gives no probabilities: its scores leave [0, 1]; use LogisticRegression or LDA, "
+            "whose boundaries are linear too"
+        )
+
+    predict_log_proba = predict_proba

@@ -1,0 +1,52 @@
+"""Least squares used as a classifier: a regression of the class indicators on the columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats
+from posterior.linear.axes import Axes, moments
+from posterior.linear.model import LinearModel
+from posterior.linear.scan import Block, Scan
+
+WIDEST = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Weight of each class (K,), and sums of its rows less the centre, (K, d)."""
+
+    weight: Floats
+    total: Floats
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        return _Sums(self.weight + other.weight, self.total + other.total)
+
+
+def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> LinearModel:
+    """The least-squares fit of the indicators 1[class = k], the shortest where columns depend on others.
+
+    Duda & Hart (1973). In whitened coordinates the coefficients are the covariances with the indicators.
+    """
+    if scan.n_features > WIDEST:
+        raise ValueError(
+            f"least squares factors the covariance of all columns, {WIDEST} at most; found "
+            f"{scan.n_features}: use LogisticRegression, or fewer columns"
+        )
+    axes = Axes.whitened(moments(scan), scan.n_rows, intercept)
+
+    def summed(block: Block) -> _Sums:
+        weight = np.ones(len(block.target)) if block.weight is None else block.weight
+        X = block.matrix if kernels.is_sparse(block.matrix) else block.matrix - axes.centre
+        size = np.bincount(block.target, weight, minlength=n_classes).astype(np.float64)
+        total = kernels.class_sums(X, block.target, block.weight, n_classes)
+        if kernels.is_sparse(block.matrix):
+            total = total - np.outer(size, axes.centre)
+        return _Sums(size, total)
+
+    sums = scan.fold(summed)
+    whole = float(sums.weight.sum())
+    coef = axes.coef(axes.pulled(sums.total / whole))
+    level = sums.weight / whole if intercept else np.zeros(n_classes)
+    return LinearModel(coef, level, axes.centre, axes.far)
