@@ -89,7 +89,8 @@ def wide(n, d, cells):
     extra = peak(lambda: model.fit(X, y))
     print(
         f"sparse {n:,} × {d:,}, {cells} a row: {took:.1f} s in {model.n_iter_[0]} steps, "
-        f"{model.certificate_}; memory {(held + extra) / held:.2f} × that of table and coefficients, {held:.0f} MiB",
+        f"{model.certificate_}; memory {(held + extra) / held:.2f} × that of table and coefficients, "
+        f"{held:.0f} MiB",
         flush=True,
     )
 

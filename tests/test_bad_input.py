@@ -19,6 +19,8 @@ from posterior import (
     GaussianDiscriminantAnalysis,
     GaussianNB,
     GenerativeClassifier,
+    LeastSquaresClassifier,
+    LogisticRegression,
     MultinomialNB,
     NaiveBayes,
     threads,
@@ -46,7 +48,9 @@ ESTIMATORS = [
     CategoricalNB,
     LDA,
     QDA,
+    LogisticRegression,
 ]
+GENERATIVE = [E for E in ESTIMATORS if E is not LogisticRegression]
 GAUSSIAN = [GaussianDiscriminantAnalysis, LDA, QDA]
 ON_NUMBERS = [E for E in ESTIMATORS if E is not CategoricalNB]
 LABELS = np.array(["ash", "birch", "cedar"])
@@ -442,7 +446,7 @@ def with_priors(estimator, priors):
 
 
 @pytest.mark.parametrize("case", PRIORS)
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", GENERATIVE)
 def test_bad_priors_are_refused_in_fit_and_in_prediction(estimator, case):
     priors, words = PRIORS[case]
     if case != "sum" or estimator not in RENORMALISING:
@@ -482,7 +486,11 @@ PREDICT_CASES = {
 def test_a_bad_table_is_refused_in_prediction_and_changes_nothing(estimator, case):
     table, words = PREDICT_CASES[case]
     model = estimator().fit(X, Y)
-    for call in (model.predict, model.predict_log_proba, model.score_samples, model.contributions):
+    calls = [model.predict, model.predict_log_proba]
+    calls += (
+        [model.score_samples, model.contributions] if estimator in GENERATIVE else [model.decision_function]
+    )
+    for call in calls:
         says(refusal(lambda: call(table)), *words)
         changes_nothing(model, lambda: call(table))
 
@@ -734,7 +742,27 @@ def test_the_number_of_parameters_is_refused_with_the_reason_where_it_has_no_mea
     assert np.isfinite(model.log_likelihood_)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "predict_log_proba", "decision_function", "summary"]
+)
+def test_a_logistic_regression_that_is_not_fitted_says_so(method):
+    model = LogisticRegression()
+    arguments = () if method == "summary" else (X,)
+    says(refusal(lambda: getattr(model, method)(*arguments), NotFittedError), "not fitted yet", "Call 'fit'")
+    changes_nothing(model, lambda: getattr(model, method)(*arguments))
+
+
+def test_least_squares_says_why_it_has_no_probabilities():
+    model = LeastSquaresClassifier().fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    says(
+        refusal(lambda: model.predict_proba(X), AttributeError),
+        "no probabilities",
+        "use LogisticRegression or LDA",
+    )
+
+
+@pytest.mark.parametrize("estimator", GENERATIVE)
 @pytest.mark.parametrize(
     "method",
     [
@@ -761,7 +789,7 @@ def test_an_estimator_that_is_not_fitted_says_so(estimator, method):
     changes_nothing(model, lambda: getattr(model, method)(*arguments))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", GENERATIVE)
 def test_an_estimator_that_is_not_fitted_does_not_add_up(estimator):
     fitted = estimator().fit(X, Y)
     for call in (lambda: fitted + estimator(), lambda: estimator() + fitted):

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from posterior.engines import LocalDataset
 from posterior.linear.axes import Axes
 from posterior.linear.design import Design
+from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss, unpacked
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
@@ -249,10 +250,18 @@ def test_separated_classes_leave_only_an_estimate():
     assert not solution.certificate.proven
 
 
-def test_where_the_gradient_is_zero_there_is_nothing_to_do():
+def test_where_the_gradient_is_but_rounding_there_is_nothing_to_do():
     X, y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / 3, np.array([0, 1, 1, 0])
-    solution = GradientDescent().minimize(objective(X, y, SoftmaxLoss(2), l2=0.0))
+    X = np.repeat(X, 7, axis=0) + 0.1
+    ob = objective(X, np.repeat(y, 7), SoftmaxLoss(2), l2=0.0)
+    assert 0 < np.linalg.norm(ob.slope(ob.zero()).gradient) < 1e-15
+    solution = GradientDescent().minimize(ob)
     assert (solution.iterations, solution.converged) == (0, True)
+
+
+def test_a_tiny_step_is_not_taken_for_arrival():
+    solution = GradientDescent(step=1e-25, max_iter=3).minimize(problem())
+    assert (solution.iterations, solution.converged) == (3, False)
 
 
 def test_the_automatic_step_always_leads_down():
@@ -412,6 +421,13 @@ def test_a_penalty_with_kinks_is_refused(solver):
     lasso = replace(problem(), penalty=ElasticNet(l1=0.1))
     with pytest.raises(ValueError, match=r"l1=0\.1 has none where a coefficient is 0; use ProximalNewton"):
         solver.minimize(lasso)
+
+
+@pytest.mark.parametrize("solver", BOTH)
+def test_firths_penalty_is_refused(solver):
+    ob = problem(l2=0.0)
+    with pytest.raises(ValueError, match="Firth's penalty is not; use FisherScoring"):
+        solver.minimize(JeffreysObjective(ob.scan, ob.loss, ob.penalty, ob.axes))
 
 
 def test_a_loss_of_unknown_curvature_needs_a_step():

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse, stats
 
 from posterior.engines import LocalDataset
-from posterior.linear.axes import Axes, column_sums, moments
+from posterior.linear.axes import Axes, column_moments, moments
 from posterior.linear.design import Design
 from posterior.linear.inference import estimates
 from posterior.linear.jeffreys import JeffreysObjective
@@ -247,8 +247,9 @@ def test_the_coordinates_of_the_solver_are_irrelevant(coordinates):
     X = X / X.std(axis=0)
     X = np.column_stack([X, X[:, 0] + 2 * X[:, 1]])
     whitened = objective_of(X, y, 3)
-    sums = column_sums(whitened.scan)
-    axes = Axes.plain(4) if coordinates == "plain" else Axes.scaled(sums.mean, sums.variance)
+    seen = column_moments(whitened.scan)
+    variance = seen.scatter[0] / seen.weight[0]
+    axes = Axes.plain(4) if coordinates == "plain" else Axes.scaled(seen.location.value[0], variance)
     other = Objective(whitened.scan, whitened.loss, whitened.penalty, axes)
     theta = optimum(whitened)
     coef, level = whitened.shown(theta)

@@ -89,10 +89,20 @@ def test_gaps_are_refused_by_their_column_or_become_an_indicator():
     X, y = people()
     X.loc[:9, "age"] = np.nan
     X.loc[5:44, "state"] = None
-    with pytest.raises(ValueError, match=r"contains NaN: missing values in column 'age' \(10 rows\), column 'state' \(40"):
+    with pytest.raises(
+        ValueError, match=r"contains NaN: missing values in column 'age' \(10 rows\), column 'state' \(40"
+    ):
         LogisticRegression().fit(X, y)
     model = LogisticRegression(missing="indicator", C=np.inf).fit(X, y)
-    assert model.terms_ == ("age", "smoker", "state[NY]", "state[TX]", "state[missing]", "sex[m]", "age[missing]")
+    assert model.terms_ == (
+        "age",
+        "smoker",
+        "state[NY]",
+        "state[TX]",
+        "state[missing]",
+        "sex[m]",
+        "age[missing]",
+    )
     by_hand = pd.get_dummies(X, columns=["state", "sex"], drop_first=False)
     by_hand = by_hand.drop(columns=["state_CA", "sex_f"])
     by_hand["age_missing"], by_hand["state_missing"] = X["age"].isna(), X["state"].isna()
@@ -149,7 +159,9 @@ def test_redundant_columns_are_named_once_when_nothing_penalises():
 
 def test_a_solver_that_does_not_arrive_says_so():
     X, y = load_iris(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 5 steps before the optimum: relative gradient"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped after 5 steps before the optimum: relative gradient"
+    ):
         model = LogisticRegression(solver=GradientDescent(max_iter=5)).fit(X, y)
     assert not model.converged_
     assert model.n_iter_.tolist() == [5]
@@ -305,10 +317,16 @@ def test_wrong_settings_say_what_to_do_and_leave_the_model_as_it_was(settings, w
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda X, y: (X.assign(age=np.where(X["age"] > 60, np.inf, X["age"])), y), "column 'age' contains infinity"),
+        (
+            lambda X, y: (X.assign(age=np.where(X["age"] > 60, np.inf, X["age"])), y),
+            "column 'age' contains infinity",
+        ),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
         (lambda X, y: (X, np.full(len(y), "no")), "the number of classes has to be greater than one"),
-        (lambda X, y: (X.assign(note=[f"a long story about {i} things" for i in range(len(X))]), y), "column 'note' is text"),
+        (
+            lambda X, y: (X.assign(note=[f"a long story about {i} things" for i in range(len(X))]), y),
+            "column 'note' is text",
+        ),
     ],
 )
 def test_bad_tables_are_refused_by_name(spoil, words):

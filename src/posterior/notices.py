@@ -14,7 +14,7 @@ class OutsideSupportWarning(PosteriorWarning):
 
 
 class SeparationWarning(PosteriorWarning):
-    """Classes that a linear score tells apart without error, so that no finite maximum-likelihood estimate exists."""
+    """Classes that a linear score tells apart without error: no finite maximum-likelihood estimate exists."""
 
 
 class UnseenCategoryWarning(PosteriorWarning):

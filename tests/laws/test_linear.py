@@ -68,7 +68,9 @@ def target_of(loss, rng, n):
 def test_gradient_and_hessian_equal_finite_differences(name, form, coordinates, intercept, weighted):
     loss = LOSSES[name]
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 4)) * [1.0, 10.0, 0.1, 1.0] * (rng.random((60, 4)) < 0.7) + 0.5 * (form == "dense")
+    X = rng.normal(size=(60, 4)) * [1.0, 10.0, 0.1, 1.0] * (rng.random((60, 4)) < 0.7) + 0.5 * (
+        form == "dense"
+    )
     y = target_of(loss, rng, 60)
     weight = rng.uniform(0.5, 3, 60) if weighted else None
     scan = scan_of(X if form == "dense" else sparse.csr_array(X), y, weight)
@@ -79,7 +81,9 @@ def test_gradient_and_hessian_equal_finite_differences(name, form, coordinates, 
         slope.gradient, central(lambda t: objective.slope(t).value, theta), rtol=1e-6, atol=1e-8
     )
     hessian = objective.curvature(theta)
-    numeric = np.stack([central(lambda t, i=i: objective.slope(t).gradient[i], theta) for i in range(len(theta))])
+    numeric = np.stack(
+        [central(lambda t, i=i: objective.slope(t).gradient[i], theta) for i in range(len(theta))]
+    )
     np.testing.assert_allclose(hessian, numeric, rtol=1e-5, atol=1e-7 * np.abs(hessian).max())
 
 
@@ -165,7 +169,13 @@ def test_all_smooth_solvers_reach_the_same_optimum(K, l2):
     X, y = table(np.random.default_rng(4), 400, 3, K, noise=2.0)
     X = (X - X.mean(0)) / X.std(0)
     problem = Problem(scan_of(X, y), SoftmaxLoss(K), ElasticNet(l2=l2))
-    solvers = [Newton(), Newton(reuse=0), LBFGS(), LBFGS(memory=3), GradientDescent(max_iter=20_000, tol=1e-9)]
+    solvers = [
+        Newton(),
+        Newton(reuse=0),
+        LBFGS(),
+        LBFGS(memory=3),
+        GradientDescent(max_iter=20_000, tol=1e-9),
+    ]
     fits = [solve(problem, s) for s in solvers]
     assert all(f.solution.converged for f in fits)
     for fit in fits[1:]:
@@ -248,7 +258,12 @@ def test_more_columns_than_rows_with_a_ridge():
     assert np.isclose(newton.solution.point.value, lbfgs.point.value, rtol=1e-12)
 
 
-@given(seed=st.integers(0, 2**32 - 1), K=st.integers(2, 4), far=st.floats(0, 2), l2=st.sampled_from([0.0, 1e-3, 0.1]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    K=st.integers(2, 4),
+    far=st.floats(0, 2),
+    l2=st.sampled_from([0.0, 1e-3, 0.1]),
+)
 def test_no_certificate_promises_too_much(seed, K, far, l2):
     rng = np.random.default_rng(seed)
     X, y = table(rng, 60, 2, K, noise=2.0)

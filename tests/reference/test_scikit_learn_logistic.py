@@ -105,7 +105,9 @@ def test_lasso_and_elastic_net(table, l1_ratio):
     assert ((ours.coef_ == 0) == (np.abs(saga.coef_) < 1e-8)).all()
 
 
-@pytest.mark.parametrize("solver", ["newton", "irls", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga"])
+@pytest.mark.parametrize(
+    "solver", ["newton", "irls", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga"]
+)
 def test_every_name_of_a_solver_reaches_the_optimum(solver):
     X, y = standardised("breast cancer")
     ours = LogisticRegression(solver=solver).fit(X, y)

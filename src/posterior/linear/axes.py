@@ -15,6 +15,7 @@ from posterior.linear.design import Matrix
 from posterior.linear.scan import Block, Scan
 from posterior.stats.base import ColumnFact
 from posterior.stats.location import Location
+from posterior.stats.moments import Moments
 from posterior.stats.scatter import Scatter
 
 # Rows that are worked on together, so that they stay in the processor's cache.
@@ -187,35 +188,18 @@ def _sparse_sums(matrix: Matrix, w: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(w @ matrix), np.asarray((heavy.T @ matrix).toarray()), largest
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnSums:
-    """Weight of the rows, and weighted sum and sum of squares of every column."""
-
-    weight: float
-    total: Floats
-    square: Floats
-
-    def __add__(self, other: "ColumnSums") -> "ColumnSums":
-        return ColumnSums(self.weight + other.weight, self.total + other.total, self.square + other.square)
-
-    @property
-    def mean(self) -> Floats:
-        """The mean of every column."""
-        return self.total / self.weight
-
-    @property
-    def variance(self) -> Floats:
-        """The variance of every column."""
-        return np.maximum(self.square / self.weight - self.mean**2, 0.0)
+def column_moments(scan: Scan) -> Moments:
+    """Mean and sum of squares of every column, where a table is too wide for its scatter matrix."""
+    return scan.fold(_column_moments)
 
 
-def column_sums(scan: Scan) -> ColumnSums:
-    """The sums of every column of a table that is too wide for its scatter matrix."""
-    return scan.fold(_column_sums)
-
-
-def _column_sums(block: Block) -> ColumnSums:
-    X = block.matrix
+def _column_moments(block: Block) -> Moments:
+    X, d = block.matrix, block.matrix.shape[1]
     w = np.ones(X.shape[0]) if block.weight is None else block.weight
-    square = kernels.with_data(X, X.data**2) if kernels.is_sparse(X) else np.square(X)
-    return ColumnSums(float(w.sum()), np.asarray(w @ X), np.asarray(w @ square))
+    if not kernels.is_sparse(X):
+        return Moments.of(X, np.zeros(len(w), dtype=np.int64), block.weight, 1)
+    weight = float(w.sum())
+    mean = np.asarray(w @ X) / weight
+    square = np.asarray(w @ kernels.with_data(X, X.data**2))
+    scatter = np.maximum(square - weight * mean**2, 0.0)
+    return Moments(np.full((1, d), weight), Location.at(mean[None]), scatter[None], np.zeros(d))

@@ -117,7 +117,8 @@ def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate
         return None
     value = objective.value(point)
     gap = value - ray.highest(objective.penalty)
-    return Certificate(max(gap, EPSILON * abs(value)), "duality gap", proven=True)
+    rounding = 8 * EPSILON * abs(value)
+    return Certificate(max(gap, 0.0) + rounding, "duality gap", proven=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ class _Ray:
 
 
 def _softmax_ray(objective: Objective, loss: SoftmaxLoss, point: Point, origin: Point) -> _Ray:
-    """u = q − y for class probabilities q, of which −ℓ* is the entropy H(q).
+    """The ray of u = q − y for class probabilities q, of which −ℓ* is the entropy H(q).
 
     q mixes the fitted probabilities with a constant distribution, ever so little at the optimum, so that its
     totals are those of the classes; shrinking u mixes y into it. H is concave, so a mixture's is bounded by
@@ -177,7 +178,7 @@ def _softmax_ray(objective: Objective, loss: SoftmaxLoss, point: Point, origin: 
 
 
 def _gaussian_ray(objective: Objective, point: Point, origin: Point) -> _Ray:
-    """u = residuals less their mean, for which ℓ*(u) = ½u² + u·target."""
+    """The ray of u = residuals less their mean, for which ℓ*(u) = ½u² + u·target."""
     coef, level = objective.free(point.theta)
     pull, square, linear = point.pull, 2.0 * point.loss, -float((point.pull * coef).sum())
     if objective.axes.intercept:

@@ -3,11 +3,9 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
 from posterior._blas import one_blas_thread
 from posterior._types import Floats
-from posterior.linear.axes import Axes, column_sums, moments
+from posterior.linear.axes import Axes, column_moments, moments
 from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import LaplaceLoss, Loss, SoftmaxLoss
@@ -52,12 +50,8 @@ class Problem:
             return Axes.plain(self.scan.n_features, self.intercept)
         if coordinates == "whitened" and self.scan.n_features <= FACTORED_COLUMNS:
             return Axes.whitened(self.moments, self.scan.n_rows, self.intercept)
-        if "moments" in self.__dict__:
-            seen = self.moments
-            variance = np.diagonal(seen.scatter[0]) / seen.weight[0]
-            return Axes.scaled(seen.location.value[0], variance, self.intercept)
-        sums = column_sums(self.scan)
-        return Axes.scaled(sums.mean, sums.variance, self.intercept)
+        seen = column_moments(self.scan)
+        return Axes.scaled(seen.location.value[0], seen.scatter[0] / seen.weight[0], self.intercept)
 
     def _gauged(self) -> Loss:
         """With a kinked penalty more than two classes need a score each: the gauge would move the kinks."""
@@ -139,7 +133,8 @@ def _separation(problem: Problem, objective: Objective, point: Point) -> Separat
     if not isinstance(problem.loss, SoftmaxLoss) or not problem.penalty.free or problem.jeffreys:
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
-        move = newton_step(factored(objective.curvature(point.theta)), point.gradient)
-        if has_finite_optimum(objective, point, move):
+        hessian = objective.curvature(point.theta)
+        move = newton_step(factored(hessian), point.gradient)
+        if has_finite_optimum(objective, point, move, hessian):
             return None
     return find_separation(objective, point)

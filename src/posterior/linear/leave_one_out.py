@@ -62,7 +62,8 @@ def leave_one_out_scores(objective: Objective, theta: Floats, *, refits: int | N
     >>> leave_one_out_scores(line, Newton().minimize(line).theta).ravel().round(6)
     array([-3. ,  2.5,  2. ])
     """
-    scores = _without_each(objective, theta, refits).scores
+    with one_blas_thread:
+        scores = _without_each(objective, theta, refits).scores
     alone = np.flatnonzero(np.isnan(scores).any(axis=1))
     if len(alone):
         also = f" (and {len(alone) - 1} more like it)" if len(alone) > 1 else ""
@@ -96,7 +97,8 @@ class MeanLoss(NamedTuple):
 
 def leave_one_out_loss(objective: Objective, theta: Floats) -> MeanLoss:
     """The mean loss of rows under the models fitted without them; infinite where a row has no such model."""
-    rows = _without_each(objective, theta, None)
+    with one_blas_thread:
+        rows = _without_each(objective, theta, None)
     loss, weight = objective.loss.values(rows.scores.T, rows.target), rows.weight
     if np.isnan(loss).any():
         return MeanLoss(float("inf"), float("inf"))
@@ -153,8 +155,7 @@ def _leverage(objective: Objective, theta: Floats) -> Floats:
     moving = _moving(objective, theta)
     hessian = objective.curvature(theta) * _total_weight(objective)
     inverse = np.zeros((R * D, R * D))
-    with one_blas_thread:
-        inverse[np.ix_(moving, moving)] = _inverse(hessian[np.ix_(moving, moving)], objective)
+    inverse[np.ix_(moving, moving)] = _inverse(hessian[np.ix_(moving, moving)], objective)
     blocks = inverse.reshape(R, D, R, D)
     return np.stack([(blocks[a, :, b] + blocks[a, :, b].T) / 2 for a, b in pairs(R)])
 

@@ -141,7 +141,7 @@ class _Search:
 
 def _beyond(search: _Search) -> None:
     """Decades past the end at which the best lies."""
-    largest = max(loss.mean for loss in search.losses.values() if np.isfinite(loss.mean))
+    largest = max((loss.mean for loss in search.losses.values() if np.isfinite(loss.mean)), default=0.0)
     for _ in range(DECADES):
         tried, best = search.tried, search.best
         if best not in (tried[0], tried[-1]):

@@ -19,15 +19,15 @@ import numpy as np
 from scipy import optimize, sparse
 
 from posterior._linalg import EPSILON
-from posterior._types import Floats, Ints
+from posterior._types import Floats
 from posterior.linear.margins import Survey, Table
 from posterior.linear.sums import Line
 
-# Pairs that a program starts with and gets in a round, numbers it may hold, and rounds.
+# Pairs that a program starts with and gets in a round, numbers it may hold, rounds, steps in all of them.
 ROOM = 1000
-CELLS = 1 << 24
+CELLS = 1 << 23
 ROUNDS = 100
-STEPS = 200_000
+STEPS = 20_000
 # Directions have no scale, so that a wide box makes the solver's absolute tolerance a small relative one.
 BOX = 1e3
 TOLERANCE = 1e-10
@@ -84,26 +84,29 @@ class Program:
 
     def _solved(self, cost: Floats, bounds: Any, *, twice: bool = False, **equal: Floats) -> Floats:
         rows = sparse.csr_array(-self.rows)
+        rows = sparse.hstack([rows, -rows], format="csr") if twice else rows
+        limits = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
         solve: Any = optimize.linprog
-        answer = solve(
-            cost,
-            A_ub=sparse.hstack([rows, -rows], format="csr") if twice else rows,
-            b_ub=np.zeros(rows.shape[0]),
-            bounds=bounds,
-            method="highs-ds",
-            options={
-                "maxiter": self.steps,
-                "primal_feasibility_tolerance": TOLERANCE,
-                "dual_feasibility_tolerance": TOLERANCE,
-            },
-            **equal,
+        largest = float(np.abs(cost).max())
+        # Small costs matter, so that they are scaled only where the solver does not cope with large ones.
+        for method, unit in ("highs-ds", 1.0), ("highs-ds", largest), ("highs-ipm", largest):
+            answer = solve(
+                cost / unit,
+                A_ub=rows,
+                b_ub=np.zeros(rows.shape[0]),
+                bounds=bounds,
+                method=method,
+                options={"maxiter": max(self.steps, 1), **limits},
+                **equal,
+            )
+            self.steps -= answer.nit
+            if answer.status == 0:
+                return np.asarray(answer.x)
+            if self.steps <= 0:
+                break
+        raise GaveUpError(
+            f"the linear programs of {rows.shape[0]:,} by {rows.shape[1]:,} numbers took too long"
         )
-        if answer.x is None or answer.status != 0:
-            raise GaveUpError(f"the linear program had no answer ({answer.message})")
-        self.steps -= answer.nit
-        import os
-        if os.environ.get("DBG"): print("   LP",rows.shape,answer.nit,flush=True)
-        return np.asarray(answer.x)
 
 
 def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:
@@ -153,25 +156,27 @@ def free_directions(table: Table, settled: Sequence[Line]) -> Floats:
     """
     size = table.shape[0] * table.shape[1]
     rows, basis = np.zeros((0, size)), np.eye(size)
-    coarse = max(
-        RANK, 8 * EPSILON * float((table.size / np.maximum(table.scale, 1e-300))[table.kept].max(initial=0.0))
-    )
+    rounding = EPSILON * (table.size[table.kept] / table.scale[table.kept]).max(initial=0.0)
+    coarse = zero = max(RANK, 8 * float(rounding))
     rng = np.random.default_rng(0)
     for _ in range(ROUNDS):
-        line = table.direction(basis @ rng.normal(size=basis.shape[1]))
+        mix = rng.normal(size=basis.shape[1])
+        line = table.direction(basis @ mix)
         seen = table.survey(line, settled, max(ROOM, 2 * size), by_size=True)
-        if max(seen.largest, -seen.smallest) <= max(coarse, table.slack(line)):
+        if max(seen.largest, -seen.smallest) <= max(zero * float(np.linalg.norm(mix)), table.slack(line)):
             return basis
-        rows = np.vstack([rows, seen.matrix(table.n_classes, table.intercept)])
-        _, values, turned = np.linalg.svd(np.linalg.qr(rows, mode="r"))
-        basis = turned[int((values > coarse * values[0]).sum()) :].T
+        more = seen.matrix(table.n_classes, table.intercept)
+        rows = np.asarray(np.linalg.qr(np.vstack([rows, more]), mode="r"))
+        _, values, turned = np.linalg.svd(rows)
+        zero = coarse * float(values[0])
+        basis = turned[int((values > zero).sum()) :].T
         if not basis.shape[1]:
             return basis
     raise GaveUpError(f"{ROUNDS} rounds did not settle which coefficients are finite")
 
 
-def single_columns(table: Table) -> tuple[Ints, Line] | None:
-    """The columns each of which is enough to tell classes apart, and a direction that uses them all.
+def single_columns(table: Table) -> Line | None:
+    """A direction that uses every column which is enough to tell classes apart, if there is one.
 
     A column is, exactly if there is a value (0 where there is no intercept) that no row of some classes
     exceeds and no row of the others falls short of: where the highest of several lines changes, it changes
@@ -194,4 +199,4 @@ def single_columns(table: Table) -> tuple[Ints, Line] | None:
     np.put_along_axis(levels, order, -np.cumsum(cuts * place, axis=0) / scale, axis=0)
     coef = np.zeros((table.n_classes - 1, len(table.scale)))
     coef[:, columns] = slopes[1:] - slopes[0]
-    return columns, table.line(coef, (levels[1:] - levels[0]).sum(axis=1))
+    return table.line(coef, (levels[1:] - levels[0]).sum(axis=1))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._blas import one_blas_thread
 from posterior._types import Bools, Floats, Ints
 from posterior.linear.existence import has_finite_optimum, unpenalised_softmax
 from posterior.linear.losses import SoftmaxLoss
@@ -30,12 +31,11 @@ from posterior.notices import SeparationWarning
 
 __all__ = ["Separation", "find_separation", "has_finite_optimum"]
 
-# So many coefficients are as many as linear programs are solved for.
-LARGEST = 2000
+# Linear programs are solved for so many coefficients, and for a direction of few columns among so many.
+LARGEST = 1000
+SPARSE = 300
+# How many names a message lists.
 NAMED = 6
-
-
-# -- what was found ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,7 @@ class Separation:
     `columns` are those of a direction along which every row's own class gains on the others or keeps level;
     `alone` says that each of them is enough by itself. `direction` are its coefficients, shown as those of a
     model are: one row for two classes, else one a class. `apart` counts, for every class, the rows whose
-    margin over another class is positive in some such direction, out of `rows` in all; `n_rows` have any such
-    margin.
+    margin over another class is positive in some such direction, out of `rows` in all; `n_rows` have any.
 
     `unbounded` marks the coefficients, shown likewise and with the intercept last, that go to infinity: those
     that are not zero in all directions which leave the other margins as they are. The rest converge to their
@@ -111,14 +110,15 @@ class Separation:
         """
         total = int(self.rows.sum())
         parts = [
-            f"{self._found(labels)} ({self.n_rows:,} of {total:,} rows): no finite maximum-likelihood estimate "
-            "exists.",
+            f"{self._found(labels)} ({self.n_rows:,} of {total:,} rows): no finite maximum-likelihood "
+            "estimate exists.",
             "The solver stopped on the way to infinity; the probabilities are close to their limits, but the "
             "size of an infinite coefficient and its standard error mean nothing.",
             self._estimates(),
             'Remedies: a penalty (C=1.0); penalty="firth", which is finite for any data',
         ]
-        leave = f"; or leaving out {_listed('column', self.columns)}." if self.columns else "."
+        some = 0 < len(self.columns) <= NAMED
+        leave = f"; or leaving out {_listed('column', self.columns)}." if some else "."
         return " ".join(parts) + leave
 
     def _found(self, labels: Sequence[Any]) -> str:
@@ -192,35 +192,34 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
     complete separation of classes 0 and 1 by column 'x0'
     """
     unpenalised_softmax(objective)
-    table = Table.of(objective)
-    start = _start(objective, point, table)
-    single = single_columns(table)
-    reason = ""
-    settled: list[Line] = [] if single is None else [single[1]]
+    with one_blas_thread:
+        table = Table.of(objective)
+        single = single_columns(table)
+        settled, reason = _settled(table, _start(objective, point, table), single)
+        if settled:
+            return _described(objective, table, settled, single is not None, reason)
+    if reason:
+        warnings.warn(
+            f"whether the classes are separated is not known: {reason}. Coefficients that are large beyond "
+            "reason would be a sign of it; a penalty (C=1.0) makes them finite",
+            SeparationWarning,
+            stacklevel=2,
+        )
+    return None
+
+
+def _settled(table: Table, start: Line, single: Line | None) -> tuple[list[Line], str]:
+    """Directions that together tell apart all that can be, or why these may not be all of them."""
+    settled = [] if single is None else [single]
+    size = table.shape[0] * table.shape[1]
+    if size > LARGEST:
+        return settled, f"there are {size:,} coefficients, and linear programs take up to {LARGEST:,}"
     try:
-        _refuse_large(table)
         while found := search(table, start, settled):
             settled.append(found)
     except GaveUpError as error:
-        reason = str(error)
-        if not settled:
-            warnings.warn(
-                f"whether the classes are separated is not known: {reason}. Coefficients that are large beyond "
-                "reason would be a sign of it; a penalty (C=1.0) makes them finite",
-                SeparationWarning,
-                stacklevel=2,
-            )
-    if not settled:
-        return None
-    return _described(objective, table, settled, single is not None, reason)
-
-
-def _refuse_large(table: Table) -> None:
-    R, q = table.shape
-    if R * q > LARGEST:
-        raise GaveUpError(
-            f"there are {R * q:,} coefficients, and linear programs are solved for up to {LARGEST:,}"
-        )
+        return settled, str(error)
+    return settled, ""
 
 
 def _start(objective: Objective, point: Point, table: Table) -> Line:
@@ -242,7 +241,8 @@ def _described(
         if reason:
             raise GaveUpError(reason)
         unbounded = _unbounded(objective, table, free_directions(table, settled), gauge)
-        line = line if alone else sparsest(table, line)
+        if not alone and table.shape[0] * table.shape[1] <= SPARSE:
+            line = sparsest(table, line)
     except GaveUpError as error:
         reason = str(error)
     size = (np.abs(line.coef) * table.scale).max(axis=0)

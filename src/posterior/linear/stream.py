@@ -39,7 +39,7 @@ class Stream:
         penalty = ElasticNet(l2=strength / weight)
         progress = self.progress or Progress()
         order = np.random.default_rng([solver.seed, progress.steps]).permutation(m)
-        settings = self.settings or solver.settled(self.loss, penalty, rows)
+        settings = self.settings or solver
         theta, progress = settings.update(self.loss, penalty, self.theta, rows, progress, order)
         return replace(self, theta=theta, weight=weight, progress=progress, settings=settings)
 

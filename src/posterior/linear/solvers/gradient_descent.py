@@ -50,6 +50,8 @@ class GradientDescent(Solver):
         refuse_kinks(self, objective.penalty)
         refuse_bent(self, objective)
         step = 1.0 / steepest(objective) if self.step == "auto" else self.step
+        # With 1/L a fall of no more than rounding squared means that the gradient is nothing but rounding.
+        rounding = (8 * EPSILON) ** 2 if self.step == "auto" else 0.0
         even = evenly(objective.loss)
         origin = objective.slope(objective.zero())
         point = origin if start is None else objective.slope(start)
@@ -57,7 +59,7 @@ class GradientDescent(Solver):
         before, at, run, steps = point, point.theta, -1, [recorded(objective, point)]
         for iteration in range(self.max_iter + 1):
             move = -step * (even @ point.gradient.reshape(objective.shape)).ravel()
-            level = -float(point.gradient @ move) <= (8 * EPSILON) ** 2 * abs(point.value)
+            level = -float(point.gradient @ move) <= rounding * abs(point.value)
             done = level or steepness(point, scale) <= self.tol
             if done or iteration == self.max_iter or not point.value <= ASTRAY * max(origin.value, 1.0):
                 break

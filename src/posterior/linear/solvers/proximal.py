@@ -10,6 +10,7 @@ from posterior import kernels
 from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import by_duality
+from posterior.linear.design import Matrix
 from posterior.linear.losses import GaussianLoss, SoftmaxLoss, pairs
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import Block
@@ -25,13 +26,14 @@ GROWTH = 200
 
 @dataclass(frozen=True)
 class ProximalNewton(Solver):
-    """Minimises the quadratic model of the loss plus the penalty itself, again and again (Lee, Sun & Saunders, 2014).
+    """Each step minimises the penalty plus a quadratic model of the loss (Lee, Sun & Saunders, 2014).
 
-    The model's minimum is found by coordinate descent, and the objective is made to fall along the way there
-    (Armijo's rule as in Tseng & Yun, 2009). In wide tables only coefficients that are not zero, or that break
-    the optimality conditions, are worked on; the conditions are checked for all. It ends when the shortest
+    That minimum is found by coordinate descent, and the objective is made to fall on the way there (Armijo's
+    rule as in Tseng & Yun, 2009). In wide tables only coefficients that are not zero, or that break the
+    optimality conditions, are worked on; the conditions are checked for all. It ends where the shortest
     subgradient, relative to the gradient without coefficients, and the duality gap, relative to the
-    objective, are both at most `tol`; or where rounding hides any further progress.
+    objective, are both at most `tol`, or where rounding hides any further progress. With the lasso, an even
+    number of classes can have many optima; this is one of them.
 
     >>> ProximalNewton(max_iter=20)
     ProximalNewton(max_iter=20, tol=1e-08, path=False)
@@ -98,7 +100,7 @@ def _check(objective: Objective) -> None:
     """Refuse coordinates in which the kinks do not lie along the axes."""
     if objective.axes.directions.ndim == 2:
         raise ValueError("ProximalNewton works in scaled coordinates, found whitened ones; use Axes.scaled")
-    if len(objective.gauge) != objective.n_scores:
+    if objective.penalty.l1 and len(objective.gauge) != objective.n_scores:
         raise ValueError(
             f"ProximalNewton needs a score for each of the {len(objective.gauge)} classes, found "
             f"{objective.n_scores}; use SoftmaxLoss(n_classes, symmetric=True)"
@@ -106,7 +108,7 @@ def _check(objective: Objective) -> None:
 
 
 def _costs(objective: Objective, *, square: bool = False) -> Floats:
-    """What the penalty charges for the absolute value, or half the square, of each coordinate; levels are free."""
+    """What each coordinate's absolute value, or half its square, is charged; levels are free."""
     axes, penalty = objective.axes, objective.penalty
     cost = np.zeros(objective.shape)
     cost[:, : axes.n_axes] = penalty.l2 * axes.metric() if square else penalty.l1 * axes.directions
@@ -114,7 +116,7 @@ def _costs(objective: Objective, *, square: bool = False) -> Floats:
 
 
 def _flats(objective: Objective, active: Ints) -> Ints:
-    """Where all scores' coordinates along one column are among the active, (G, R), if each class has a score."""
+    """Where the active coordinates include all classes of a column, (G, K), if each class has a score."""
     if not _symmetric(objective):
         return np.zeros((0, 1), dtype=np.int64)
     place = np.full(objective.size, -1)
@@ -137,7 +139,7 @@ def _without_coefficients(objective: Objective, origin: Point) -> Floats:
 
 
 def _centred(objective: Objective, theta: Floats) -> Floats:
-    """With a score for every class, levels that sum to zero: adding a number to all of them changes nothing."""
+    """With a score for every class, levels that sum to zero: a number added to all changes nothing."""
     if not (_symmetric(objective) and objective.axes.intercept):
         return theta
     block = theta.reshape(objective.shape).copy()
@@ -150,8 +152,8 @@ def _symmetric(objective: Objective) -> bool:
 
 
 def _worked_on(objective: Objective, theta: Floats, rest: Floats) -> Ints:
-    """The coordinates of the next step: levels, what is not zero, and the steepest of what should not be zero."""
-    if objective.size <= FEW:
+    """The coordinates of the next step: levels, what is not zero, and the steepest of what should not be."""
+    if objective.size <= FEW or objective.penalty.smooth:
         return np.arange(objective.size)
     use = (theta != 0).reshape(objective.shape)
     use[:, objective.axes.n_axes :] = True
@@ -178,7 +180,7 @@ def _downhill(objective: Objective, point: Point, move: Floats, fall: float) -> 
 
 @dataclass(eq=False)
 class _Hessians:
-    """Hessians along some coordinates; that of a quadratic loss is kept while no other coordinate is asked for."""
+    """Hessians along some coordinates; a quadratic loss's is kept while no other coordinate is asked for."""
 
     objective: Objective
     active: Ints | None = None
@@ -251,8 +253,7 @@ def _products(block: Block, objective: Objective, line: Line, places: list[Ints]
         X = block.matrix[rows] if line.shift is None else block.matrix[rows] - line.shift
         w = None if block.weight is None else block.weight[rows]
         bend = objective.loss.curvature(line.scores(X), block.target[rows], w)
-        ones = np.ones((X.shape[0], 1))
-        whole = sparse.csr_array(sparse.hstack([X, ones])) if kernels.is_sparse(X) else np.hstack([X, ones])
+        whole = _with_ones(X)
         parts = [whole[:, p] for p in places]
         for k, (a, b) in enumerate(pairs(len(places))):
             out[at[a] : at[a + 1], at[b] : at[b + 1]] += _product(parts[a], bend[k], parts[b])
@@ -261,8 +262,17 @@ def _products(block: Block, objective: Objective, line: Line, places: list[Ints]
     return out
 
 
-def _product(left, bend: Floats, right) -> Floats:  # type: ignore[no-untyped-def]
-    """left' diag(bend) right, of dense or sparse columns."""
+def _with_ones(X: Matrix) -> Matrix:
+    ones = np.ones((X.shape[0], 1))
+    return (
+        sparse.hstack([X, sparse.csr_array(ones)], format="csr")
+        if kernels.is_sparse(X)
+        else np.hstack([X, ones])
+    )
+
+
+def _product(left: Matrix, bend: Floats, right: Matrix) -> Floats:
+    """The product left' diag(bend) right of dense or sparse columns."""
     if not kernels.is_sparse(left):
         return np.asarray(left.T @ (right * bend[:, None]))
     bent = kernels.with_data(right, right.data * np.repeat(bend, np.diff(right.indptr)))

@@ -64,9 +64,9 @@ class SGD(Solver):
     η₀/√(1 + n/delay) ("sqrt") or η₀/(1 + n/delay) ("inverse"; Robbins & Monro, 1951); `delay` is the rows of
     one epoch unless given.
 
-    η₀ is `step`; "auto" is the inverse of the largest curvature that a batch is expected to have, bounded by
-    the lengths of the rows (Gower et al., 2019). With `average` the result is the average over the steps,
-    late ones counting most (Polyak & Juditsky, 1992; Shamir & Zhang, 2013).
+    η₀ is `step`; "auto" is the inverse of the largest curvature that a batch is expected to have, from the
+    longest row and the largest curvature of all rows (Gower et al., 2019). With `average` the result is the
+    average over the steps, late ones counting most (Polyak & Juditsky, 1992; Shamir & Zhang, 2013).
 
     It stops when the mean loss over an epoch changes by less than `tol`. The same seed gives the same bits.
 
@@ -173,15 +173,17 @@ class SGD(Solver):
         """The rule with a first step that suits these rows, and a delay of one pass over them."""
         squares, step = _squares(rows), self.step
         if step == "auto":
-            step = float(1.0 / self._curvature(loss, penalty, _largest(rows, squares), squares.max(initial=0.0)))
+            step = float(
+                1.0 / self._curvature(loss, penalty, _largest(rows, squares), squares.max(initial=0.0))
+            )
         return replace(self, step=step, delay=self.delay or float(len(squares)))
 
     def _curvature(
-        self, loss: Loss, penalty: ElasticNet, mean: Floats | float, longest: Floats | float
+        self, loss: Loss, penalty: ElasticNet, largest: Floats | float, longest: Floats | float
     ) -> Floats:
-        """Of a batch, as expected: Gower et al. (2019, prop. 3.8), whose L is at most the mean row's."""
+        """Of a batch, as expected (Gower et al., 2019, prop. 3.8); the mean bounds what `_largest` gives."""
         share = 1.0 / self.batch_size
-        curvature = sharpness(loss) * ((1.0 - share) * mean + share * longest) + penalty.l2
+        curvature = sharpness(loss) * ((1.0 - share) * largest + share * longest) + penalty.l2
         return np.maximum(curvature, 1e-300)
 
     def _rates(
@@ -246,7 +248,7 @@ def _largest(rows: Block, squares: Floats) -> float:
     if d > SQUARED_COLUMNS:
         return float(squares.mean())
     sums = curvature_of(rows, GaussianLoss(), Line(np.zeros((1, d)), np.zeros(1)))
-    return float(np.linalg.eigvalsh(sums.blocks[0])[-1]) / m
+    return float(np.linalg.eigvalsh(sums.blocks[0])[-1] / m)
 
 
 def _batches(block: Block, order: Ints, size: int) -> Iterator[Block]:
