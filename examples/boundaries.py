@@ -118,15 +118,13 @@ def draw(path):
 
 def boundary(axes, model, colour, dashed=False):
     """The line where two classes are equally good, across the panel as it is."""
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    across, up = np.linspace(left, right, 60), np.linspace(low, high, 60)
-    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    named = getattr(model, "feature_names_in_", None)
-    if named is not None:
+    across, up = axes.get_xlim(), axes.get_ylim()
+    corners = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)  # a linear score needs no more
+    if hasattr(model, "feature_names_in_"):
         import pandas as pd  # noqa: PLC0415  (the bundled table came as one of its frames)
 
-        grid = pd.DataFrame(grid, columns=named)
-    score = model.decision_function(grid).reshape(60, 60)
+        corners = pd.DataFrame(corners, columns=model.feature_names_in_)
+    score = model.decision_function(corners).reshape(2, 2)
     axes.contour(
         across, up, score, levels=[0.0], colors=colour, linewidths=2, linestyles="--" if dashed else "-"
     )
@@ -160,7 +158,7 @@ def draw_clouds(axes, far):
 def draw_descents(axes):
     """The error surface, and what two solvers recorded on their way down."""
     paths, objective = descents()
-    across, up = np.linspace(-1.6, 2.4, 81), np.linspace(-0.3, 4.6, 81)
+    across, up = np.linspace(-1.6, 2.4, 49), np.linspace(-0.3, 4.6, 49)
     height = surface(objective, across, up)
     levels = height.min() + np.geomspace(0.0005, 0.6, 14)
     axes.contour(across, up, height, levels=levels, colors="#bbbbbb", linewidths=0.7)
@@ -190,7 +188,7 @@ def draw_bills(axes):
         (w1, w2), b = model.coef_[0], model.intercept_[0]
         kind = "dashed" if name == "LDA" else "solid"
         told = f"{name} ({kind}):  {w1:.2f} length − {-w2:.2f} depth = {-b:.1f}"
-        axes.text(44.0, 15.4 - 0.45 * row, told, color=colour, fontsize=9)
+        axes.text(62.8, 15.4 - 0.45 * row, told, color=colour, fontsize=8, ha="right")
     axes.set_xlabel("bill length in mm")
     axes.set_ylabel("bill depth in mm")
     axes.set_title("LDA and logistic regression: one form, two estimates", fontsize=10.5, loc="left")

@@ -255,7 +255,7 @@ def test_more_columns_than_rows_give_every_row_half_a_case():
 
 
 def small_tables(rng, count):
-    """Three classes: separated completely (two ways), one from the others, one of a single row, not at all."""
+    """Three classes: all separated (in two ways), one from the others, one of a single row, none."""
     for k in range(count):
         n = int(rng.integers(15, 80))
         X = rng.normal(size=(n, 5))

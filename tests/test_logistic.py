@@ -1,4 +1,4 @@
-"""What LogisticRegression does beyond scikit-learn: tables, gaps, products, weak data, and what it says of itself."""
+"""What LogisticRegression does beyond scikit-learn: tables, gaps, products, and what it says of itself."""
 
 import pickle
 import re

@@ -1,5 +1,7 @@
 """Laws of linear models: losses, objectives, coordinates, solvers and certificates, whatever the data."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -117,7 +119,7 @@ def test_value_and_slope_add_up_over_parts(seed, n, cuts):
 
     whole = of(slice(None))
     edges = [0, *sorted(min(c, n) for c in cuts), n]
-    parts = [of(slice(a, b)) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    parts = [of(slice(a, b)) for a, b in itertools.pairwise(edges) if b > a]
     assert np.isclose(sum(p.value * p.weight for p in parts), whole.value * n, rtol=1e-12)
     np.testing.assert_allclose(sum(p.gradient * p.weight for p in parts), whole.gradient * n, atol=1e-11 * n)
 

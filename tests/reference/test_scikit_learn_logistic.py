@@ -114,7 +114,10 @@ def test_every_name_of_a_solver_reaches_the_optimum(solver):
     np.testing.assert_allclose(ours.coef_, LogisticRegression().fit(X, y).coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty, settings", [("l2", {}), ("l1", {"l1_ratio": 1.0}), (None, {"C": np.inf})])
+OLD = [("l2", {}), ("l1", {"l1_ratio": 1.0}), (None, {"C": np.inf})]
+
+
+@pytest.mark.parametrize(("penalty", "settings"), OLD)
 def test_the_old_names_of_penalties(penalty, settings):
     X, y = standardised("wine")
     y = (y == 1) ^ (np.random.default_rng(2).random(len(y)) < 0.2)

@@ -117,7 +117,11 @@ def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate
         return None
     value = objective.value(point)
     gap = value - ray.highest(objective.penalty)
-    rounding = 8 * EPSILON * abs(value)
+    coef, level = objective.free(point.theta)
+    terms = float(
+        np.abs(point.pull * coef).sum() + np.abs(point.level) @ (np.abs(level) + np.abs(origin.level))
+    )
+    rounding = 8 * EPSILON * (abs(value) + terms)
     return Certificate(max(gap, 0.0) + rounding, "duality gap", proven=True)
 
 

@@ -18,6 +18,8 @@ CERTAIN = 0.5
 # The step may be off by this share; the Hessian must be clear of its rounding by this factor.
 CLOSE = 0.1
 CLEAR = 100
+# What is left of columns that depend on others may be no more than their rounding, and proves nothing.
+LEFT = 1e-6
 
 
 def has_finite_optimum(
@@ -64,7 +66,7 @@ def _is_clear(objective: Objective, hessian: Floats) -> bool:
     noise = 8 * EPSILON * len(diagonal) * (1.0 + float((reach.ravel() ** 2 / diagonal).max()))
     unit = 1.0 / np.sqrt(diagonal)
     smallest = linalg.eigvalsh(hessian * unit[:, None] * unit, subset_by_index=[0, 0])[0]
-    return bool(smallest > CLEAR * noise)
+    return bool(smallest > max(CLEAR * noise, LEFT if axes.facts else 0.0))
 
 
 @dataclass(frozen=True)

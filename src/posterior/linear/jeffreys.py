@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from posterior import kernels
+from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.losses import SoftmaxLoss, pairs, unpacked
 from posterior.linear.objective import Objective, Point
@@ -157,12 +158,13 @@ class _Score:
 
 
 def _inverted(information: Floats) -> tuple[Floats | None, float]:
-    """The inverse and the log determinant, or None where there is neither."""
+    """The inverse and the log determinant, or None where rounding leaves neither."""
     factor, info = lapack.dpotrf(information, lower=1)
-    if info != 0 or not np.isfinite(factor).all():
+    pivot = np.diagonal(factor)
+    if info != 0 or not (pivot**2 > 8 * len(factor) * EPSILON * np.diagonal(information)).all():
         return None, -np.inf
     inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
-    return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(np.diagonal(factor)).sum())
+    return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(pivot).sum())
 
 
 def _forms(inverse: Floats, shape: tuple[int, int]) -> Floats:

@@ -79,12 +79,21 @@ class SoftmaxLoss(Loss):
         rows = np.flatnonzero(free >= 0)
         cells = (free[rows], rows)
         peak = self._peak(scores)
-        loss = peak.copy()
-        loss[rows] -= scores[cells]
-        shares, total = self._shares(scores, peak)
-        loss += np.log(total)
+        below = peak.copy()
+        below[rows] -= scores[cells]
+        shares = np.exp(scores - peak)
+        shares[cells] = 0.0
+        # What the other classes have is summed by itself: 1 − p keeps its digits where p is almost 1.
+        others = shares.sum(axis=0)
+        if not self.symmetric:
+            others[rows] += np.exp(-peak[rows])
+        own = np.exp(-below)
+        total = others + own
+        sure = others < own
+        loss = np.where(sure, np.log1p(np.divide(others, own, out=np.zeros_like(own), where=sure)), 0.0)
+        np.add(below, np.log(total), out=loss, where=~sure)
         shares /= total
-        shares[cells] -= 1.0
+        shares[cells] = -others[rows] / total[rows]
         if weight is None:
             return float(loss.sum()), shares
         shares *= weight

@@ -203,11 +203,17 @@ class Table:
         return self.scan.fold(work)
 
     def _scaled(self, X: Matrix) -> Floats:
-        """Rows as they came from a pass, on the scaled columns."""
+        """Rows as they came from a pass, on the scaled columns.
+
+        They are rounded to what the data are good for: a linear program whose numbers are equal but for
+        rounding has bases that are singular but for rounding.
+        """
         rows = _dense(X)[:, self.kept]
         if self.shift is None:
             rows = rows - self.centre[self.kept]
-        return rows / self.scale[self.kept]
+        scale = self.scale[self.kept]
+        grid = np.exp2(np.floor(np.log2(8 * EPSILON * self.size[self.kept] / scale)))
+        return np.asarray(np.round(rows / scale / grid) * grid)
 
     def tally(self, settled: Sequence[Line]) -> "Tally":
         """How many rows the directions tell apart from other classes."""

@@ -85,18 +85,21 @@ class Program:
     def _solved(self, cost: Floats, bounds: Any, *, twice: bool = False, **equal: Floats) -> Floats:
         rows = sparse.csr_array(-self.rows)
         rows = sparse.hstack([rows, -rows], format="csr") if twice else rows
-        limits = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
         solve: Any = optimize.linprog
         largest = float(np.abs(cost).max())
         # Small costs matter, so that they are scaled only where the solver does not cope with large ones.
-        for method, unit in ("highs-ds", 1.0), ("highs-ds", largest), ("highs-ipm", largest):
+        for unit, tolerance in (1.0, TOLERANCE), (largest, TOLERANCE), (largest, 100 * TOLERANCE):
             answer = solve(
                 cost / unit,
                 A_ub=rows,
                 b_ub=np.zeros(rows.shape[0]),
                 bounds=bounds,
-                method=method,
-                options={"maxiter": max(self.steps, 1), **limits},
+                method="highs-ds",
+                options={
+                    "maxiter": max(self.steps, 1),
+                    "primal_feasibility_tolerance": tolerance,
+                    "dual_feasibility_tolerance": tolerance,
+                },
                 **equal,
             )
             self.steps -= answer.nit
@@ -104,9 +107,7 @@ class Program:
                 return np.asarray(answer.x)
             if self.steps <= 0:
                 break
-        raise GaveUpError(
-            f"the linear programs of {rows.shape[0]:,} by {rows.shape[1]:,} numbers took too long"
-        )
+        raise GaveUpError(f"a linear program of {rows.shape[0]:,} by {rows.shape[1]:,} was not solved")
 
 
 def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:

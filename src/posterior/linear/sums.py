@@ -3,12 +3,13 @@
 Blocks are worked through in tiles that stay in the processor's cache.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from posterior import kernels
-from posterior._types import Floats
+from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss
 from posterior.linear.scan import Block
 
@@ -98,7 +99,7 @@ def curvature_of(block: Block, loss: Loss, line: Line) -> Curvature:
     return Curvature(weight, _blockwise_curvature(block, loss, line, n_pairs))
 
 
-def _tiles(block: Block, line: Line, size: int):  # type: ignore[no-untyped-def]
+def _tiles(block: Block, line: Line, size: int) -> Iterator[tuple[Floats, AnyArray, Floats | None]]:
     """Rows with a column of ones, (m, d + 1), their targets and weights, tile by tile."""
     m, d = block.matrix.shape
     room = np.ones((min(size, m), d + 1))
@@ -118,7 +119,8 @@ def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
     d = block.matrix.shape[1]
     out = np.zeros((d + 1, d + 1))
     for X, y, w in _tiles(block, line, SLOPE_TILE):
-        X *= np.sqrt(loss.curvature(line.scores(X[:, :d]), y, w)[0])[:, None]
+        root = np.sqrt(loss.curvature(line.scores(X[:, :d]), y, w)[0])
+        np.multiply(X, root[:, None], out=X)
         out += X.T @ X
     return out[None]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from posterior._blas import one_blas_thread
 from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.solvers.newton import factored, newton_step
@@ -54,16 +55,20 @@ class KinkedQuadratic:
         columns are correlated it is slow to find the others, so these are then solved for together.
         """
         tol = max(tol, 8 * EPSILON * float(np.abs(self.gradient).max(initial=0.0)))
-        x, slope = self.start.copy(), self.gradient.copy()
-        for _ in range(ROUNDS):
-            self._descend(x, slope, tol)
-            self._shift(x)
-            if self._left(x, self._slope(x)) > tol:
-                x = self._polished(x)
-            slope = self._slope(x)
-            if self._left(x, slope) <= tol:
-                break
+        x = self.start.copy()
+        with one_blas_thread:  # many small factorisations
+            for _ in range(ROUNDS):
+                before, x = x, self._round(x, tol)
+                still = np.abs(x - before).max(initial=0.0) <= 4 * EPSILON * np.abs(x).max(initial=0.0)
+                if still or self._left(x, self._slope(x)) <= tol:
+                    break
         return x
+
+    def _round(self, x: Floats, tol: float) -> Floats:
+        x, slope = x.copy(), self._slope(x)
+        self._descend(x, slope, tol)
+        self._shift(x)
+        return x if self._left(x, self._slope(x)) <= tol else self._polished(x)
 
     def _slope(self, x: Floats) -> Floats:
         return np.asarray(self.gradient + self.hessian @ (x - self.start))

@@ -16,6 +16,8 @@ from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, stee
 # Rows of the samples on which the first steps are made, and what is left of the decrement when they are left.
 STAGES = ((20_000, 1e-6), (160_000, 1e-5))
 ARMIJO = 1e-4
+# Newton steps that gain nothing two times over, with less than this share of the objective left: rounding.
+ROUNDED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -64,17 +66,21 @@ class Newton(Solver):
         return None if origin is None or walk is None else (origin, walk)
 
     def _descend(
-        self, objective: Objective, point: Point, origin: Point, steps: list[Step], sample: "_Walk | None" =
-        None
+        self,
+        objective: Objective,
+        point: Point,
+        origin: Point,
+        steps: list[Step],
+        sample: "_Walk | None" = None,
     ) -> Solution:
         """From a start to the optimum, and the proof that it is one."""
         scale = scale_of(objective, origin)
 
-        def arrived(point: Point, decrement: float, before: float) -> bool:
+        def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
             if steepness(point, scale) <= self.tol and decrement <= (self.tol / 10) ** 2:
                 return True
-            return before / 4 <= decrement <= 8 * EPSILON * abs(point.value)  # no more than rounding is left
+            return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
         walk = self._walk(objective, point, steps, arrived, sample)
         proof: Certificate | None = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
@@ -85,21 +91,22 @@ class Newton(Solver):
                 share = sample.point.weight / point.weight
                 hessian = share * hessian + (1.0 - share) * objective.ridge()
             proof = better(by_curvature(objective, walk.point, hessian, walk.at), proof)
-        return Solution(walk.point, walk.iterations, walk.done, proof, steepness(walk.point, scale),
-        tuple(steps))
+        return Solution(
+            walk.point, walk.iterations, walk.done, proof, steepness(walk.point, scale), tuple(steps)
+        )
 
     def _walk(
         self,
         objective: Objective,
         point: Point,
         steps: list[Step],
-        arrived: Callable[[Point, float, float], bool],
+        arrived: Callable[[Point, float, int], bool],
         sample: "_Walk | None" = None,
     ) -> "_Walk":
         """Newton steps until `arrived` says so, the first with the Hessian of a sample if there is one."""
         factor = None if sample is None else sample.factor
         hessian, at = (np.empty(0), point.theta) if sample is None else (sample.hessian, sample.at)
-        before, iteration = np.inf, 0
+        before, iteration, idle = np.inf, 0, 0
         while True:
             self._record(steps, objective, point)
             if factor is None:
@@ -107,7 +114,8 @@ class Newton(Solver):
                 factor = factored(hessian)
             move = newton_step(factor, point.gradient)
             decrement = -float(point.gradient @ move)
-            done = arrived(point, decrement, before)
+            idle = idle + 1 if decrement > before / 4 else 0
+            done = arrived(point, decrement, idle)
             if done or iteration == self.max_iter:
                 return _Walk(point, iteration, done, decrement, factor, hessian, at)
             point, whole = downhill(objective, point, move, decrement)
@@ -135,7 +143,7 @@ class _Walk:
     at: Floats
 
 
-def _near(_point: Point, decrement: float, _before: float, *, left: float) -> bool:
+def _near(_point: Point, decrement: float, _idle: int, *, left: float) -> bool:
     return decrement <= 2 * left
 
 

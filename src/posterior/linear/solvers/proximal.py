@@ -19,6 +19,8 @@ from posterior.linear.solvers.coordinate import KinkedQuadratic, shortest_subgra
 from posterior.linear.sums import SLOPE_TILE, Curvature, Line
 
 ARMIJO = 1e-4
+# A relative fall of the objective that the rounding of its sums may hide.
+HIDDEN = 64 * EPSILON
 # Up to so many coefficients all are worked on; of more, those that are not zero and at least so many others.
 FEW = 300
 GROWTH = 200
@@ -61,20 +63,20 @@ class ProximalNewton(Solver):
         steps: list[Step] = []
         steep, fall, done, stuck = np.inf, -np.inf, False, False
         for iteration in range(self.max_iter + 1):
-            rest = shortest_subgradient(point.theta, point.gradient, cost)
+            rest = _rest(point, cost)
             before, steep = steep, float(np.linalg.norm(rest)) / scale
             value = objective.value(point)
             if self.path:
                 steps.append(Step(point.theta, value, steep * scale, objective.scan.n_rows))
             proof = by_duality(objective, point, origin) if steep <= self.tol else None
             arrived = steep <= self.tol and (proof is None or proof.gap <= self.tol * abs(value))
-            stalled = -fall <= 8 * EPSILON * abs(value) and 2 * steep > before
+            stalled = -fall <= HIDDEN * abs(value) and 2 * steep > before
             done = arrived or stalled
             if done or stuck or iteration == self.max_iter:
                 break
             move = self._move(hessians, point, rest, cost, min(0.1, steep))
             fall = float(point.gradient @ move + cost @ (np.abs(point.theta + move) - np.abs(point.theta)))
-            there = _downhill(objective, point, move, fall)
+            there = _downhill(objective, point, move, fall, cost)
             stuck, point = there is point, there
         proof = proof or by_duality(objective, point, origin)
         return Solution(point, iteration, done, proof, steep, tuple(steps))
@@ -165,17 +167,25 @@ def _worked_on(objective: Objective, theta: Floats, rest: Floats) -> Ints:
     return np.flatnonzero(use)
 
 
-def _downhill(objective: Objective, point: Point, move: Floats, fall: float) -> Point:
-    """The next point along a direction that promises a fall; the same point if there is none."""
-    value = objective.value(point)
-    slack = 4 * EPSILON * abs(value)
+def _downhill(objective: Objective, point: Point, move: Floats, fall: float, cost: Floats) -> Point:
+    """The next point along a direction that promises a fall; the same point if there is none.
+
+    A fall that rounding hides is seen in the subgradient.
+    """
+    value, rest = objective.value(point), _rest(point, cost)
+    hidden = -fall <= HIDDEN * abs(value)
     t = 1.0
     while t > 1e-10:
         there = objective.slope(_centred(objective, point.theta + t * move))
-        if objective.value(there) <= value + ARMIJO * t * fall + slack:
+        falls = objective.value(there) <= value + ARMIJO * t * fall
+        if falls or (hidden and np.linalg.norm(_rest(there, cost)) < np.linalg.norm(rest)):
             return there
         t /= 2
     return point
+
+
+def _rest(point: Point, cost: Floats) -> Floats:
+    return shortest_subgradient(point.theta, point.gradient, cost)
 
 
 @dataclass(eq=False)

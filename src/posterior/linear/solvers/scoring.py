@@ -12,10 +12,12 @@ from posterior.linear.objective import Objective, Point
 from posterior.linear.solvers.base import Solution, Solver, Step, steepness
 from posterior.linear.solvers.newton import ARMIJO, factored
 
-# Scoring steps before the information is corrected by what the gradients say.
-SCORING = 3
-# A step that fails is cut to this change of a row's scores: further off, the information is another one.
-# Cutting every step would let one far-off row slow the others down.
+# So many scoring steps at least; at most so many while they promise more than a unit of log likelihood.
+SCORING = (3, 30)
+# After so many updates the information is asked again.
+UPDATES = 25
+# No step changes the scores by more, root mean square over rows: the information is another one there.
+# A limit for every row would let one far-off row slow the others down.
 LOGITS = 5.0
 HALVINGS = 34
 
@@ -25,9 +27,9 @@ class FisherScoring(Solver):
     """θ ← θ − t B g, with B the inverse Fisher information, then its BFGS updates (Nocedal & Wright, 2006).
 
     For Firth's penalty scoring alone converges linearly, and slowly where rows are few: the information
-    lacks the curvature of ln|I|. So after three scoring steps B is held and learns from every change of the
-    gradient. A step is taken if the objective falls as the slope promises (Armijo, 1966); if not it is cut to
-    five logits, then halved.
+    lacks the curvature of ln|I|. So after a few scoring steps B is held and learns from every change of the
+    gradient. Steps are capped at five logits, and halved until the objective falls as the slope promises
+    (Armijo, 1966).
 
     >>> FisherScoring(max_iter=50)
     FisherScoring(max_iter=50, tol=1e-08, path=False)
@@ -48,7 +50,7 @@ class FisherScoring(Solver):
             )
         scale = float(np.linalg.norm(origin.gradient))
         steps: list[Step] = []
-        inverse, fresh, done = _inverse(objective, point), True, False
+        inverse, updates, done = _inverse(objective, point), 0, False
         for iteration in range(self.max_iter + 1):
             if self.path:
                 length = float(np.linalg.norm(point.gradient))
@@ -58,12 +60,15 @@ class FisherScoring(Solver):
             if done or iteration == self.max_iter:
                 break
             there = _onward(objective, point, inverse, decrement)
-            if there is None and fresh:
+            if there is None and updates == 0:
                 done = decrement <= _rounding(point)
                 break
-            fresh = there is None or iteration + 1 < SCORING
+            far = iteration + 1 < SCORING[decrement * point.weight > 1.0]
             before, point = point, there or point
-            inverse = _inverse(objective, point) if fresh else _updated(inverse, before, point)
+            if there is None or far or updates == UPDATES:
+                inverse, updates = _inverse(objective, point), 0
+            else:
+                inverse, updates = _updated(inverse, before, point), updates + 1
         proof = Certificate(decrement / 2, "quasi-Newton decrement", proven=False)
         return Solution(point, iteration, done, proof, steepness(point, scale), tuple(steps))
 
@@ -73,7 +78,9 @@ def _onward(objective: Objective, point: Point, inverse: Floats, decrement: floa
 
     Close to the optimum rounding hides the fall of the objective; there the gradient has to fall.
     """
-    move, t = -inverse @ point.gradient, 1.0
+    move = -inverse @ point.gradient
+    # In whitened coordinates the length of a step is the change of a row's scores, root mean square.
+    t = min(1.0, LOGITS / max(float(np.linalg.norm(move)), 1e-300))
     slack = _rounding(point)
     for _ in range(HALVINGS):
         there = objective.slope(point.theta + t * move)
@@ -81,8 +88,6 @@ def _onward(objective: Objective, point: Point, inverse: Floats, decrement: floa
             return there if np.linalg.norm(there.gradient) < 0.9 * np.linalg.norm(point.gradient) else None
         if there.value <= point.value - ARMIJO * t * decrement + slack:
             return there
-        if t == 1.0:
-            t = min(1.0, LOGITS / objective.longest_row(move.reshape(objective.shape).T))
         t /= 2
     return None
 
