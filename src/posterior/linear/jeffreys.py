@@ -79,7 +79,7 @@ class JeffreysObjective(Objective):
         gradient = (score.slope - 0.5 * score.bend).ravel() / W
         return Point(theta, value / W, gradient, W, score.loss / W, score.pull / W, score.level / W)
 
-    def curvature(self, theta: Floats) -> Floats:
+    def curvature(self, theta: Floats, weight: float | None = None) -> Floats:
         """The Fisher information of the mean loss, I / W, one pass over the rows."""
         self.calls["curvature"] += 1
         return self._square(self._information(theta))
@@ -161,7 +161,7 @@ def _inverted(information: Floats) -> tuple[Floats | None, float]:
     """The inverse and the log determinant, or None where rounding leaves neither."""
     factor, info = lapack.dpotrf(information, lower=1)
     pivot = np.diagonal(factor)
-    if info != 0 or not (pivot**2 > 8 * len(factor) * EPSILON * np.diagonal(information)).all():
+    if info != 0 or not pivot.min() ** 2 > 8 * len(factor) * EPSILON * np.diagonal(information).max():
         return None, -np.inf
     inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
     return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(pivot).sum())

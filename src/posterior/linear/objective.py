@@ -126,15 +126,18 @@ class Objective:
         """The whole objective at a point."""
         return point.value + self.penalty.l1 * float(np.abs(self.shown(point.theta)[0]).sum())
 
-    def curvature(self, theta: Floats) -> Floats:
-        """The Hessian of the smooth part, (size, size), one pass over the rows."""
+    def curvature(self, theta: Floats, weight: float | None = None) -> Floats:
+        """The Hessian of the smooth part, (size, size), one pass over the rows.
+
+        Given the `weight` of more rows than these, it is the part that these have in that of all.
+        """
         self.calls["curvature"] += 1
         centred = not self.scan.sparse
         line = self.line(theta, centred=centred)
         sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line))
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.axes.centre)
         turn = self._turn()
-        blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / sums.weight, turn, optimize=True)
+        blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
         full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3)
         return full.reshape(self.size, self.size) + self.ridge()
 

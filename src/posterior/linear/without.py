@@ -39,7 +39,7 @@ class Without(Objective):
         gradient = point.gradient - (g @ self.z).ravel() / self.total
         return replace(point, value=point.value - value / self.total, gradient=gradient)
 
-    def curvature(self, theta: Floats) -> Floats:
+    def curvature(self, theta: Floats, weight: float | None = None) -> Floats:
         """The Hessian."""
         bend = self.loss.curvature(self._scores(theta), self.row.target, self.row.weight)
         V = unpacked(bend[:, 0], self.n_scores)

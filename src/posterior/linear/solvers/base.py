@@ -24,6 +24,11 @@ class Step:
     gradient: float
     n_rows: int
 
+    @classmethod
+    def at(cls, objective: Objective, point: Point) -> "Step":
+        """A solver's stop at a point."""
+        return cls(point.theta, point.value, float(np.linalg.norm(point.gradient)), objective.scan.n_rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:

@@ -1,6 +1,7 @@
 """L-BFGS: Newton's method with a Hessian remembered from the last few steps, for many coefficients."""
 
 from collections import deque
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,7 @@ class LBFGS(Solver):
             point = min(objective.slope(start), origin, key=lambda p: p.value)
         scale = scale_of(objective, origin)
         pairs: deque[tuple[Floats, Floats]] = deque(maxlen=self.memory)
-        steps = [_seen(objective, point)]
+        steps = [Step.at(objective, point)]
         reached = steepness(point, scale) <= self.tol
         while not reached and len(steps) <= self.max_iter:
             move = -remembered(pairs, point.gradient)
@@ -57,7 +58,7 @@ class LBFGS(Solver):
             if s @ y > EPSILON * (y @ y):
                 pairs.append((s, y))
             point = there
-            steps.append(_seen(objective, point))
+            steps.append(Step.at(objective, point))
             reached = steepness(point, scale) <= self.tol
         gap = 0.5 * abs(float(point.gradient @ remembered(pairs, point.gradient)))
         guess = Certificate(gap, "quasi-Newton decrement", proven=False)
@@ -67,21 +68,22 @@ class LBFGS(Solver):
         return Solution(point, len(steps) - 1, done, proof, steepness(point, scale), kept)
 
 
-def _seen(objective: Objective, point: Point) -> Step:
-    length = float(np.linalg.norm(point.gradient))
-    return Step(point.theta, point.value, length, objective.scan.n_rows)
-
-
-def remembered(pairs: deque[tuple[Floats, Floats]], gradient: Floats) -> Floats:
-    """B g by the two-loop recursion."""
+def remembered(
+    pairs: Collection[tuple[Floats, Floats]],
+    gradient: Floats,
+    first: Callable[[Floats], Floats] | None = None,
+) -> Floats:
+    """B g by the two-loop recursion (Nocedal, 1980), from the inverse Hessian `first` or 1, scaled."""
     q = gradient.copy()
     weights = []
-    for s, y in reversed(pairs):
+    for s, y in reversed(list(pairs)):
         a = float(s @ q) / float(s @ y)
         weights.append(a)
         q -= a * y
-    if pairs:
-        s, y = pairs[-1]
+    if first is not None:
+        q = first(q)
+    elif pairs:
+        s, y = list(pairs)[-1]
         q *= float(s @ y) / float(y @ y)
     for (s, y), a in zip(pairs, reversed(weights), strict=True):
         q += (a - float(y @ q) / float(s @ y)) * s

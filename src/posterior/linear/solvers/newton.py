@@ -1,7 +1,7 @@
 """Newton's method, which for the losses here is iteratively reweighted least squares."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -9,9 +9,10 @@ from scipy.linalg import lapack
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.certificate import Certificate, better, by_curvature
+from posterior.linear.certificate import Certificate, better, by_some_rows
 from posterior.linear.objective import Objective, Point
 from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, steepness
+from posterior.linear.solvers.lbfgs import remembered
 
 # Rows of the samples on which the first steps are made, and what is left of the decrement when they are left.
 STAGES = ((20_000, 1e-6), (160_000, 1e-5))
@@ -25,8 +26,9 @@ class Newton(Solver):
     """θ ← θ − t H⁻¹ g, with t halved until the objective falls as the slope promises (Armijo, 1966).
 
     With the softmax loss H = Σ w x V x', so that each step is a weighted least-squares fit: this is IRLS. The
-    Hessian is kept for another step as long as the decrement g'H⁻¹g falls `reuse`-fold (0: a new one every
-    step). Large tables are first fitted on samples of their rows, which leaves one or two steps for all rows.
+    Hessian is kept for another step, corrected by the last ones (BFGS), as long as the decrement g'H⁻¹g falls
+    `reuse`-fold (0: a new one every step). Large tables are first fitted on samples of their rows, which
+    leaves one or two steps for all rows.
 
     >>> Newton(max_iter=20)
     Newton(max_iter=20, tol=1e-08, reuse=10.0, stages=True, path=False)
@@ -46,7 +48,7 @@ class Newton(Solver):
             origin, walk = sampled
             point = objective.slope(walk.point.theta)
             if point.value <= origin.value:
-                return self._descend(objective, point, origin, steps, walk)
+                return self._descend(objective, point, origin, steps, walk.inverse)
         origin = point = objective.slope(objective.zero())
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
@@ -71,7 +73,7 @@ class Newton(Solver):
         point: Point,
         origin: Point,
         steps: list[Step],
-        sample: "_Walk | None" = None,
+        inverse: "Inverse | None" = None,
     ) -> Solution:
         """From a start to the optimum, and the proof that it is one."""
         scale = scale_of(objective, origin)
@@ -82,18 +84,11 @@ class Newton(Solver):
                 return True
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
-        walk = self._walk(objective, point, steps, arrived, sample)
-        proof: Certificate | None = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
-        if walk.done:
-            hessian = walk.hessian
-            if sample is not None and hessian is sample.hessian:
-                # All rows' curvature exceeds that of some of them.
-                share = sample.point.weight / point.weight
-                hessian = share * hessian + (1.0 - share) * objective.ridge()
-            proof = better(by_curvature(objective, walk.point, hessian, walk.at), proof)
-        return Solution(
-            walk.point, walk.iterations, walk.done, proof, steepness(walk.point, scale), tuple(steps)
-        )
+        walk = self._walk(objective, point, steps, arrived, inverse)
+        guess = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
+        proof = better(by_some_rows(objective, walk.point) if walk.done else None, guess)
+        steep = steepness(walk.point, scale)
+        return Solution(walk.point, walk.iterations, walk.done, proof, steep, tuple(steps))
 
     def _walk(
         self,
@@ -101,46 +96,52 @@ class Newton(Solver):
         point: Point,
         steps: list[Step],
         arrived: Callable[[Point, float, int], bool],
-        sample: "_Walk | None" = None,
+        inverse: "Inverse | None" = None,
     ) -> "_Walk":
-        """Newton steps until `arrived` says so, the first with the Hessian of a sample if there is one."""
-        factor = None if sample is None else sample.factor
-        hessian, at = (np.empty(0), point.theta) if sample is None else (sample.hessian, sample.at)
+        """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already."""
         before, iteration, idle = np.inf, 0, 0
         while True:
-            self._record(steps, objective, point)
-            if factor is None:
-                hessian, at = objective.curvature(point.theta), point.theta
-                factor = factored(hessian)
-            move = newton_step(factor, point.gradient)
+            if self.path:
+                steps.append(Step.at(objective, point))
+            inverse = inverse or Inverse(factored(objective.curvature(point.theta)))
+            move = -inverse.times(point.gradient)
             decrement = -float(point.gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
             if done or iteration == self.max_iter:
-                return _Walk(point, iteration, done, decrement, factor, hessian, at)
-            point, whole = downhill(objective, point, move, decrement)
-            iteration += 1
-            if not (whole and self.reuse and decrement * self.reuse <= before):
-                factor = None
-            before = decrement
+                return _Walk(point, iteration, done, decrement, inverse)
+            there, whole = downhill(objective, point, move, decrement)
+            again = whole and self.reuse and decrement * self.reuse <= before
+            inverse = inverse.corrected(point, there) if again else None
+            point, before, iteration = there, decrement, iteration + 1
 
-    def _record(self, steps: list[Step], objective: Objective, point: Point) -> None:
-        if self.path:
-            length = float(np.linalg.norm(point.gradient))
-            steps.append(Step(point.theta, point.value, length, objective.scan.n_rows))
+
+@dataclass(frozen=True, eq=False)
+class Inverse:
+    """H⁻¹ from the Cholesky factor of a Hessian, corrected by the steps made since it was taken (BFGS)."""
+
+    factor: Floats
+    pairs: tuple[tuple[Floats, Floats], ...] = ()
+
+    def times(self, gradient: Floats) -> Floats:
+        """H⁻¹ g."""
+        return remembered(self.pairs, gradient, lambda g: -newton_step(self.factor, g))
+
+    def corrected(self, here: Point, there: Point) -> "Inverse":
+        """The inverse that agrees with the change of the gradient over a step, where there was any."""
+        s, y = there.theta - here.theta, there.gradient - here.gradient
+        return replace(self, pairs=(*self.pairs, (s, y))) if s @ y > 0 else self
 
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """Where some steps led; `hessian` is the last one they used, taken at `at`."""
+    """Where some steps led, and the inverse Hessian they ended with."""
 
     point: Point
     iterations: int
     done: bool
     decrement: float
-    factor: Floats
-    hessian: Floats
-    at: Floats
+    inverse: Inverse
 
 
 def _near(_point: Point, decrement: float, _idle: int, *, left: float) -> bool:
