@@ -49,7 +49,7 @@ def certified(objective, point):
 
 
 def pair_rows(X, y, K, intercept=True):
-    """Every margin as a linear function of the coefficients of the classes but the first, by the definition."""
+    """Every margin as a linear function of the classes' coefficients but the first, by the definition."""
     Z = np.column_stack([X, np.ones(len(X))]) if intercept else X
     E = np.eye(K)
     pairs = [(i, j) for i in range(len(X)) for j in range(K) if j != y[i]]
@@ -57,7 +57,7 @@ def pair_rows(X, y, K, intercept=True):
 
 
 def has_balance(A):
-    """Stiemke's alternative: positive weights that make the rows sum to zero, so that none can be gained on."""
+    """Stiemke's alternative: positive weights with which the rows sum to zero, so that none can gain."""
     answer = optimize.linprog(np.zeros(len(A)), A_eq=A.T, b_eq=-A.sum(axis=0), bounds=(0, None))
     assert answer.status in (0, 2)
     return answer.status == 0
@@ -93,7 +93,7 @@ def test_verdicts_are_those_of_a_program_with_all_rows(seed):
 
 
 def unbounded_by_brute_force(X, y, K, intercept):
-    """Coefficients that are not zero in every direction without a negative margin, the shortest of all equal ones."""
+    """Coefficients that some direction without negative margins moves, of equal ones the shortest."""
     A = pair_rows(X, y, K, intercept)
     silent = linalg.null_space(X - X.mean(axis=0) if intercept else X)
     padded = np.vstack([silent, np.zeros((int(intercept), silent.shape[1]))])
@@ -122,10 +122,11 @@ def unbounded_by_brute_force(X, y, K, intercept):
 def test_infinite_coefficients_are_those_that_some_direction_moves(intercept):
     rng = np.random.default_rng(3)
     partly = 0
-    for case in range(30):
+    for case in range(16):
         K = 2 + case % 2
         X = rng.integers(-1, 2, size=(30, 3)).astype(float)
         y = rng.integers(0, K, 30)
+        X[:, 0] = rng.random(30) < 0.2
         y[X[:, 0] == 1] = K - 1
         if case % 3 == 0:
             X[:, 2] = X[:, 0] + X[:, 1]
@@ -142,7 +143,7 @@ def test_infinite_coefficients_are_those_that_some_direction_moves(intercept):
 def test_a_direction_gets_no_row_wrong_and_uses_the_named_columns_only():
     rng = np.random.default_rng(8)
     seen = 0
-    for _ in range(40):
+    for _ in range(60):
         X, y, K, intercept = random_case(rng)
         result = found(X, y, K, intercept=intercept)
         if result is None:
@@ -291,12 +292,11 @@ def test_a_class_without_rows_is_separated_by_the_intercept():
     rng = np.random.default_rng(6)
     X = rng.normal(size=(100, 2))
     y = (X[:, 0] + rng.logistic(size=100) > 0).astype(int)
-    result = (
-        found(X, np.append(y, 2), K=3, weight=np.append(np.ones(100), 0.0)) if False else found(X, y, K=3)
-    )
+    result = found(X, y, K=3)
     assert result.columns == ()
     assert "by the intercept alone" in str(result)
-    assert {name for _, name in result.infinite} == {"intercept"}
+    assert result.classes == ((0, 2), (1, 2))
+    assert result.finite == ()
 
 
 # -- close calls and hard coordinates ------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_the_smallest_overlap_is_not_separation(gap):
     b = np.array([1.0, -2.0, 0.5])
     X = rng.normal(size=(500, 3))
     y = (X @ b > 0).astype(int)
-    X[:2] = 0.0, gap * b / (b @ b)
+    X[0], X[1] = 0.0, gap * b / (b @ b)
     y[:2] = 1, 0
     for scale in (1.0, np.array([1e-6, 1e6, 1.0])):
         assert found(X * scale, y) is None
@@ -424,8 +424,8 @@ def test_threads_change_no_bit():
 
 def test_a_table_too_wide_for_linear_programs_is_given_up_with_a_reason():
     rng = np.random.default_rng(15)
-    X = sparse.random_array((300, 1500), density=0.02, rng=rng, format="csr")
-    y = rng.integers(0, 2, 300)
+    X = sparse.random_array((3000, 1500), density=0.02, rng=rng, format="csr", data_sampler=rng.normal)
+    y = rng.integers(0, 2, 3000)
     objective = posed(X, y, axes="plain")
     with pytest.warns(SeparationWarning, match=r"not known: there are 1,501 coefficients"):
         assert find_separation(objective, at_zero(objective)) is None
@@ -442,9 +442,12 @@ def test_the_message_names_classes_columns_estimates_and_remedies():
     assert said.startswith("quasi-complete separation of classes 'well' and 'ill' by column 'rare' (")
     assert "no finite maximum-likelihood estimate exists" in said
     assert "Infinite: 'rare'; finite: 'age', 'dose', the intercept." in said
-    assert said.endswith(
-        "Remedies: a penalty (C=1.0); penalty=\"firth\", which is finite for any data; or leaving out column 'rare'."
-    )
+    remedies = said.partition("Remedies: ")[2].split("; ")
+    assert remedies == [
+        "a penalty (C=1.0)",
+        'penalty="firth", which is finite for any data',
+        "or leaving out column 'rare'.",
+    ]
 
 
 def test_an_objective_that_always_has_an_optimum_is_refused():

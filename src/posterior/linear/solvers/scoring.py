@@ -51,7 +51,6 @@ class FisherScoring(Solver):
         scale = float(np.linalg.norm(origin.gradient))
         steps: list[Step] = []
         inverse, updates, done = _inverse(objective, point), 0, False
-        rescued = False
         for iteration in range(self.max_iter + 1):
             if self.path:
                 length = float(np.linalg.norm(point.gradient))
@@ -63,11 +62,7 @@ class FisherScoring(Solver):
             there = _onward(objective, point, inverse, decrement)
             if there is None and updates == 0:
                 done = decrement <= _rounding(point)
-                if done or rescued:
-                    break
-                rescued = True
-                inverse, updates = np.eye(objective.size), 1
-                continue
+                break
             far = iteration + 1 < SCORING[decrement * point.weight > 1.0]
             before, point = point, there or point
             if there is None or far or updates == UPDATES:
