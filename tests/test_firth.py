@@ -245,10 +245,27 @@ def test_redundant_columns_change_no_probability():
     assert_allclose(coef[:, 4], 0, atol=1e-12)
 
 
-def test_more_columns_than_rows_give_every_row_half_a_case():
-    X, y = sample(np.random.default_rng(7), 8, 20, 3)
-    p = fitted(X, y, 3)[2]
-    assert_allclose(p, (np.eye(3)[y] + 0.5) / 2.5, atol=1e-9)
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("decades", [0, 1, 2])
+def test_more_columns_than_rows_give_every_row_half_a_case_of_each_class(K, decades):
+    rng = np.random.default_rng(7)
+    X, y = sample(rng, 8, 20, K)
+    weight = 10 ** rng.uniform(-decades, decades, 8)
+    p = fitted(X, y, K, weight=weight)[2]
+    assert_allclose(p, (weight[:, None] * np.eye(K)[y] + 0.5) / (weight[:, None] + K / 2), atol=1e-9)
+
+
+def test_information_lost_to_rounding_is_no_way_down():
+    """Rows of weights 1e-3 to 1e3: a step that takes a light one to −2000 logits leaves |I| to rounding."""
+    rng = np.random.default_rng(7)
+    X, y = sample(rng, 7, 8, 2)
+    o = objective(X, y, 2, 10 ** rng.uniform(-3, 3, 7))
+    lightest = int(np.argmin(o.scan.collected().weight))
+    z = o.axes.pulled(X - o.axes.centre)[lightest]
+    away = np.append(z / (z @ z), 0.0) * 2000
+    for _ in range(50):
+        assert o.slope(rng.normal(size=o.size) + away).value == np.inf
+    assert FisherScoring().minimize(o).converged
 
 
 # --- the solver ---

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
+from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import warn_of_names
 from posterior.linear import (
     Certificate,
@@ -125,17 +126,26 @@ class LinearEstimator(BaseEstimator):
     @property
     def solution_(self) -> Solution:
         """How the optimum was reached: steps, certificate, path."""
-        return self.fit_.solution
+        return self._solved().solution
 
     @property
     def converged_(self) -> bool:
         """Whether the optimum was reached."""
-        return self.fit_.solution.converged
+        return self._solved().solution.converged
 
     @property
     def certificate_(self) -> Certificate | None:
-        """How far from the optimum the objective can be at most."""
-        return self.fit_.solution.certificate
+        """How far from the optimum the objective can be at most; None where there is no optimum."""
+        return self._solved().solution.certificate
+
+    def _solved(self) -> Fit:
+        """What a solver did, where one did it."""
+        if hasattr(self, "model_") and not hasattr(self, "fit_"):
+            raise RefusedError(
+                f"this {type(self).__name__} was not fitted by a solver that can tell how it got there; "
+                "fit of LogisticRegression and LinearRegression can"
+            )
+        return self.fit_
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy or a file of a model has no business with the rows it was fitted to.

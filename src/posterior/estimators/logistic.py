@@ -174,6 +174,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         else:
             fit = solve(problem, solver, self._start(scan, classes))
         self._settle(scan.design, fit, classes)
+        name = getattr(y, "name", None)
+        self.target_name_ = name if isinstance(name, str) else None
         self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
         self._report(fit)
         if fit.separation is not None:
@@ -315,6 +317,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PosteriorWarning)
             fitted.fit(X, y, sample_weight)
+        if fitted.fit_.separation is not None:
+            raise ValueError(
+                "leaving out a row needs an optimum to start from, and there is none: "
+                + fitted.fit_.separation.message(fitted.classes_.tolist())
+            )
         with one_blas_thread:
             log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
         if sample_weight is None or np.all(sample_weight):
@@ -331,11 +338,17 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         check_is_fitted(self)
         if not hasattr(self, "fit_"):
             raise ValueError("a model learnt by partial_fit has no standard errors; use fit")
+        if self.class_weight is not None:
+            raise ValueError(
+                f"there are no standard errors with class_weight={self.class_weight!r}, which makes up rows "
+                "that nobody saw; fit without it, or give numbers of repetitions as sample_weight"
+            )
         with one_blas_thread:
             return summarize(
                 self.fit_.checked(),
                 self.solution_.theta,
                 labels=self.classes_.tolist(),
+                target_name=self.target_name_,
                 covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
                 level=level,
                 separation=self.fit_.separation,
@@ -344,7 +357,7 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
     @property
     def separation_(self) -> Separation | None:
         """Why there is no finite maximum-likelihood estimate, where there is none."""
-        return self.fit_.separation
+        return self._solved().separation
 
     def sparsify(self) -> Self:
         """Turn `coef_` into a sparse matrix, as scikit-learn does; predictions are the same."""

@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._blas import one_blas_thread
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.tables import counted
@@ -30,6 +31,9 @@ from posterior.schema import read_table
 
 NOISES = ("normal", "laplace")
 PENALTIES = (None, "l2", "l1", "elasticnet")
+
+# Noise below this share of the largest target is rounding: the rows are fitted exactly.
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 class LinearRegression(RegressorMixin, LinearEstimator):
@@ -98,6 +102,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     """
 
+    noise_scale_: float
+
     def __init__(
         self,
         *,
@@ -164,6 +170,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
         name = getattr(y, "name", None)
         self._settle(scan.design, fit, total, None if name is None else str(name))
+        if float(self.noise_scale_) <= ROUNDING * float(np.abs(target).max()):
+            self.noise_scale_ = 0.0
         self._report(fit)
         return self
 
@@ -282,13 +290,14 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         for all rows.
         """
         check_is_fitted(self)
-        return summarize(
-            self.fit_.checked(),
-            self.solution_.theta,
-            target_name=self.target_name_,
-            covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
-            level=level,
-        )
+        with one_blas_thread:
+            return summarize(
+                self.fit_.checked(),
+                self.solution_.theta,
+                target_name=self.target_name_,
+                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+                level=level,
+            )
 
 
 def _is_number(value: Any) -> bool:

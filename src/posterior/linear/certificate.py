@@ -83,14 +83,16 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
         return None
     decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
     if objective.loss.turning == 0:
-        return Certificate(decrement**2 / 2, "the objective is quadratic", proven=True)
-    reach = _reach(objective, hessian)
+        gap = max(decrement**2 / 2, EPSILON * abs(point.value))
+        return Certificate(gap, "the objective is quadratic", proven=True)
+    reach = objective.loss.turning * _reach(objective, hessian)
     x = reach * decrement
     if not x < 1:
         return None
     # x + (1 − x) ln(1 − x) = x²/2 + x³/6 + …, which cancels for small x.
     bend = x + (1 - x) * np.log1p(-x) if x > 1e-3 else x**2 / 2 * (1 + x / 3 + x**2 / 5)
-    return Certificate(float(bend / reach**2), "self-concordance", proven=True)
+    gap = max(float(bend / reach**2), EPSILON * abs(point.value))  # below its rounding nothing is known
+    return Certificate(gap, "self-concordance", proven=True)
 
 
 def _reach(objective: Objective, hessian: Floats) -> float:
@@ -98,6 +100,8 @@ def _reach(objective: Objective, hessian: Floats) -> float:
     if objective.n_scores == 1:
         return objective.longest_row(np.linalg.inv(np.linalg.cholesky(hessian)).T)
     smallest = float(np.linalg.eigvalsh(hessian)[0])
+    if not smallest > 0:
+        return float("inf")
     return float(np.sqrt(2.0 / smallest)) * objective.longest_row(np.eye(objective.shape[1]))
 
 

@@ -120,7 +120,10 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
         solution = solver.minimize(objective, theta)
-        return Fit.of(objective, solution, _separation(problem, objective, solution.point))
+        separation = _separation(problem, objective, solution.point)
+        if separation is not None:
+            solution = replace(solution, converged=False, certificate=None)  # there is nowhere to arrive
+        return Fit.of(objective, solution, separation)
 
 
 def _from(objective: Objective, model: LinearModel) -> Floats:

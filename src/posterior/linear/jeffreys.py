@@ -160,11 +160,14 @@ class _Score:
 def _inverted(information: Floats) -> tuple[Floats | None, float]:
     """The inverse and the log determinant, or None where rounding leaves neither."""
     factor, info = lapack.dpotrf(information, lower=1)
-    pivot = np.diagonal(factor)
-    if info != 0 or not pivot.min() ** 2 > 8 * len(factor) * EPSILON * np.diagonal(information).max():
+    if info != 0:
         return None, -np.inf
     inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
-    return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(pivot).sum())
+    # How much of a coefficient's information the others share, as one over what is left.
+    inflation = np.diagonal(inverse) * np.diagonal(information)
+    if not (inflation * 8 * len(factor) * EPSILON < 1.0).all():
+        return None, -np.inf
+    return inverse + np.tril(inverse, -1).T, 2.0 * float(np.log(np.diagonal(factor)).sum())
 
 
 def _forms(inverse: Floats, shape: tuple[int, int]) -> Floats:

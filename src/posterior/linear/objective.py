@@ -109,7 +109,7 @@ class Objective:
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
         self.calls["slope"] += 1
-        line = self.line(theta, centred=self.axes.far)
+        line = self.line(theta, centred=self.axes.far and not self.scan.sparse)
         sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line))
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
@@ -170,9 +170,11 @@ class Objective:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates: how far a row is from the middle."""
         turned = self._turn() @ factor
 
+        apart = self.axes.far and not self.scan.sparse
+        level = turned[-1] if apart else turned[-1] - self.axes.centre @ turned[:-1]
+
         def longest(block: Block) -> "_Largest":
-            X = block.matrix
-            z = X @ turned[:-1] - (self.axes.centre @ turned[:-1] - turned[-1])
+            z = (block.matrix - self.axes.centre if apart else block.matrix) @ turned[:-1] + level
             return _Largest(float(np.einsum("ij,ij->i", z, z).max(initial=0.0)))
 
         return float(np.sqrt(self.scan.fold(longest).value))

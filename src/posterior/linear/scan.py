@@ -15,6 +15,9 @@ from posterior.linear.design import Design, Matrix
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
 
+# A sparse row counts as so many cells, whatever its width: some thousands of rows are read at a time.
+SPARSE_CELLS = 256
+
 
 class Block(NamedTuple):
     """Some rows: numbers (m, d), dense or sparse; targets (m,); weights, None where all are 1."""
@@ -64,15 +67,20 @@ class Scan:
 
     def fold(self, work: Callable[[Block], S]) -> S:
         """Add up `work(block)` over all rows, with the same bits whatever the number of threads."""
-        return self.dataset.reduce(lambda chunk: work(self._block(chunk)), dense=self.design.dense)
+        return self.dataset.reduce(lambda chunk: work(self._block(chunk)), dense=self._dense)
 
     def each(self, work: Callable[[Block], A]) -> A:
         """`work(block)`, an array with one entry a row, of all rows in their order."""
-        return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self.design.dense)
+        return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self._dense)
 
     def collected(self) -> Block:
         """All rows in one block, for those who need them at once."""
         return self.fold(lambda block: block)
+
+    @property
+    def _dense(self) -> int:
+        """What a row takes while it is read: sparse ones little, but they are copied."""
+        return SPARSE_CELLS if self.sparse else self.design.dense
 
     def _block(self, chunk: Chunk) -> Block:
         return Block(self.design.matrix(chunk), chunk.y, chunk.weight)

@@ -43,7 +43,8 @@ class Separation:
     """Classes that a linear score tells apart without error, so that their likelihood has no maximum.
 
     `columns` are those of a direction along which every row's own class gains on the others or keeps level;
-    `alone` says that each of them is enough by itself. `direction` are its coefficients, shown as those of a
+    `alone` says that each of them is enough by itself, `partly` that other columns tell more rows apart, and
+    `origins` from which columns of the table they come. `direction` are its coefficients, shown as those of a
     model are: one row for two classes, else one a class. `apart` counts, for every class, the rows whose
     margin over another class is positive in some such direction, out of `rows` in all; `n_rows` have any.
 
@@ -64,6 +65,8 @@ class Separation:
     n_rows: int
     unbounded: Bools | None = None
     reason: str = ""
+    partly: bool = False
+    origins: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -117,9 +120,9 @@ class Separation:
             self._estimates(),
             'Remedies: a penalty (C=1.0); penalty="firth", which is finite for any data',
         ]
-        some = 0 < len(self.columns) <= NAMED
-        leave = f"; or leaving out {_listed('column', self.columns)}." if some else "."
-        return " ".join(parts) + leave
+        leave = self.origins or self.columns
+        some = 0 < len(leave) <= NAMED and not self.partly
+        return " ".join(parts) + (f"; or leaving out {_listed('column', leave)}." if some else ".")
 
     def _found(self, labels: Sequence[Any]) -> str:
         kind = "complete" if self.complete else "quasi-complete"
@@ -129,9 +132,9 @@ class Separation:
         if not self.columns:
             return "the intercept alone"
         listed = _listed("column", self.columns)
-        if len(self.columns) == 1:
-            return listed
-        return f"each of {listed}" if self.alone else f"{listed} together"
+        if len(self.columns) > 1:
+            listed = f"each of {listed}" if self.alone else f"{listed} together"
+        return f"several columns, for some rows by {listed} alone" if self.partly else listed
 
     def _who(self, labels: Sequence[Any]) -> str:
         """Classes apart from all others, else the pairs."""
@@ -260,6 +263,8 @@ def _described(
         tally.rows,
         unbounded,
         reason,
+        partly=len(settled) > 1,
+        origins=objective.scan.design.origins(used.tolist()),
     )
 
 
