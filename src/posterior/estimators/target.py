@@ -99,8 +99,7 @@ def _is_gap(value: Any) -> bool:
 
 def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[AnyArray, Ints]:
     """Sorted classes and the code of each row; `classes` may name some that these rows lack."""
-    found, codes = np.unique(labels, return_inverse=True)
-    codes = codes.reshape(-1).astype(np.int64)
+    found, codes = _distinct(labels)
     if classes is None:
         return found, codes
     wanted = np.unique(np.asarray(classes))
@@ -108,6 +107,19 @@ def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[An
     if unknown:
         raise ValueError(f"y holds the class {unknown[0]!r}, which classes={wanted.tolist()} does not list")
     return wanted, np.searchsorted(wanted, found)[codes]
+
+
+def _distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
+    """Sorted distinct labels and the code of each row; small whole numbers are counted instead of sorted."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < len(labels) and abs(low) < 2**62 and abs(high) < 2**62:
+            places = labels.astype(np.int64) - low if low else labels.astype(np.int64, copy=False)
+            seen = np.bincount(places) > 0
+            found = (np.flatnonzero(seen) + low).astype(labels.dtype)
+            return found, (np.cumsum(seen) - 1)[places]
+    found, codes = np.unique(labels, return_inverse=True)
+    return found, codes.reshape(-1).astype(np.int64)
 
 
 def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:

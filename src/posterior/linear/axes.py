@@ -19,7 +19,7 @@ from posterior.stats.moments import Moments
 from posterior.stats.scatter import Scatter
 
 # Rows that are worked on together, so that they stay in the processor's cache.
-TILE = 4096
+TILE = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,18 +145,17 @@ def _moments(block: Block) -> Scatter:
     weight = max(float(w.sum()), 1e-300)  # a block may have no row that counts
     sparse = kernels.is_sparse(block.matrix)
     pivot = np.zeros(d) if sparse else block.matrix[0].copy()
-    total, square, largest = _sparse_sums(block.matrix, w) if sparse else _dense_sums(block, pivot)
+    total, square = _sparse_sums(block.matrix, w) if sparse else _dense_sums(block, pivot)
     if not sparse and _lost(total, square, weight):
         pivot = pivot + total / weight
-        total, square, largest = _dense_sums(block, pivot)
+        total, square = _dense_sums(block, pivot)
     remainder = total / weight
     scatter = square - np.outer(total, remainder)
     np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    # No value is further from the mean than this, and more than its rounding is not asked for.
-    lightest = float(w[w > 0].min(initial=np.inf))
-    largest = np.abs(pivot + remainder) + np.sqrt(np.diagonal(scatter) / lightest)
+    # Few values are further out than this; their own rounding is not worth a search for the largest.
+    far = np.abs(pivot + remainder) + FAR_APART * np.sqrt(np.diagonal(scatter) / weight)
     location = Location(pivot[None], remainder[None])
-    return Scatter(np.array([w.sum()]), location, scatter[None], EPSILON * largest)
+    return Scatter(np.array([w.sum()]), location, scatter[None], EPSILON * far)
 
 
 def _lost(total: Floats, square: Floats, weight: float) -> bool:
@@ -165,13 +164,12 @@ def _lost(total: Floats, square: Floats, weight: float) -> bool:
     return bool((total**2 / weight > (1 - FAR_APART**-2) * around)[around > 0].any())
 
 
-def _dense_sums(block: Block, pivot: Floats) -> tuple[Floats, Floats, Floats]:
-    """Weighted sums of rows less the pivot, of their products, and the largest of their cells."""
+def _dense_sums(block: Block, pivot: Floats) -> tuple[Floats, Floats]:
+    """Weighted sums of rows less the pivot, and of their products."""
     d = len(pivot)
-    total, square, largest = np.zeros(d), np.zeros((d, d)), np.zeros(d)
+    total, square = np.zeros(d), np.zeros((d, d))
     for at in range(0, len(block.matrix), TILE):
         z = np.subtract(block.matrix[at : at + TILE], pivot, order="C")
-        largest = np.maximum(largest, np.maximum(z.max(axis=0), -z.min(axis=0)))
         if block.weight is None:
             total += np.ones(len(z)) @ z
         else:
@@ -179,13 +177,12 @@ def _dense_sums(block: Block, pivot: Floats) -> tuple[Floats, Floats, Floats]:
             total += w @ z
             z *= np.sqrt(w)[:, None]
         square += z.T @ z
-    return total, square, largest
+    return total, square
 
 
-def _sparse_sums(matrix: Matrix, w: Floats) -> tuple[Floats, Floats, Floats]:
+def _sparse_sums(matrix: Matrix, w: Floats) -> tuple[Floats, Floats]:
     heavy = kernels.with_data(matrix, matrix.data * np.repeat(w, np.diff(matrix.indptr)))
-    largest = np.asarray(abs(matrix).max(axis=0).toarray()).reshape(matrix.shape[1])
-    return np.asarray(w @ matrix), np.asarray((heavy.T @ matrix).toarray()), largest
+    return np.asarray(w @ matrix), np.asarray((heavy.T @ matrix).toarray())
 
 
 def column_moments(scan: Scan) -> Moments:

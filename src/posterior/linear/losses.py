@@ -75,25 +75,28 @@ class SoftmaxLoss(Loss):
         """Σ w (ln Σ exp η − η_target), and w (p − 1[class])."""
         if self.n_scores == 1:
             return _logistic_slope(scores[0], target, weight)
+        m = len(target)
         free = target if self.symmetric else target - 1
-        rows = np.flatnonzero(free >= 0)
-        cells = (free[rows], rows)
+        rows = slice(None) if self.symmetric else np.flatnonzero(free >= 0)
+        own_cells = free[rows] * m + np.arange(m)[rows]
         peak = self._peak(scores)
         below = peak.copy()
-        below[rows] -= scores[cells]
-        shares = np.exp(scores - peak)
-        shares[cells] = 0.0
+        below[rows] -= scores.reshape(-1)[own_cells]
+        scores -= peak
+        shares = np.exp(scores, out=scores)
         # What the other classes have is summed by itself: 1 − p keeps its digits where p is almost 1.
+        shares.reshape(-1)[own_cells] = 0.0
         others = shares.sum(axis=0)
         if not self.symmetric:
-            others[rows] += np.exp(-peak[rows])
+            rest = np.exp(-peak)
+            rest[free < 0] = 0.0
+            others += rest
         own = np.exp(-below)
         total = others + own
-        sure = others < own
-        loss = np.where(sure, np.log1p(np.divide(others, own, out=np.zeros_like(own), where=sure)), 0.0)
-        np.add(below, np.log(total), out=loss, where=~sure)
-        shares /= total
-        shares[cells] = -others[rows] / total[rows]
+        shares *= 1.0 / total
+        shares.reshape(-1)[own_cells] = -(others / total)[rows]
+        with np.errstate(divide="ignore"):  # of a class that has nothing left
+            loss = np.where(others < own, np.log1p(others / own), below + np.log(total))
         if weight is None:
             return float(loss.sum()), shares
         shares *= weight

@@ -13,8 +13,9 @@ from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss
 from posterior.linear.scan import Block
 
-SLOPE_TILE = 4096
-CURVATURE_TILE = 512
+# Large enough that threads do not wait for each other between NumPy's calls.
+SLOPE_TILE = 16_384
+CURVATURE_TILE = 2048
 # Up to so many products of two columns it pays to form each of them once.
 PRODUCTS = 1024
 
@@ -27,11 +28,15 @@ class Line:
     offset: Floats
     shift: Floats | None = None
 
-    def scores(self, X: Floats) -> Floats:
-        """Scores (R, m) of rows (m, d), dense or sparse, from which `shift` was taken already."""
+    def scores(self, X: Floats, room: Floats | None = None) -> Floats:
+        """Scores (R, m) of rows (m, d), dense or sparse, from which `shift` was taken already.
+
+        They are written to `room` where that is given: fresh memory for every tile costs more than the product.
+        """
         if kernels.is_sparse(X):
             return np.ascontiguousarray((X @ self.coef.T).T) + self.offset[:, None]
-        scores: Floats = self.coef @ X.T
+        out = None if room is None or room.shape[1] != len(X) else room
+        scores: Floats = np.matmul(self.coef, X.T, out=out)
         scores += self.offset[:, None]
         return scores
 
@@ -71,13 +76,14 @@ def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
     weight = float(m if block.weight is None else block.weight.sum())
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
+    room = None if size == m else np.empty((loss.n_scores, min(size, m)))
     for at in range(0, m, size):
         rows = slice(at, at + size)
         X = block.matrix[rows] if size < m else block.matrix
         if line.shift is not None:
             X = X - line.shift
         w = None if block.weight is None else block.weight[rows]
-        part, force = loss.slope(line.scores(X), block.target[rows], w)
+        part, force = loss.slope(line.scores(X, room), block.target[rows], w)
         value += part
         pull += (X.T @ force.T).T if kernels.is_sparse(X) else force @ X
         level += force.sum(axis=1)

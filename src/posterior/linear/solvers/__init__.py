@@ -33,7 +33,7 @@ def solver_named(
     """The solver of a name, with these settings where they are given; None where the problem shall choose.
 
     >>> solver_named("irls", max_iter=7)
-    Newton(max_iter=7, tol=1e-08, reuse=10.0, stages=True, path=False)
+    Newton(max_iter=7, tol=1e-08, reuse=2.0, stages=True, path=False)
     """
     if isinstance(solver, Solver):
         return solver

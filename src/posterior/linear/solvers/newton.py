@@ -31,12 +31,12 @@ class Newton(Solver):
     leaves one or two steps for all rows.
 
     >>> Newton(max_iter=20)
-    Newton(max_iter=20, tol=1e-08, reuse=10.0, stages=True, path=False)
+    Newton(max_iter=20, tol=1e-08, reuse=2.0, stages=True, path=False)
     """
 
     max_iter: int = 100
     tol: float = 1e-8
-    reuse: float = 10.0
+    reuse: float = 2.0
     stages: bool = True
     path: bool = False
 
@@ -56,7 +56,8 @@ class Newton(Solver):
 
     def _sampled(self, objective: Objective, steps: list[Step]) -> "tuple[Point, _Walk] | None":
         """A sample's slope at zero coefficients, and the walk to the minimum over samples of the rows."""
-        origin, walk = None, None
+        origin: Point | None = None
+        walk: _Walk | None = None
         for n_rows, left in STAGES if self.stages else ():
             step = objective.scan.n_rows // n_rows
             if step < 2 or n_rows < 10 * objective.size:
@@ -64,8 +65,13 @@ class Newton(Solver):
             sample = objective.every(step)
             point = sample.slope(objective.zero() if walk is None else walk.point.theta)
             origin = origin or point
-            walk = self._walk(sample, point, steps, partial(_near, left=left))
-        return None if origin is None or walk is None else (origin, walk)
+            known = None if walk is None else walk.inverse
+            walk = self._walk(sample, point, steps, partial(_near, left=left), known)
+            final = sample
+        if origin is None or walk is None:
+            return None
+        # The curvature where the steps on all rows begin.
+        return origin, replace(walk, inverse=Inverse(factored(final.curvature(walk.point.theta))))
 
     def _descend(
         self,
@@ -80,7 +86,7 @@ class Newton(Solver):
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
-            if steepness(point, scale) <= self.tol and decrement <= (self.tol / 10) ** 2:
+            if steepness(point, scale) <= self.tol and decrement <= self.tol**2:
                 return True
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
