@@ -175,7 +175,8 @@ class Objective:
 
         def longest(block: Block) -> "_Largest":
             z = (block.matrix - self.axes.centre if apart else block.matrix) @ turned[:-1] + level
-            return _Largest(float(np.einsum("ij,ij->i", z, z).max(initial=0.0)))
+            np.square(z, out=z)
+            return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
 
         return float(np.sqrt(self.scan.fold(longest).value))
 

@@ -31,7 +31,7 @@ class Line:
     def scores(self, X: Floats, room: Floats | None = None) -> Floats:
         """Scores (R, m) of rows (m, d), dense or sparse, from which `shift` was taken already.
 
-        They are written to `room` where that is given: fresh memory for every tile costs more than the product.
+        They are written to `room` where that is given: fresh memory for every tile takes its time.
         """
         if kernels.is_sparse(X):
             return np.ascontiguousarray((X @ self.coef.T).T) + self.offset[:, None]
