@@ -86,7 +86,7 @@ class Newton(Solver):
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
-            if steepness(point, scale) <= self.tol and decrement <= self.tol**2:
+            if steepness(point, scale) <= self.tol and decrement <= (self.tol / 10) ** 2:
                 return True
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
