@@ -19,6 +19,7 @@ STAGES = ((20_000, 1e-6), (160_000, 1e-5))
 ARMIJO = 1e-4
 # Newton steps that gain nothing two times over, with less than this share of the objective left: rounding.
 ROUNDED = 1e-10
+MANY = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,12 @@ class Newton(Solver):
     ) -> Solution:
         """From a start to the optimum, and the proof that it is one."""
         scale = scale_of(objective, origin)
+        # The last digit is worth a pass over the rows where passes are cheap.
+        left = self.tol**2 * min(1.0, max(0.01, objective.scan.n_rows / MANY))
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
-            if steepness(point, scale) <= self.tol and decrement <= (self.tol / 10) ** 2:
+            if steepness(point, scale) <= self.tol and decrement <= left:
                 return True
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
