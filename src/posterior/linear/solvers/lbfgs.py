@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, stee
 
 SUFFICIENT = 1e-4
 FLATTER = 0.9
+# Rows of the sample on which large tables are begun, and the gradient at which it is left.
+SAMPLE = 20_000
+ROUGH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -21,51 +24,64 @@ class LBFGS(Solver):
     """Steps −B g, B built from the changes of θ and g over the last `memory` steps (Liu & Nocedal, 1989).
 
     The coordinates are whitened where the columns are few enough to factor their covariance, and scaled to
-    unit variance otherwise, which is what makes it quick on columns of different scales.
+    unit variance otherwise, which is what makes it quick on columns of different scales. Large tables are
+    first fitted on a sample of their rows; from zero, the first step is along the gradient, which in whitened
+    coordinates is the direction of LDA.
 
     >>> LBFGS(memory=5)
-    LBFGS(max_iter=2000, tol=1e-08, memory=5, path=False)
+    LBFGS(max_iter=2000, tol=1e-08, memory=5, stages=True, path=False)
     """
 
     max_iter: int = 2000
     tol: float = 1e-8
     memory: int = 20
+    stages: bool = True
     path: bool = False
 
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of a smooth objective."""
         origin = point = objective.slope(objective.zero())
+        if start is None:
+            start = self._sampled(objective)
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
         scale = scale_of(objective, origin)
         pairs: deque[tuple[Floats, Floats]] = deque(maxlen=self.memory)
         steps = [Step.at(objective, point)]
-        reached = steepness(point, scale) <= self.tol
-        while not reached and len(steps) <= self.max_iter:
-            move = -remembered(pairs, point.gradient)
-            if point.gradient @ move >= 0:
-                pairs.clear()
-                move = -point.gradient
-            if not pairs:
-                move = move / max(1.0, float(np.linalg.norm(move)))
-            there = wolfe(objective, point, move)
+        while steepness(point, scale) > self.tol and len(steps) <= self.max_iter:
+            there = self._next(objective, point, pairs)
             if there is None:
-                if not pairs:
-                    break
-                pairs.clear()
-                continue
+                break
             s, y = there.theta - point.theta, there.gradient - point.gradient
             if s @ y > EPSILON * (y @ y):
                 pairs.append((s, y))
             point = there
             steps.append(Step.at(objective, point))
-            reached = steepness(point, scale) <= self.tol
         gap = 0.5 * abs(float(point.gradient @ remembered(pairs, point.gradient)))
         guess = Certificate(gap, "quasi-Newton decrement", proven=False)
-        done = reached or gap <= 8 * EPSILON * abs(point.value)
+        steep = steepness(point, scale)
+        done = steep <= self.tol or gap <= 8 * EPSILON * abs(point.value)
         proof = better(best_proof(objective, point, origin), guess)
-        kept = tuple(steps) if self.path else ()
-        return Solution(point, len(steps) - 1, done, proof, steepness(point, scale), kept)
+        return Solution(point, len(steps) - 1, done, proof, steep, tuple(steps) if self.path else ())
+
+    def _sampled(self, objective: Objective) -> Floats | None:
+        """Roughly the minimum over a sample of the rows, where there are many to a coefficient."""
+        step = objective.scan.n_rows // max(SAMPLE, 10 * objective.size)
+        if not self.stages or step < 2:
+            return None
+        rough = replace(self, tol=ROUGH, stages=False, path=False)
+        return rough.minimize(objective.every(step)).theta
+
+    def _next(self, objective: Objective, point: Point, pairs: deque[tuple[Floats, Floats]]) -> Point | None:
+        """A point further down; where the memory leads nowhere it is given up for the gradient."""
+        while True:
+            move = -remembered(pairs, point.gradient)
+            if not pairs:
+                move = move / max(1.0, float(np.linalg.norm(move)))
+            there = wolfe(objective, point, move) if point.gradient @ move < 0 else None
+            if there is not None or not pairs:
+                return there
+            pairs.clear()
 
 
 def remembered(
