@@ -256,6 +256,22 @@ def test_partial_fit_learns_from_parts():
         LogisticRegression(penalty="firth").partial_fit(X, y)
 
 
+def test_partial_fit_after_fit_goes_on_from_there():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(3000, 3))
+    y = (X @ rng.normal(size=(3, 3)) + rng.gumbel(size=(3000, 3))).argmax(axis=1)
+    model = LogisticRegression().fit(X[:2000], y[:2000])
+    fitted = model.coef_.copy()
+    model.set_params(solver=SGD(step=1e-9, average=False)).partial_fit(X[2000:], y[2000:])
+    np.testing.assert_allclose(model.coef_, fitted, atol=1e-5)
+    assert not hasattr(model, "solution_")
+    with pytest.raises(ValueError, match="needs the numbers of all rows"):
+        LogisticRegression(class_weight="balanced").partial_fit(X, y)
+    heavy = LogisticRegression(class_weight={0: 5.0}).partial_fit(X, y)
+    plain = LogisticRegression().partial_fit(X, y, sample_weight=np.where(y == 0, 5.0, 1.0))
+    np.testing.assert_array_equal(heavy.coef_, plain.coef_)
+
+
 def test_fit_after_partial_fit_starts_anew():
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression().partial_fit(X, y).fit(X, y)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.linear import LinearEstimator, seed_of
+from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.linear import (
@@ -35,8 +36,6 @@ from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import PosteriorWarning, SeparationWarning
-
-PENALTIES = ("auto", "deprecated", "l2", "l1", "elasticnet", "firth", None)
 
 
 class LogisticRegression(ClassifierMixin, LinearEstimator):
@@ -156,26 +155,24 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
             The fitted estimator.
 
         """
-        kind, ratio = self._penalised()
+        setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
         source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
         weight = self._class_weighted(classes, labels, weight)
-        scan = self._learning(source, codes, weight, reference=kind != "net")
+        scan = self._learning(source, codes, weight, reference=setting.kind != "net")
         total = float(len(codes) if weight is None else weight.sum())
-        strength = 0.0 if kind != "net" else 1.0 if self._is_auto else 1.0 / self.C
-        loss = SoftmaxLoss(len(classes))
-        net = ElasticNet(ratio * strength / total, (1 - ratio) * strength / total)
-        problem = Problem(scan, loss, net, bool(self.fit_intercept), jeffreys=kind == "firth")
+        loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
+        problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
         solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
         choice = None
-        if self._is_auto:
+        if setting.strength is None:
             choice, fit = _chosen(problem, solver, total)
         else:
             fit = solve(problem, solver, self._start(scan, classes))
         self._settle(scan.design, fit, classes)
         name = getattr(y, "name", None)
-        self.target_name_ = name if isinstance(name, str) else None
+        self.target_name_, self.weight_ = name if isinstance(name, str) else None, total
         self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
         self._report(fit)
         if fit.separation is not None:
@@ -186,7 +183,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         """Learn from more rows by stochastic gradient descent, one pass over them.
 
         The settings are those of `solver` where that is an `SGD`. The penalty counts as if the rows seen so
-        far were all; columns, categories and means are those of the first call.
+        far were all; columns, categories and means are those of the first call. After `fit` it goes on from
+        there.
 
         Parameters
         ----------
@@ -205,60 +203,49 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
             The updated estimator.
 
         """
-        kind, ratio = self._penalised()
-        if kind == "firth" or ratio > 0 or self._is_auto:
+        setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
+        if setting.kind == "firth" or setting.l1_ratio > 0 or setting.strength is None:
             raise ValueError(
                 "partial_fit learns by stochastic gradient descent, which needs a smooth penalty of a given "
                 f"strength; found penalty={self.penalty!r}, C={self.C!r}, l1_ratio={self.l1_ratio!r}"
             )
         source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
-        first = not hasattr(self, "stream_")
-        found, codes = encode_labels(labels, classes if first else self.classes_)
-        if first:
-            refuse_one_class(found)
-            scan = self._learning(source, codes, weight, reference=kind != "net")
-            stream = Stream.begun(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
+        known = hasattr(self, "model_")
+        found, codes = encode_labels(labels, self.classes_ if known else classes)
+        refuse_one_class(found)
+        weight = self._class_weighted(found, labels, weight, parts=True)
+        if known:
+            scan, stream = self._more(source, codes, weight), self._stream()
         else:
-            scan, stream = self._more(source, codes, weight), self.stream_
+            scan = self._learning(source, codes, weight, reference=setting.kind != "net")
+            stream = Stream.begun(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
         solver = self._solver()
-        strength = 0.0 if kind != "net" else 1.0 / self.C
-        stream = stream.fed(
-            solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state)),
-            scan.collected(),
-            strength,
-        )
+        solver = solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state))
+        stream = stream.fed(solver, scan.collected(), setting.strength)
         self.stream_, self.model_ = stream, stream.model
         self._name_columns(scan.design)
         self._expose(found)
+        if hasattr(self, "fit_"):
+            del self.fit_
         return self
 
-    @property
-    def _is_auto(self) -> bool:
-        return isinstance(self.C, str) and self.C == "auto"
+    def _stream(self) -> Stream:
+        """Where the last partial_fit stopped, or the coefficients that fit found."""
+        if hasattr(self, "stream_"):
+            return self.stream_
+        loss = SoftmaxLoss(len(self.classes_))
+        return Stream.after(loss, self.model_, bool(self.fit_intercept), self.weight_)
 
-    def _penalised(self) -> tuple[str, float]:
-        """Which penalty the settings stand for, "none", "firth" or "net", and the lasso's share in it."""
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty={self.penalty!r} is not known; choose one of {PENALTIES}")
-        if self.penalty == "firth":
-            return "firth", 0.0
-        if not self._is_auto and not (_is_number(self.C) and self.C > 0):
-            raise ValueError(f'C must be a positive number, np.inf (no penalty) or "auto", found {self.C!r}')
-        if self.penalty is None or (not self._is_auto and np.isinf(self.C)):
-            return "none", 0.0
-        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio if self.l1_ratio is not None else 0.0)
-        if not (_is_number(ratio) and 0 <= ratio <= 1):
-            raise ValueError(f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {ratio!r}")
-        if self._is_auto and ratio > 0:
-            raise ValueError(
-                'C="auto" chooses by approximate leave-one-out, which needs a smooth penalty; '
-                f"set l1_ratio=0, found {ratio}, or choose C by scikit-learn's GridSearchCV"
-            )
-        return "net", float(ratio)
-
-    def _class_weighted(self, classes: AnyArray, labels: AnyArray, weight: Floats | None) -> Floats | None:
+    def _class_weighted(
+        self, classes: AnyArray, labels: AnyArray, weight: Floats | None, parts: bool = False
+    ) -> Floats | None:
         if self.class_weight is None:
             return weight
+        if parts and self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs the numbers of all rows, which partial_fit does not know; pass '
+                "the weights as a dict"
+            )
         by_class = compute_class_weight(self.class_weight, classes=classes, y=labels, sample_weight=weight)
         extra = by_class[np.searchsorted(classes, labels)]
         return np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
@@ -396,7 +383,3 @@ def _chosen(problem: Problem, solver: Solver, total: float) -> tuple[Choice, Fit
     with one_blas_thread:
         choice = choose_strength(objective, solver=solver)
     return choice, Fit.of(objective(choice.best), choice.solution)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not np.isnan(value)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._blas import one_blas_thread
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.penalty import is_number
 from posterior.estimators.tables import counted
 from posterior.estimators.target import read_numbers, read_weights
 from posterior.linear import (
@@ -186,9 +187,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 "positive=True asks for coefficients that are not negative, which is not offered; use "
                 "scikit-learn's LinearRegression(positive=True)"
             )
-        if self.penalty is not None and not (_is_number(self.alpha) and 0 <= self.alpha < np.inf):
+        if self.penalty is not None and not (is_number(self.alpha) and 0 <= self.alpha < np.inf):
             raise ValueError(f"alpha must be a number that is not negative, found {self.alpha!r}")
-        if self.penalty == "elasticnet" and not (_is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
+        if self.penalty == "elasticnet" and not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             raise ValueError(
                 f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {self.l1_ratio!r}"
             )
@@ -298,7 +299,3 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
                 level=level,
             )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -29,6 +29,15 @@ class Stream:
         """No row seen yet."""
         return cls(loss, np.zeros(loss.n_scores * (n_features + intercept)), n_features)
 
+    @classmethod
+    def after(cls, loss: SoftmaxLoss, model: LinearModel, intercept: bool, weight: float) -> "Stream":
+        """The coefficients of a model that was fitted to rows of this weight."""
+        coef, level = model.coef, model.intercept
+        if len(coef) > 1:
+            coef, level = coef[1:] - coef[0], level[1:] - level[0]
+        theta = np.hstack([coef, level[:, None]]) if intercept else coef
+        return cls(loss, theta.ravel(), coef.shape[1], weight)
+
     def fed(self, solver: SGD, rows: Block, strength: float) -> "Stream":
         """One pass over more rows, in an order that depends on the seed and the steps made so far.
 
