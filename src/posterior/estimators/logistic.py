@@ -243,8 +243,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
             return weight
         if parts and self.class_weight == "balanced":
             raise ValueError(
-                'class_weight="balanced" needs the numbers of all rows, which partial_fit does not know; pass '
-                "the weights as a dict"
+                'class_weight="balanced" needs the numbers of all rows, which partial_fit does not know; '
+                "pass the weights as a dict"
             )
         by_class = compute_class_weight(self.class_weight, classes=classes, y=labels, sample_weight=weight)
         extra = by_class[np.searchsorted(classes, labels)]
