@@ -360,3 +360,90 @@ def test_no_warning_on_ordinary_data():
         warnings.simplefilter("error")
         LogisticRegression().fit(X, y).predict(X)
         LogisticRegression(C=np.inf).fit(X, y).summary()
+
+
+# -- what a user may do to a model, and what it says of odd tables -----------------------------------
+
+
+def test_coefficients_that_a_user_changes_are_what_predicts():
+    X, y = load_iris(return_X_y=True)
+    for rows in (X, X + 1e6):
+        model = LogisticRegression().fit(rows, y)
+        model.intercept_ = model.intercept_ + np.array([10.0, 0.0, 0.0])
+        expected = rows @ model.coef_.T + model.intercept_
+        np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-7, atol=1e-6)
+        model.coef_[:] = 0.0
+        np.testing.assert_allclose(model.decision_function(rows), np.tile(model.intercept_, (150, 1)))
+    unfitted = LogisticRegression()
+    unfitted.coef_, unfitted.intercept_, unfitted.classes_ = np.ones((1, 4)), np.zeros(1), np.array([0, 1])
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+def test_a_descent_that_got_nowhere_does_not_say_it_arrived():
+    X, y = load_iris(return_X_y=True)
+    wild = X * [1.0, 1e3, 1e-3, 1.0]
+    with pytest.warns(ConvergenceWarning, match="Bring the columns to one scale"):
+        model = LogisticRegression(solver=SGD(max_iter=300)).fit(wild, y)
+    assert not model.converged_
+
+
+@pytest.mark.parametrize(
+    "settings", [{"penalty": None}, {"penalty": "firth"}, {"solver": "sgd"}, {"solver": "gd"}]
+)
+def test_a_penalty_is_chosen_only_where_that_means_something(settings):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match='C="auto"'):
+        LogisticRegression(C="auto", **settings).fit(X, y)
+
+
+def test_firth_takes_more_columns_than_rows():
+    rng = np.random.default_rng(12)
+    X, y = rng.normal(size=(40, 60)), np.arange(40) % 2
+    with pytest.warns(DataWarning, match="there are 40 rows and 60 columns: the coefficients are not unique"):
+        model = LogisticRegression(penalty="firth").fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.converged_
+
+
+def test_levels_that_no_row_has_are_as_good_as_unseen():
+    X, y = people()
+    listed = X.assign(state=pd.Categorical(X["state"], categories=["AK", "CA", "NY", "TX", "WA"]))
+    model = LogisticRegression(C=np.inf).fit(listed, y)
+    assert model.terms_ == LogisticRegression(C=np.inf).fit(X, y).terms_
+    new = listed.head(3).assign(
+        state=pd.Categorical(["AK", "CA", "CA"], categories=["AK", "CA", "NY", "TX", "WA"])
+    )
+    with pytest.warns(UnseenCategoryWarning, match=r"column 'state': 1 rows .* \('AK'\)"):
+        score = model.decision_function(new)
+    assert np.isclose(score[0], model.decision_function(new.assign(state="CA"))[0])
+
+
+def test_gaps_where_training_had_none_are_pointed_out():
+    X, y = people()
+    model = LogisticRegression(missing="indicator").fit(X, y)
+    with pytest.warns(
+        DataWarning, match=r"missing values in column 'age' \(2 rows\), which had none in training"
+    ):
+        model.predict(X.assign(age=X["age"].where(X.index > 1)))
+
+
+def test_columns_that_may_not_be_what_they_seem_are_pointed_out():
+    X, y = people()
+    with pytest.warns(DataWarning, match="column 'code': .*numbers"):
+        LogisticRegression().fit(X.assign(code=[str(i % 7) for i in range(len(X))]), y)
+    with pytest.warns(DataWarning, match="column 'id' has 300 categories in 300 rows, like an identifier"):
+        LogisticRegression().fit(X.assign(id=[f"p{i}" for i in range(len(X))]), y)
+
+
+def test_class_weights_have_no_standard_errors():
+    X, y = people()
+    with pytest.raises(ValueError, match="class_weight='balanced', which makes up rows"):
+        LogisticRegression(C=np.inf, class_weight="balanced").fit(X, y).summary()
+
+
+def test_a_summary_shows_itself():
+    X, y = people()
+    summary = LogisticRegression(C=np.inf).fit(X, pd.Series(y, name="vote")).summary()
+    assert repr(summary) == str(summary)
+    assert str(summary).startswith("vote: log odds of yes against no")

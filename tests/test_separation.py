@@ -446,7 +446,7 @@ def test_the_message_names_classes_columns_estimates_and_remedies():
     assert remedies == [
         "a penalty (C=1.0)",
         'penalty="firth", which is finite for any data',
-        "or leaving out column 'rare'.",
+        "or leaving out column 'rare', unless others separate the classes too.",
     ]
 
 

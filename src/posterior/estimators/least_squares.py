@@ -74,13 +74,13 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self.model_ = indicator_regression(scan, len(classes), bool(self.fit_intercept))
         self._name_columns(scan.design)
         self.classes_ = classes
-        self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
+        self.coef_, self.intercept_ = self.model_.coef.copy(), self.model_.intercept
         return self
 
     def decision_function(self, X: Any) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
-        scores = self.model_.read(scan)
+        scores = self._current.read(scan)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> AnyArray:

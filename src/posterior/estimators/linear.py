@@ -8,14 +8,17 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import warn_of_names
 from posterior.linear import (
+    SGD,
     Certificate,
     Design,
     Fit,
+    GradientDescent,
     LinearModel,
     Objective,
     Scan,
@@ -24,7 +27,7 @@ from posterior.linear import (
     solver_named,
 )
 from posterior.notices import DataWarning, UnseenCategoryWarning
-from posterior.schema import Encoded, Schema, Source, read_table
+from posterior.schema import Schema, Source, read_table
 
 
 class LinearEstimator(BaseEstimator):
@@ -37,6 +40,7 @@ class LinearEstimator(BaseEstimator):
     fit_: Fit
     model_: LinearModel
     coef_: Any
+    intercept_: Any
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -68,11 +72,29 @@ class LinearEstimator(BaseEstimator):
         schema, who = self.design_.schema, type(self).__name__
         warn_of_names(source, schema, who, stacklevel=5)
         data = schema.encode(schema.align(source, who=who))
-        _report_unseen(data)
         dataset = LocalDataset(schema, data, target, weight)
+        _report_unseen(data.unseen | self.design_.unseen(dataset))
         if self.design_.fill is None:
             self.design_.refuse_gaps(dataset)
+        else:
+            told = self.design_.new_gaps(dataset)
+            if told:
+                warnings.warn(told, DataWarning, stacklevel=4)
         return Scan.of(dataset, self.design_)
+
+    @property
+    def _current(self) -> LinearModel:
+        """The model that `coef_` and `intercept_` stand for, which a user may have changed."""
+        coef = (
+            self.coef_.toarray()
+            if kernels.is_sparse(self.coef_)
+            else np.asarray(self.coef_, dtype=np.float64)
+        )
+        intercept = np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
+        return self.model_.with_coef(np.atleast_2d(coef), intercept)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     # -- learning ---------------------------------------------------------------------------------
 
@@ -98,15 +120,20 @@ class LinearEstimator(BaseEstimator):
     def _report(self, fit: Fit, stacklevel: int = 3) -> None:
         """Say what a person would want to know about a fit."""
         objective = fit.objective
+        told = [] if objective is None else odd_columns(self.design_.schema, objective.scan.n_rows)
         if objective is not None and objective.penalty.free:
-            told = redundancy(self.terms_, objective)
-            if told:
-                warnings.warn(told, DataWarning, stacklevel=stacklevel)
+            told += redundancy(self.terms_, objective)
+        if told:
+            warnings.warn("; ".join(told), DataWarning, stacklevel=stacklevel)
         if not fit.solution.converged and fit.separation is None:
+            remedy = "Use a larger max_iter or a larger tol"
+            if isinstance(self.solver, GradientDescent | SGD) or self.solver in ("gd", "sgd"):
+                remedy = 'Bring the columns to one scale (StandardScaler), or use solver="auto"'
+            elif self.solver != "auto":
+                remedy += ', or solver="auto"'
             warnings.warn(
                 f"{type(self).__name__} stopped after {fit.solution.iterations} steps before the optimum: "
-                f"relative gradient {fit.solution.gradient:.1e}; {fit.solution.certificate}. "
-                'Use solver="auto", a larger max_iter or a larger tol.',
+                f"relative gradient {fit.solution.gradient:.1e}; {fit.solution.certificate}. {remedy}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -161,20 +188,36 @@ class LinearEstimator(BaseEstimator):
         return tags
 
 
-def redundancy(terms: tuple[str, ...], objective: Objective) -> str:
+def odd_columns(schema: Schema, n_rows: int) -> list[str]:
+    """What a person would want to know about the columns before anything is learnt from them."""
+    told = [f"column {c.name!r}: {c.hint}" for c in schema.columns if c.hint and not c.ignored]
+    many = (c for c in schema.columns if c.kind == "categorical" and not c.declared)
+    told += [
+        f"column {c.name!r} has {c.size} categories in {n_rows} rows, like an identifier: leave it out, or "
+        f'declare it (kinds={{{c.name!r}: "categorical"}})'
+        for c in many
+        if c.size > max(20, n_rows // 2)
+    ]
+    return told
+
+
+def redundancy(terms: tuple[str, ...], objective: Objective) -> list[str]:
     """Which columns say nothing new, so that many coefficients fit equally well."""
     told = []
     for fact in objective.axes.facts:
         of = ", ".join(repr(terms[i]) for i in fact.of)
         name = repr(terms[fact.column])
         told.append(f"{name} is constant" if not of else f"{name} is a linear combination of {of}")
+    scan = objective.scan
+    if scan.n_rows <= scan.n_features:
+        told = [f"there are {scan.n_rows} rows and {scan.n_features} columns"]
     if not told:
-        return ""
+        return []
     shown = "; ".join(told[:5]) + (f"; … ({len(told)} in all)" if len(told) > 5 else "")
-    return (
+    return [
         f"{shown}: the coefficients are not unique, and the shortest are taken (predictions are the same for "
         "all); leave the column out, or use a penalty"
-    )
+    ]
 
 
 def seed_of(random_state: Any) -> int:
@@ -188,9 +231,9 @@ def seed_of(random_state: Any) -> int:
     return int(random_state.randint(2**31 - 1))
 
 
-def _report_unseen(data: Encoded) -> None:
+def _report_unseen(unseen: dict[str, dict[Any, int]]) -> None:
     told = []
-    for name, counts in data.unseen.items():
+    for name, counts in unseen.items():
         shown = ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
         rows = sum(counts.values())
         told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown})")

@@ -17,11 +17,13 @@ from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.linear import (
+    LBFGS,
     SGD,
     Design,
     ElasticNet,
     Fit,
     LinearModel,
+    Newton,
     Objective,
     Problem,
     Scan,
@@ -166,10 +168,15 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
         solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
         choice = None
+        if setting.strength is None and not isinstance(solver, Newton | LBFGS):
+            raise ValueError(
+                f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
+                '"newton" or "lbfgs"'
+            )
         if setting.strength is None:
             choice, fit = _chosen(problem, solver, total)
         else:
-            fit = solve(problem, solver, self._start(scan, classes))
+            fit = solve(problem, solver, self._start(scan, classes)).labelled(classes.tolist())
         self._settle(scan.design, fit, classes)
         name = getattr(y, "name", None)
         self.target_name_, self.weight_ = name if isinstance(name, str) else None, total
@@ -266,25 +273,25 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
 
     def _expose(self, classes: AnyArray) -> None:
         self.classes_ = classes
-        self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
+        self.coef_, self.intercept_ = self.model_.coef.copy(), self.model_.intercept
 
     # -- prediction -------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
         """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
-        scores = self.model_.read(scan)
+        scores = self._current.read(scan)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
         scan = self._reading(X)
-        return self.model_.log_posterior(scan)
+        return self._current.log_posterior(scan)
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, (n, K)."""
         scan = self._reading(X)
-        return self.model_.posterior(scan)
+        return self._current.posterior(scan)
 
     def predict(self, X: Any) -> AnyArray:
         """The most probable class of each row; the first of equals."""
@@ -355,7 +362,7 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
     def densify(self) -> Self:
         """Turn `coef_` back into an array."""
         check_is_fitted(self)
-        self.coef_ = self.model_.coef
+        self.coef_ = self._current.coef
         return self
 
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from posterior.linear import ElasticNet
 
-PENALTIES = ("auto", "deprecated", "l2", "l1", "elasticnet", "firth", None)
+# The first is the name that scikit-learn gives its default.
+PENALTIES = ("deprecated", "auto", "l2", "l1", "elasticnet", "firth", None)
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,15 @@ class PenaltySetting:
     def read(cls, penalty: Any, C: Any, l1_ratio: Any) -> "PenaltySetting":
         """The penalty of scikit-learn's settings, or an error that says what is wrong with them."""
         if penalty not in PENALTIES:
-            raise ValueError(f"penalty={penalty!r} is not known; choose one of {PENALTIES}")
+            raise ValueError(f"penalty={penalty!r} is not known; choose one of {PENALTIES[1:]}")
+        auto = isinstance(C, str) and C == "auto"
+        if auto and (penalty is None or penalty == "firth"):
+            raise ValueError(
+                f'C="auto" chooses the strength of a ridge, and penalty={penalty!r} has none; set C=1.0, or '
+                "leave penalty as it is"
+            )
         if penalty == "firth":
             return cls("firth")
-        auto = isinstance(C, str) and C == "auto"
         if not auto and not (is_number(C) and C > 0):
             raise ValueError(f'C must be a positive number, np.inf (no penalty) or "auto", found {C!r}')
         if penalty is None or (not auto and np.isinf(C)):

@@ -229,7 +229,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     def _settle(self, design: Design, fit: Fit, total: float, name: str | None) -> None:
         self._install(design, fit)
-        self.coef_, self.intercept_ = self.model_.coef[0], float(self.model_.intercept[0])
+        self.coef_, self.intercept_ = self.model_.coef[0].copy(), float(self.model_.intercept[0])
         self.n_iter_ = fit.solution.iterations
         self.weight_, self.target_name_ = total, name
         loss = fit.solution.point.loss
@@ -248,7 +248,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         takes the coefficients as known.
         """
         scan = self._reading(X)
-        score = self.model_.read(scan)[:, 0]
+        score = self._current.read(scan)[:, 0]
         if not return_std:
             return score
         return score, np.full(len(score), 1.0 / np.sqrt(self.noise_precision_))
@@ -291,6 +291,11 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         for all rows.
         """
         check_is_fitted(self)
+        if self.noise_scale_ == 0:
+            raise ValueError(
+                "every training row is fitted exactly, so that there is no noise to reckon standard errors "
+                "from; use more rows or fewer columns"
+            )
         with one_blas_thread:
             return summarize(
                 self.fit_.checked(),

@@ -20,15 +20,19 @@ from posterior.stats.scatter import Scatter
 
 # Rows that are worked on together, so that they stay in the processor's cache.
 TILE = 8192
+# Scores that the rounding of redundant columns would blur more than this leave those columns out.
+BLURRED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """A score (x − centre)·P v + level, in coordinates v instead of coefficients P v.
+    """A score (x − centre)·P v + level, in coordinates v instead of coefficients.
 
     `directions` is P: (d, r), or (d,) where every column is only scaled. Where columns depend on others, r <
-    d and P v is the shortest of the coefficient vectors that give the same scores. `facts` names such
-    columns.
+    d and P has nothing on the redundant ones, which `facts` names. `shown` (d, r) turns v into the
+    coefficients that are shown and penalised: the shortest of those that give the same scores. It is None
+    where these are the same, or would blur the scores by the rounding of columns that cancel each other.
+    `fold` (d, d) brings coefficients of redundant columns to those that are kept.
     """
 
     centre: Floats
@@ -36,6 +40,8 @@ class Axes:
     intercept: bool = True
     facts: tuple[ColumnFact, ...] = ()
     spread: Floats | None = None
+    shown: Floats | None = None
+    fold: Floats | None = None
 
     @classmethod
     def plain(cls, n_features: int, intercept: bool = True) -> "Axes":
@@ -43,32 +49,46 @@ class Axes:
         return cls(np.zeros(n_features), np.ones(n_features), intercept)
 
     @classmethod
-    def whitened(cls, moments: Scatter, n_rows: int, intercept: bool = True) -> "Axes":
-        """Coordinates in which the columns have variance 1 and no correlation."""
+    def whitened(cls, moments: Scatter, n_rows: int, intercept: bool = True, ridge: float = 0.0) -> "Axes":
+        """Coordinates in which the columns have variance 1 and no correlation.
+
+        With a `ridge` it is added to the variances, as the penalty adds to the curvature.
+        """
         weight = float(moments.weight[0])
         mean = moments.location.value[0]
         covariance = moments.scatter[0] / weight
         if not intercept:
             covariance = covariance + np.outer(mean, mean)
             mean = np.zeros_like(mean)
+        spread = np.sqrt(np.diagonal(covariance))
         facts = _dependent(covariance, n_rows, moments.rounding)
         gone = [fact.column for fact in facts]
         kept = [j for j in range(len(mean)) if j not in set(gone)]
         if n_rows > len(kept) and is_positive_definite(covariance[np.ix_(kept, kept)]):
-            directions, silent = _upright(covariance, kept, gone)
+            silent = _silent(covariance, kept, gone)
+            shortest = _shortest(silent)[:, kept]
+            directions = np.zeros((len(mean), len(kept)))
+            charge = ridge * (shortest.T @ shortest) if ridge else 0.0
+            directions[kept] = whitener(covariance[np.ix_(kept, kept)] + charge)[0]
         else:
             directions, silent = _principal(covariance)
+        shown = fold = None
         if silent.shape[1]:
-            directions = directions - silent @ np.linalg.lstsq(silent, directions, rcond=None)[0]
-        return cls(mean, directions, intercept, facts, np.sqrt(np.diagonal(covariance)))
+            shown = _shortest(silent) @ directions
+            if not ridge and (moments.rounding @ np.abs(shown)).max(initial=0.0) > BLURRED:
+                shown = None
+        if gone:
+            fold = np.eye(len(mean)) - silent[:, : len(gone)] @ np.eye(len(mean))[gone]
+        return cls(mean, directions, intercept, facts, spread, shown, fold)
 
     @classmethod
-    def scaled(cls, mean: Floats, variance: Floats, intercept: bool = True) -> "Axes":
+    def scaled(cls, mean: Floats, variance: Floats, intercept: bool = True, ridge: float = 0.0) -> "Axes":
         """Coordinates in which every column has variance 1; nothing is known of their correlations."""
         variance = variance if intercept else variance + mean**2
         spread = np.sqrt(variance)
         facts = tuple(ColumnFact(int(j), "constant") for j in np.flatnonzero(spread == 0))
-        directions = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        size = np.sqrt(variance + ridge)
+        directions = np.divide(1.0, size, out=np.zeros_like(spread), where=spread > 0)
         return cls(mean if intercept else np.zeros_like(mean), directions, intercept, facts, spread)
 
     @property
@@ -84,22 +104,62 @@ class Axes:
         return bool((np.abs(self.centre) > FAR_APART * self.spread).any())
 
     def coef(self, v: Floats) -> Floats:
-        """Coefficients (R, d) of coordinates (R, r)."""
-        return v * self.directions if self.directions.ndim == 1 else v @ self.directions.T
+        """Coefficients (R, d) of coordinates (R, r), with which scores are reckoned."""
+        return _along(v, self.directions)
+
+    def shown_coef(self, v: Floats) -> Floats:
+        """Coefficients (R, d) of coordinates (R, r), as they are shown and penalised."""
+        return _along(v, self.directions if self.shown is None else self.shown)
 
     def pulled(self, slope: Floats) -> Floats:
         """The slope in the coordinates, (R, r), of a slope in the coefficients, (R, d)."""
-        return slope * self.directions if self.directions.ndim == 1 else slope @ self.directions
+        return _across(slope, self.directions)
+
+    def shown_pulled(self, slope: Floats) -> Floats:
+        """The same of a slope in the coefficients that are shown."""
+        return _across(slope, self.directions if self.shown is None else self.shown)
 
     def coordinates(self, coef: Floats) -> Floats:
-        """Coordinates (R, r) whose coefficients come nearest to these, (R, d), and give the same scores."""
+        """Coordinates (R, r) that give the scores of these coefficients, (R, d)."""
         if self.directions.ndim == 1:
             return np.divide(coef, self.directions, out=np.zeros_like(coef), where=self.directions > 0)
-        return np.asarray(np.linalg.lstsq(self.directions, coef.T, rcond=None)[0].T, dtype=np.float64)
+        unit = np.ones(len(self.centre)) if self.spread is None else self.spread
+        folded = coef if self.fold is None else coef @ self.fold.T
+        even = np.linalg.lstsq(self.directions * unit[:, None], (folded * unit).T, rcond=None)[0]
+        return np.asarray(even.T, dtype=np.float64)
 
     def metric(self) -> Floats:
-        """P'P, which turns squared coordinates into squared coefficients: (r, r), or (r,) where scaled."""
-        return self.directions**2 if self.directions.ndim == 1 else self.directions.T @ self.directions
+        """What turns squared coordinates into squared shown coefficients: (r, r), or (r,) where scaled."""
+        shown = self.directions if self.shown is None else self.shown
+        return shown**2 if shown.ndim == 1 else shown.T @ shown
+
+
+def _along(v: Floats, directions: Floats) -> Floats:
+    return v * directions if directions.ndim == 1 else v @ directions.T
+
+
+def _across(slope: Floats, directions: Floats) -> Floats:
+    return slope * directions if directions.ndim == 1 else slope @ directions
+
+
+def _silent(covariance: Floats, kept: list[int], gone: list[int]) -> Floats:
+    """Coefficients that change no score, (d, q): a redundant column less its regression on those kept."""
+    silent = np.zeros((len(covariance), len(gone)))
+    silent[gone, range(len(gone))] = 1.0
+    varying = [k for k, j in enumerate(gone) if covariance[j, j] > 0]
+    if varying:
+        turn = whitener(covariance[np.ix_(kept, kept)])[0]
+        across = covariance[np.ix_(kept, [gone[k] for k in varying])]
+        silent[np.ix_(kept, varying)] = -turn @ (turn.T @ across)
+    return silent
+
+
+def _shortest(silent: Floats) -> Floats:
+    """What makes coefficients the shortest of those with the same scores, (d, d)."""
+    whole = np.eye(len(silent))
+    return (
+        np.asarray(whole - silent @ np.linalg.lstsq(silent, whole, rcond=None)[0]) if silent.size else whole
+    )
 
 
 def _dependent(covariance: Floats, n_rows: int, rounding: Floats) -> tuple[ColumnFact, ...]:
@@ -111,17 +171,6 @@ def _dependent(covariance: Floats, n_rows: int, rounding: Floats) -> tuple[Colum
         found = dependent_columns(covariance[np.ix_(rest, rest)], 1.0, rounding[rest])
         facts += [ColumnFact(int(rest[j]), "redundant", tuple(int(rest[i]) for i in on)) for j, on in found]
     return tuple(facts)
-
-
-def _upright(covariance: Floats, kept: list[int], gone: list[int]) -> tuple[Floats, Floats]:
-    """Whitening directions along the columns that are kept, and the coefficients that change no score."""
-    directions = np.zeros((len(covariance), len(kept)))
-    directions[kept] = whitener(covariance[np.ix_(kept, kept)])[0]
-    silent = np.zeros((len(covariance), len(gone)))
-    silent[gone, range(len(gone))] = 1.0
-    varying = [k for k, j in enumerate(gone) if covariance[j, j] > 0]
-    silent[:, varying] -= directions @ (directions.T @ covariance[:, [gone[k] for k in varying]])
-    return directions, silent
 
 
 def _principal(covariance: Floats) -> tuple[Floats, Floats]:

@@ -25,17 +25,25 @@ WIDE = 256
 
 
 class Factor(NamedTuple):
-    """A column of categories: its place in the table, and which of its levels have a column of their own."""
+    """A column of categories: its place in the table, and the codes that have a column of their own.
+
+    `seen` are all codes that training showed; the `reference` among them, if any, has no column.
+    """
 
     column: int
-    first: int
-    size: int
-    gap: bool
+    seen: tuple[int, ...]
+    reference: bool
+    gap: bool = False
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The codes with a column."""
+        return self.seen[1:] if self.reference or len(self.seen) <= 2 else self.seen
 
     @property
     def width(self) -> int:
         """How many columns it takes."""
-        return self.size - self.first + self.gap
+        return len(self.levels) + self.gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +78,7 @@ class Design:
             if column.categories is None:
                 numbers.append(j)
             else:
-                first = int(reference or column.size <= 2)
-                factors.append(Factor(j, min(first, column.size), column.size, False))
+                factors.append(Factor(j, tuple(range(column.size)), reference))
         design = cls(schema, tuple(numbers), tuple(factors))
         if not numbers and not factors:
             raise ValueError("there is no column to learn from; pass a table with at least one")
@@ -80,17 +87,57 @@ class Design:
     # -- what a pass over the rows teaches --------------------------------------------------------
 
     def learnt(self, rows: Rows, degree: int) -> "Design":
-        """The design with the means and gaps of these rows, and products of columns where `degree` is 2."""
+        """The design with the means, gaps and levels of these rows, and products where `degree` is 2."""
         if self.fill is None and degree == 1:
-            return self
+            return self._with_levels(rows)
         seen = rows.reduce(self._seen, dense=len(self.numbers))
         mean = seen.total / np.maximum(seen.weight, 1e-300)
-        design = self
+        design = self._with_levels(rows)
         if self.fill is not None:
             holes = tuple(np.flatnonzero(seen.gaps).tolist())
-            factors = tuple(f._replace(gap=bool(u)) for f, u in zip(self.factors, seen.unknown, strict=True))
-            design = replace(self, fill=mean, gaps=holes, factors=factors)
+            both = zip(design.factors, seen.unknown, strict=True)
+            design = replace(
+                design, fill=mean, gaps=holes, factors=tuple(f._replace(gap=bool(u)) for f, u in both)
+            )
         return design._squared(mean) if degree == 2 else design
+
+    def _with_levels(self, rows: Rows) -> "Design":
+        """The design without the levels that a data frame lists and no row has."""
+        columns = [self.schema.columns[f.column] for f in self.factors]
+        if not any(c.levels_fixed for c in columns):
+            return self
+
+        def counted(chunk: Chunk) -> Floats:
+            counts = []
+            for f, c in zip(self.factors, columns, strict=True):
+                codes = chunk.codes((f.column,)).array[:, 0]
+                counts.append(np.bincount(codes[(codes >= 0) & (codes < c.size)], minlength=c.size))
+            return np.concatenate(counts).astype(np.float64)
+
+        counts = rows.reduce(counted, dense=len(self.numbers))
+        parts = np.split(counts, np.cumsum([c.size for c in columns])[:-1])
+        seen = [tuple(np.flatnonzero(part).tolist()) for part in parts]
+        factors = tuple(f._replace(seen=s) for f, s in zip(self.factors, seen, strict=True))
+        return replace(self, factors=factors)
+
+    def unseen(self, rows: Rows) -> dict[str, dict[Any, int]]:
+        """Rows by column and level whose level a data frame lists and training did not show."""
+        found: dict[str, dict[Any, int]] = {}
+        for f in self.factors:
+            column = self.schema.columns[f.column]
+            if len(f.seen) == column.size:
+                continue
+
+            def counted(chunk: Chunk, f: Factor = f, size: int = column.size) -> Floats:
+                codes = chunk.codes((f.column,)).array[:, 0]
+                return np.bincount(codes[(codes >= 0) & (codes < size)], minlength=size).astype(np.float64)
+
+            counts = rows.reduce(counted, dense=len(self.numbers))
+            levels = column.levels or ()
+            new = {levels[k]: int(n) for k, n in enumerate(counts.tolist()) if n and k not in f.seen}
+            if new:
+                found[column.name] = new
+        return found
 
     def refuse_gaps(self, rows: Rows) -> None:
         """Refuse missing values, naming their columns."""
@@ -104,6 +151,23 @@ class Design:
         raise ValueError(
             f"Input X contains NaN: missing values in {shown}; fill them in, leave those rows or columns "
             'out, or pass missing="indicator" (the mean of training plus a column that says so)'
+        )
+
+    def new_gaps(self, rows: Rows) -> str:
+        """What to say of missing values in columns that had none in training, and so have no indicator."""
+        if not rows.reduce(self._gaps, dense=len(self.numbers)):
+            return ""
+        seen = rows.reduce(self._seen, dense=len(self.numbers))
+        new = [
+            (j, n) for i, (j, n) in enumerate(zip(self.numbers, seen.gaps, strict=True)) if i not in self.gaps
+        ]
+        new += [(f.column, n) for f, n in zip(self.factors, seen.unknown, strict=True) if not f.gap]
+        told = [f"column {self.schema.columns[j].name!r} ({int(n)} rows)" for j, n in new if n]
+        if not told:
+            return ""
+        return (
+            f"missing values in {', '.join(told[:5])}, which had none in training: the mean of training is "
+            "put in, and a missing category adds nothing"
         )
 
     def _gaps(self, chunk: Chunk) -> int:
@@ -146,7 +210,7 @@ class Design:
         names = list(numbers)
         for f in self.factors:
             levels: Sequence[Any] = columns[f.column].levels or ()
-            names += [f"{columns[f.column].name}[{level}]" for level in levels[f.first :]]
+            names += [f"{columns[f.column].name}[{levels[k]}]" for k in f.levels]
             names += [f"{columns[f.column].name}[missing]"] * f.gap
         names += [f"{numbers[i]}[missing]" for i in self.gaps]
         names += [f"{numbers[i]}^2" if i == j else f"{numbers[i]}:{numbers[j]}" for i, j in self.squares]
@@ -226,8 +290,11 @@ class Design:
         lost = codes < 0
         if lost.any() and self.fill is None:
             return _refused(codes, factor.width)
-        place = np.where(codes >= factor.size, -1, codes - factor.first)
-        place = np.where(lost, factor.width - 1 if factor.gap else -1, place)
+        size = self.schema.columns[factor.column].size
+        places = np.full(size + 2, -1)  # one more for a level that is new, and the last for none
+        places[list(factor.levels)] = range(len(factor.levels))
+        places[-1] = factor.width - 1 if factor.gap else -1
+        place = places[np.where(lost, size + 1, np.minimum(codes, size))]
         rows = np.flatnonzero(place >= 0)
         if rare:
             shape = (len(codes), factor.width)

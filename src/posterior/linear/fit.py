@@ -1,7 +1,11 @@
 """From rows, a loss and a penalty to a fitted model: coordinates, solver, and whether there is an optimum."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior._linalg import CLEAR, smallest_residual
@@ -23,6 +27,7 @@ from posterior.stats.scatter import Scatter
 # A covariance of so many columns is factored; a Hessian of so many coefficients is.
 FACTORED_COLUMNS = 1500
 FACTORED_COEFFICIENTS = 1500
+LARGEST_FIRTH = 4000
 # Rows that are enough to choose coordinates by.
 SAMPLE = 50_000
 
@@ -60,10 +65,23 @@ class Problem:
         """The coordinates, scaled instead of whitened where the table is too wide."""
         if coordinates == "user":
             return Axes.plain(self.scan.n_features, self.intercept)
-        if coordinates == "whitened" and self.scan.n_features <= FACTORED_COLUMNS:
-            return Axes.whitened(self.moments, self.scan.n_rows, self.intercept)
+        if self.jeffreys and self.scan.n_features > LARGEST_FIRTH:
+            raise ValueError(
+                "Firth's penalty factors the information of all coefficients and takes up to "
+                f"{LARGEST_FIRTH:,} columns; found {self.scan.n_features:,}: use a ridge (C=1.0), or fewer "
+                "columns"
+            )
+        if coordinates == "whitened" and (self.jeffreys or self.scan.n_features <= FACTORED_COLUMNS):
+            return Axes.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
         seen = column_moments(self.scan)
-        return Axes.scaled(seen.location.value[0], seen.scatter[0] / seen.weight[0], self.intercept)
+        variance = seen.scatter[0] / seen.weight[0]
+        ridge = self._ridge if self.penalty.smooth else 0.0
+        return Axes.scaled(seen.location.value[0], variance, self.intercept, ridge)
+
+    @property
+    def _ridge(self) -> float:
+        """The penalty's curvature as so much variance of every column, where the loss is at its steepest."""
+        return self.penalty.l2 / self.loss.sharpest if np.isfinite(self.loss.sharpest) else 0.0
 
     def _gauged(self) -> Loss:
         """With a kinked penalty more than two classes need a score each: the gauge would move the kinks."""
@@ -103,6 +121,12 @@ class Fit:
         coef, level = objective.shown(solution.theta)
         axes = objective.axes
         return cls(LinearModel(coef, level, axes.centre, axes.far), solution, objective, separation)
+
+    def labelled(self, labels: Sequence[Any]) -> "Fit":
+        """The same, with the classes called by their labels."""
+        if self.separation is None:
+            return self
+        return replace(self, separation=replace(self.separation, labels=tuple(labels)))
 
     def without_rows(self) -> "Fit":
         """The same, without holding on to the rows."""

@@ -47,6 +47,6 @@ def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> 
 
     sums = scan.fold(summed)
     whole = float(sums.weight.sum())
-    coef = axes.coef(axes.pulled(sums.total / whole))
+    coef = axes.shown_coef(axes.pulled(sums.total / whole))
     level = sums.weight / whole if intercept else np.zeros(n_classes)
     return LinearModel(coef, level, axes.centre, axes.far)

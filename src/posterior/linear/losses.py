@@ -95,7 +95,7 @@ class SoftmaxLoss(Loss):
         total = others + own
         shares *= 1.0 / total
         shares.reshape(-1)[own_cells] = -(others / total)[rows]
-        with np.errstate(divide="ignore"):  # of a class that has nothing left
+        with np.errstate(divide="ignore", over="ignore"):  # of a class that has nothing left
             loss = np.where(others < own, np.log1p(others / own), below + np.log(total))
         if weight is None:
             return float(loss.sum()), shares

@@ -28,6 +28,12 @@ class LinearModel:
         """The score of a row of zeros."""
         return self.level - self.coef @ self.centre
 
+    def with_coef(self, coef: Floats, intercept: Floats) -> "LinearModel":
+        """The model of other coefficients, about the same centre; itself where they are the same."""
+        if np.array_equal(coef, self.coef) and np.array_equal(intercept, self.intercept):
+            return self
+        return LinearModel(coef, intercept + coef @ self.centre, self.centre, self.far)
+
     def scores(self, X: Matrix) -> Floats:
         """Scores (m, K) of rows, or (m, 1)."""
         if kernels.is_sparse(X):

@@ -86,8 +86,9 @@ class Objective:
 
     def shown(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (K or 1, d) and levels at the centre of the columns, as the user reads them."""
-        coef, level = self.free(theta)
-        return self.gauge @ coef, self.gauge @ level
+        block = theta.reshape(self.shape)
+        coef = self.axes.shown_coef(block[:, : self.axes.n_axes])
+        return self.gauge @ coef, self.gauge @ self.free(theta)[1]
 
     def theta(self, coef: Floats, level: Floats) -> Floats:
         """The vector of coefficients and levels as `shown`, to start from; a misfit costs but time."""
@@ -114,9 +115,10 @@ class Objective:
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
             pull = pull - np.outer(level, self.axes.centre)
-        coef = self.gauge @ line.coef
+        coef = self.shown(theta)[0]
         loss = sums.value / sums.weight
-        parts = [self.axes.pulled(pull + self.gauge.T @ self.penalty.slope(coef))]
+        charged = self.axes.shown_pulled(self.gauge.T @ self.penalty.slope(coef))
+        parts = [self.axes.pulled(pull) + charged]
         if self.axes.intercept:
             parts.append(level[:, None])
         smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())

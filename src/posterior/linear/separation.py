@@ -65,6 +65,7 @@ class Separation:
     n_rows: int
     unbounded: Bools | None = None
     reason: str = ""
+    labels: tuple[Any, ...] = ()
     partly: bool = False
     origins: tuple[str, ...] = ()
 
@@ -99,7 +100,7 @@ class Separation:
         return tuple((int(k) + first, terms[j]) for k, j in places)
 
     def __str__(self) -> str:
-        return self._found(list(range(len(self.rows))))
+        return self._found(self.labels or list(range(len(self.rows))))
 
     def message(self, labels: Sequence[Any]) -> str:
         """What was found, what it means and what can be done, with the classes called by their labels.
@@ -109,7 +110,8 @@ class Separation:
         >>> print(found.message(["no", "yes"]))
         complete separation of classes 'no' and 'yes' by column 'age' (7 of 7 rows): no finite
         maximum-likelihood estimate exists. ... Infinite: 'age', the intercept; finite: none. Remedies: a
-        penalty (C=1.0); penalty="firth", which is finite for any data; or leaving out column 'age'.
+        penalty (C=1.0); penalty="firth", which is finite for any data; or leaving out column 'age', unless
+        others separate the classes too.
         """
         total = int(self.rows.sum())
         parts = [
@@ -122,7 +124,11 @@ class Separation:
         ]
         leave = self.origins or self.columns
         some = 0 < len(leave) <= NAMED and not self.partly
-        return " ".join(parts) + (f"; or leaving out {_listed('column', leave)}." if some else ".")
+        return " ".join(parts) + (
+            f"; or leaving out {_listed('column', leave)}, unless others separate the classes too."
+            if some
+            else "."
+        )
 
     def _found(self, labels: Sequence[Any]) -> str:
         kind = "complete" if self.complete else "quasi-complete"
@@ -134,7 +140,7 @@ class Separation:
         listed = _listed("column", self.columns)
         if len(self.columns) > 1:
             listed = f"each of {listed}" if self.alone else f"{listed} together"
-        return f"several columns, for some rows by {listed} alone" if self.partly else listed
+        return f"several columns, some rows already by {listed}" if self.partly else listed
 
     def _who(self, labels: Sequence[Any]) -> str:
         """Classes apart from all others, else the pairs."""
@@ -290,5 +296,5 @@ def _shortest(objective: Objective, table: Table, line: Line) -> tuple[Floats, F
     if axes.directions.ndim == 1 or axes.n_axes == len(coef[0]):
         return coef, level
     way = axes.centre - table.centre
-    short = axes.coef(axes.coordinates(coef))
+    short = axes.shown_coef(axes.coordinates(coef))
     return short, level + coef @ way - short @ way

@@ -50,6 +50,9 @@ class Summary:
         index = [name for name in ("class", "term") if name in self.columns]
         return frame_of(self.columns, index)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         head, *body = self._cells()
         widths = [max(len(row[k]) for row in (head, *body)) for k in range(len(head))]

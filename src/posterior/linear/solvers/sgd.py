@@ -30,6 +30,7 @@ from posterior.linear.sums import Line, curvature_of, slope_of
 Decay = Literal["constant", "sqrt", "inverse"]
 
 # Rows that are put into their order together.
+NEAR = 0.1  # share of the objective; further from the optimum nothing has arrived
 TILE = 4096
 # Rows of a stream, whose end nobody knows, after which steps become shorter.
 DELAY = 10_000.0
@@ -119,7 +120,9 @@ class SGD(Solver):
         point, origin = objective.slope(found), objective.slope(objective.zero())
         proof = best_proof(objective, point, origin) or by_secant(point, objective.slope(before))
         gradient = steepness(point, float(np.linalg.norm(origin.gradient)))
-        return Solution(point, epoch, done, proof, gradient, tuple(steps))
+        # Steps that are too short for the columns leave the loss as it is, far from the optimum.
+        near = proof is None or proof.gap <= NEAR * abs(point.value)
+        return Solution(point, epoch, done and near, proof, gradient, tuple(steps))
 
     def update(
         self,
