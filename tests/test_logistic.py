@@ -447,3 +447,32 @@ def test_a_summary_shows_itself():
     summary = LogisticRegression(C=np.inf).fit(X, pd.Series(y, name="vote")).summary()
     assert repr(summary) == str(summary)
     assert str(summary).startswith("vote: log odds of yes against no")
+
+
+def test_the_choice_of_a_penalty_does_not_depend_on_units():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(150, 3))
+    y = (X @ [1, -1, 0.5] + rng.logistic(size=150) > 0).astype(int)
+    a, b = LogisticRegression(C="auto").fit(X, y), LogisticRegression(C="auto").fit(X * 1e-6, y)
+    assert np.isclose(a.choice_.losses.min(), b.choice_.losses.min(), rtol=1e-6)
+    assert np.isclose(a.C_, b.C_ * 1e-12, rtol=0.2)
+
+
+@pytest.mark.parametrize("settings", [{"max_iter": 2.5}, {"max_iter": -1}, {"tol": "x"}, {"tol": np.nan}])
+def test_settings_of_solvers_are_checked(settings):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        LogisticRegression(**settings).fit(X, y)
+
+
+def test_what_is_no_optimum_has_no_standard_errors():
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(150) < 0.3, 0, y)
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(C=np.inf, solver="gd", max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="which the solver did not reach"):
+        model.summary()
+    with pytest.raises(ValueError, match="must be finite and not negative"):
+        LogisticRegression(class_weight={0: -1.0, 1: 1.0, 2: 1.0}).fit(X, y)
+    with pytest.raises(ValueError, match="are not those of the first call"):
+        LogisticRegression().partial_fit(X, y).partial_fit(X, y, classes=[0, 1])

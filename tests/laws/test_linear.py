@@ -22,7 +22,7 @@ from posterior.linear import (
     SoftmaxLoss,
     solve,
 )
-from posterior.linear.certificate import by_curvature, by_duality
+from posterior.linear.certificate import by_curvature, by_duality, by_some_rows
 from posterior.schema import Schema, read_table
 
 
@@ -301,3 +301,101 @@ def test_rows_sorted_by_class_do_not_mislead_the_samples():
     a = solve(Problem(scan_of(X[order], y[order]), SoftmaxLoss(3), penalty))
     b = solve(Problem(scan_of(X, y), SoftmaxLoss(3), penalty))
     np.testing.assert_allclose(a.model.coef, b.model.coef, rtol=1e-6, atol=1e-8)
+
+
+# -- what once went wrong ---------------------------------------------------------------------------
+
+
+def test_a_column_that_the_sample_does_not_show_leads_nowhere_astray():
+    rng = np.random.default_rng(0)
+    n = 40_000
+    X = np.column_stack([rng.normal(size=n), np.arange(n) % 2])
+    y = (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    fit = solve(Problem(scan_of(X, y), SoftmaxLoss(2)))
+    plain = solve(Problem(scan_of(X, y), SoftmaxLoss(2)), Newton(stages=False))
+    assert fit.solution.converged
+    assert np.isclose(fit.solution.point.value, plain.solution.point.value, rtol=1e-12)
+
+
+def test_a_sample_proves_no_more_than_all_rows_would():
+    rng = np.random.default_rng(1)
+    for K in (2, 4):
+        X, y = table(rng, 45_000, 3, K)
+        objective = Problem(scan_of(X, y), SoftmaxLoss(K)).objective("whitened")
+        best = Newton(tol=1e-12).minimize(objective)
+        for far in (1e-5, 1e-4, 1e-3):
+            move = rng.normal(size=objective.size)
+            point = objective.slope(best.theta + far * move / np.linalg.norm(move))
+            some, every = (
+                by_some_rows(objective, point),
+                by_curvature(objective, point, objective.curvature(point.theta)),
+            )
+            truth = point.value - best.point.value
+            assert every.gap >= truth * (1 - 1e-6)
+            assert some is None or some.gap >= every.gap * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("K", [3, 5])
+def test_no_row_moves_further_than_its_reach(K):
+    from posterior.linear.certificate import _reach
+
+    rng = np.random.default_rng(2)
+    X, y = table(rng, 200, 3, K)
+    objective = Problem(scan_of(X, y), SoftmaxLoss(K)).objective("whitened")
+    theta = rng.normal(size=objective.size) * 0.5
+    hessian = objective.curvature(theta)
+    reach = _reach(objective, hessian)
+    vectors = np.linalg.eigh(hessian)[1].T
+    for move in [*vectors, *rng.normal(size=(50, objective.size))]:
+        step = move / np.sqrt(move @ hessian @ move)
+        coef, level = objective.free(step)
+        change = np.hstack([np.zeros((200, 1)), (X - objective.axes.centre) @ coef.T + level])
+        assert np.ptp(change, axis=1).max() <= reach * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("l2", [0.0, 2e-3])
+@pytest.mark.parametrize("case", ["a gross row", "a near copy"])
+def test_columns_are_redundant_only_if_every_row_says_so(case, l2):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(500, 3))
+    y = (X @ [1, -1, 0.5] + rng.logistic(size=500) > 0).astype(int)
+    if case == "a gross row":
+        X[0] *= 1e9
+    else:
+        X[:, 2] = X[:, 0] + 1e-7 * rng.normal(size=500)
+    problem = Problem(scan_of(X, y), SoftmaxLoss(2), ElasticNet(l2=l2))
+    fit = solve(problem)
+    assert fit.solution.converged
+    assert fit.objective.axes.facts == ()
+    if case == "a gross row":
+        # The gross row is fitted by a slope that costs nothing, or lost.
+        reduced = solve(Problem(scan_of(X[1:], y[1:]), SoftmaxLoss(2), ElasticNet(l2=l2)))
+        assert abs(fit.solution.point.value - reduced.solution.point.value) < 0.1
+    elif l2 == 0:
+        apart = np.column_stack([X[:, :2], (X[:, 2] - X[:, 0]) * 1e7])
+        exact = solve(Problem(scan_of(apart, y), SoftmaxLoss(2)))
+        assert np.isclose(fit.solution.point.value, exact.solution.point.value, rtol=1e-7)
+
+
+def test_newton_does_not_go_uphill_on_weights_of_many_sizes():
+    first = [0.6232, -0.4046, -0.1026, 1.2511, 0.2827, -0.0148, 0.9613]
+    X = np.column_stack([first, [0.4294, 0.6131, 2.1124, -0.3657, -1.0376, 0.845, -0.4426]])
+    weight = np.array([28.76, 2.38, 0.00533, 0.0237, 3.5, 865.2, 0.00697])
+    fit = solve(Problem(scan_of(X, [1, 1, 1, 2, 1, 2, 0], weight), SoftmaxLoss(3)))
+    assert fit.solution.converged
+    assert np.isclose(fit.solution.point.value, 0.00168153, rtol=1e-5)
+
+
+def test_nothing_to_learn_is_learnt_at_once():
+    for loss in (SoftmaxLoss(2), GaussianLoss()):
+        fit = solve(Problem(scan_of(np.zeros((5, 1)), [0, 1, 0, 1, 1]), loss, intercept=False))
+        assert fit.solution.converged
+        assert fit.model.coef.tolist() == [[0.0]]
+
+
+def test_columns_whose_squares_overflow_are_refused_by_name():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 2)) * [1e160, 1.0]
+    for penalty in (ElasticNet(), ElasticNet(l2=0.1), ElasticNet(l1=0.1)):
+        with pytest.raises(ValueError, match="column 'x0' holds values so large"):
+            solve(Problem(scan_of(X, np.arange(50) % 2), SoftmaxLoss(2), penalty))

@@ -37,7 +37,7 @@ from posterior.linear.path import Choice, choose_strength
 from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary, summarize
-from posterior.notices import PosteriorWarning, SeparationWarning
+from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning
 
 
 class LogisticRegression(ClassifierMixin, LinearEstimator):
@@ -182,6 +182,13 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         self.target_name_, self.weight_ = name if isinstance(name, str) else None, total
         self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
         self._report(fit)
+        if choice is not None and choice.at_edge:
+            warnings.warn(
+                f'C="auto" ended at {self.C_:.1g}, the last that was tried: another beyond may predict '
+                "left-out rows better; see choice_",
+                DataWarning,
+                stacklevel=2,
+            )
         if fit.separation is not None:
             warnings.warn(fit.separation.message(classes.tolist()), SeparationWarning, stacklevel=2)
         return self
@@ -218,6 +225,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
             )
         source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         known = hasattr(self, "model_")
+        if known and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={list(classes)} are not those of the first call, {self.classes_.tolist()}; a new "
+                "class needs a new fit"
+            )
         found, codes = encode_labels(labels, self.classes_ if known else classes)
         refuse_one_class(found)
         weight = self._class_weighted(found, labels, weight, parts=True)
@@ -254,6 +266,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
                 "pass the weights as a dict"
             )
         by_class = compute_class_weight(self.class_weight, classes=classes, y=labels, sample_weight=weight)
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
+            raise ValueError(
+                f"class_weight={self.class_weight!r}: weights must be finite and not negative; leave out a "
+                "class by leaving out its rows"
+            )
         extra = by_class[np.searchsorted(classes, labels)]
         return np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
 
@@ -307,7 +324,7 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         Approximate: one Newton step from the fit on all rows (Rad & Maleki, 2020), and a refit of the few
         rows that move far. The estimator itself is not changed.
         """
-        fitted = clone(self)
+        fitted = clone(self).set_params(solver="auto", tol=None, max_iter=None)  # it starts from an optimum
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PosteriorWarning)
             fitted.fit(X, y, sample_weight)
@@ -336,6 +353,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
             raise ValueError(
                 f"there are no standard errors with class_weight={self.class_weight!r}, which makes up rows "
                 "that nobody saw; fit without it, or give numbers of repetitions as sample_weight"
+            )
+        if self._solved().separation is None and not self.converged_:
+            raise ValueError(
+                "standard errors are those of an optimum, which the solver did not reach; use "
+                'solver="auto", or a larger max_iter'
             )
         with one_blas_thread:
             return summarize(
@@ -387,6 +409,9 @@ def _chosen(problem: Problem, solver: Solver, total: float) -> tuple[Choice, Fit
     def objective(strength: float) -> Objective:
         return replace(base, penalty=ElasticNet(l2=strength / total))
 
+    spread = base.axes.spread
+    varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
+    unit = float(np.median(varied) ** 2)  # a coefficient is as large as its column is small
     with one_blas_thread:
-        choice = choose_strength(objective, solver=solver)
+        choice = choose_strength(objective, solver=solver, unit=unit)
     return choice, Fit.of(objective(choice.best), choice.solution)

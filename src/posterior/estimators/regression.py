@@ -296,6 +296,11 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 "every training row is fitted exactly, so that there is no noise to reckon standard errors "
                 "from; use more rows or fewer columns"
             )
+        if self._solved().separation is None and not self.converged_:
+            raise ValueError(
+                "standard errors are those of an optimum, which the solver did not reach; use "
+                'solver="auto", or a larger max_iter'
+            )
         with one_blas_thread:
             return summarize(
                 self.fit_.checked(),

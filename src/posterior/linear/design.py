@@ -22,6 +22,8 @@ Missing: TypeAlias = Literal["error", "indicator"]
 
 # More 0/1 columns than this are kept sparse.
 WIDE = 256
+# Products of more columns than this are too many.
+MOST_SQUARED = 500
 
 
 class Factor(NamedTuple):
@@ -88,6 +90,11 @@ class Design:
 
     def learnt(self, rows: Rows, degree: int) -> "Design":
         """The design with the means, gaps and levels of these rows, and products where `degree` is 2."""
+        if degree == 2 and len(self.numbers) > MOST_SQUARED:
+            raise ValueError(
+                f"degree=2 makes a column of every product of two, at most of {MOST_SQUARED} columns; found "
+                f"{len(self.numbers)}: add the products you want as columns of their own"
+            )
         if self.fill is None and degree == 1:
             return self._with_levels(rows)
         seen = rows.reduce(self._seen, dense=len(self.numbers))

@@ -10,7 +10,8 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._linalg import CLEAR, smallest_residual
 from posterior._types import Floats
-from posterior.linear.axes import Axes, column_moments, moments
+from posterior.linear.axes import Axes, column_moments, is_redundant, moments
+from posterior.linear.certificate import Certificate
 from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import LaplaceLoss, Loss, SoftmaxLoss
@@ -28,6 +29,8 @@ from posterior.stats.scatter import Scatter
 FACTORED_COLUMNS = 1500
 FACTORED_COEFFICIENTS = 1500
 LARGEST_FIRTH = 4000
+# A Hessian has a block for every pair of scores.
+MANY_SCORES = 100
 # Rows that are enough to choose coordinates by.
 SAMPLE = 50_000
 
@@ -50,7 +53,7 @@ class Problem:
         are so in all.
         """
         step = self.scan.n_rows // max(SAMPLE, 50 * self.scan.n_features)
-        if step > 1:
+        if step > 1 and isinstance(self.loss, SoftmaxLoss):
             seen = moments(self.scan.every(step))
             if smallest_residual(seen.scatter[0]) > CLEAR:
                 return seen
@@ -71,12 +74,27 @@ class Problem:
                 f"{LARGEST_FIRTH:,} columns; found {self.scan.n_features:,}: use a ridge (C=1.0), or fewer "
                 "columns"
             )
-        if coordinates == "whitened" and (self.jeffreys or self.scan.n_features <= FACTORED_COLUMNS):
-            return Axes.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
+        # With fewer rows than columns a ridge has nothing to gain from correlations that rows cannot tell.
+        short = self.scan.n_rows <= self.scan.n_features and self.penalty.l2 > 0
+        few = self.scan.n_features <= FACTORED_COLUMNS and not short
+        if coordinates == "whitened" and (self.jeffreys or few):
+            self._refuse_huge(np.diagonal(self.moments.scatter[0]))
+            axes = Axes.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
+            if self.jeffreys or axes.fold is None or is_redundant(self.scan, axes):
+                return axes
         seen = column_moments(self.scan)
         variance = seen.scatter[0] / seen.weight[0]
+        self._refuse_huge(variance)
         ridge = self._ridge if self.penalty.smooth else 0.0
         return Axes.scaled(seen.location.value[0], variance, self.intercept, ridge)
+
+    def _refuse_huge(self, variance: Floats) -> None:
+        if np.isfinite(variance).all():
+            return
+        name = self.scan.design.names[int(np.flatnonzero(~np.isfinite(variance))[0])]
+        raise ValueError(
+            f"column {name!r} holds values so large that their squares are infinite; rescale the column"
+        )
 
     @property
     def _ridge(self) -> float:
@@ -98,7 +116,12 @@ class Problem:
         if not self.penalty.smooth:
             return ProximalNewton()
         size = self.loss.n_scores * (self.scan.n_features + self.intercept)
-        if size > FACTORED_COEFFICIENTS:
+        short = self.scan.n_rows <= self.scan.n_features and isinstance(self.loss, SoftmaxLoss)
+        if (
+            size > FACTORED_COEFFICIENTS
+            or (short and self.penalty.l2 > 0)
+            or self.loss.n_scores > MANY_SCORES
+        ):
             return LBFGS()
         return Newton(stages=self.loss.turning > 0)  # a quadratic takes one step whatever the start
 
@@ -155,11 +178,17 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
     with one_blas_thread:
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
-        solution = solver.minimize(objective, theta)
+        solution = solver.minimize(objective, theta) if objective.size else _nothing(objective)
         separation = _separation(problem, objective, solution.point)
         if separation is not None:
             solution = replace(solution, converged=False, certificate=None)  # there is nowhere to arrive
         return Fit.of(objective, solution, separation)
+
+
+def _nothing(objective: Objective) -> Solution:
+    """The solution where there is nothing to learn: no intercept, and only columns of zeros."""
+    proof = Certificate(0.0, "there is nothing to learn", proven=True)
+    return Solution(objective.slope(objective.zero()), 0, True, proof, 0.0)
 
 
 def _from(objective: Objective, model: LinearModel) -> Floats:
@@ -170,6 +199,8 @@ def _from(objective: Objective, model: LinearModel) -> Floats:
 def _separation(problem: Problem, objective: Objective, point: Point) -> Separation | None:
     """Why an unpenalised softmax regression has no optimum, if it has none."""
     if not isinstance(problem.loss, SoftmaxLoss) or not problem.penalty.free or problem.jeffreys:
+        return None
+    if not objective.size:
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
         hessian = objective.curvature(point.theta)

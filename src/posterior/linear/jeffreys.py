@@ -66,7 +66,6 @@ class JeffreysObjective(Objective):
 
         The value is infinite where the information is singular to rounding.
         """
-        self.calls["slope"] += 1
         sums = self._information(theta)
         W = sums.weight
         inverse, log_det = _inverted(self._square(sums))
@@ -81,7 +80,6 @@ class JeffreysObjective(Objective):
 
     def curvature(self, theta: Floats, weight: float | None = None) -> Floats:
         """The Fisher information of the mean loss, I / W, one pass over the rows."""
-        self.calls["curvature"] += 1
         return self._square(self._information(theta))
 
     # -- sums over rows in whitened coordinates, where products of columns lose no digits ------------

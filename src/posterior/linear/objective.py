@@ -5,7 +5,7 @@ classes but the first, held against it, and `shown` turns them into the coeffici
 to zero over the classes (two classes have one vector, as in scikit-learn).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -50,7 +50,6 @@ class Objective:
     axes: Axes
     # Whether bounds for convex losses hold: `curvature` is the Hessian of all there is.
     convex: ClassVar[bool] = True
-    calls: dict[str, int] = field(default_factory=lambda: {"slope": 0, "curvature": 0})
 
     # -- the vector and what it stands for --------------------------------------------------------
 
@@ -109,7 +108,6 @@ class Objective:
 
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
-        self.calls["slope"] += 1
         line = self.line(theta, centred=self.axes.far and not self.scan.sparse)
         sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line))
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
@@ -133,7 +131,6 @@ class Objective:
 
         Given the `weight` of more rows than these, it is the part that these have in that of all.
         """
-        self.calls["curvature"] += 1
         centred = not self.scan.sparse
         line = self.line(theta, centred=centred)
         sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line))

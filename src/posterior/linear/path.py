@@ -50,12 +50,14 @@ def choose_strength(
     objective_for: Callable[[float], Objective],
     strengths: Sequence[float] | None = None,
     solver: Solver | None = None,
+    unit: float = 1.0,
 ) -> Choice:
     """The penalty under which left-out rows are predicted best, by approximate leave-one-out.
 
     `objective_for` makes the objective of a strength; all must share their coordinates, since each fit starts
-    from that with the next stronger penalty. Without `strengths` it tries 20 from 1e4 to 1e-4 (C from 1e-4 to
-    1e4), goes on where the best is at an end, and then looks more closely about the best.
+    from that with the next stronger penalty. Without `strengths` it tries 20 from 1e4 to 1e-4 units (C from
+    1e-4 to 1e4 where columns have variance 1), goes on where the best is at an end, and then looks more
+    closely about the best.
 
     >>> from posterior.engines import LocalDataset
     >>> from posterior.linear.axes import Axes
@@ -75,8 +77,9 @@ def choose_strength(
     (0.1, array([0.8919, 0.5577, 0.4389]))
     """
     search = _Search(objective_for, solver or Newton())
+    usual = [unit * strength for strength in STRENGTHS]
     with one_blas_thread:
-        for strength in _ordered(STRENGTHS if strengths is None else strengths):
+        for strength in _ordered(usual if strengths is None else strengths):
             search.look(strength)
         if strengths is None:
             _beyond(search)

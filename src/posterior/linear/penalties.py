@@ -38,11 +38,6 @@ class ElasticNet:
         """The derivatives of its smooth part."""
         return self.l2 * coef
 
-    def prox(self, coef: Floats, step: Floats | float) -> Floats:
-        """The w of least ½(w − coef)² + step · penalty(w), for each coefficient: a soft threshold, shrunk."""
-        pulled = np.sign(coef) * np.maximum(np.abs(coef) - step * self.l1, 0.0)
-        return np.asarray(pulled / (1.0 + step * self.l2))
-
     def conjugate(self, slope: Floats) -> float:
         """Sup Σ slope·w − penalty(w): finite where l2 > 0, or where no slope exceeds l1."""
         over = np.maximum(np.abs(slope) - self.l1, 0.0)

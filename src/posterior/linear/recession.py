@@ -36,6 +36,10 @@ FAINT = 1e-7
 RANK = 1e-11
 
 
+# Seconds after which a linear program is given up; almost all take less than one.
+LONGEST = 3.0
+
+
 class GaveUpError(RuntimeError):
     """A program that became too large or too slow to solve; says why."""
 
@@ -97,6 +101,7 @@ class Program:
                 method="highs-ds",
                 options={
                     "maxiter": max(self.steps, 1),
+                    "time_limit": LONGEST,
                     "primal_feasibility_tolerance": tolerance,
                     "dual_feasibility_tolerance": tolerance,
                 },
@@ -105,7 +110,7 @@ class Program:
             self.steps -= answer.nit
             if answer.status == 0:
                 return np.asarray(answer.x)
-            if self.steps <= 0:
+            if self.steps <= 0 or answer.status == 1:
                 break
         raise GaveUpError(f"a linear program of {rows.shape[0]:,} by {rows.shape[1]:,} was not solved")
 

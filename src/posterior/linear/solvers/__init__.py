@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
 from posterior.linear.solvers.gradient_descent import GradientDescent
 from posterior.linear.solvers.lbfgs import LBFGS
@@ -49,6 +51,10 @@ def solver_named(
 
 def with_settings(solver: Solver, *, tol: float | None, max_iter: int | None, seed: int = 0) -> Solver:
     """The solver with these settings where they are given."""
+    if max_iter is not None and not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
+        raise ValueError(f"max_iter must be a whole number from 1 upwards, or None, found {max_iter!r}")
+    if tol is not None and not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
+        raise ValueError(f"tol must be a number from 0 upwards, or None, found {tol!r}")
     settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
     if isinstance(solver, SGD):
         settings["seed"] = seed

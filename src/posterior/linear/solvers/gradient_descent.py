@@ -113,7 +113,7 @@ def evenly(loss: Loss) -> Floats:
 def steepest(objective: Objective) -> float:
     """L: nowhere has the objective, in the coefficients as shown, a larger second derivative."""
     sharpest = sharpness(objective.loss)
-    squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.axes, objective.calls)
+    squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.axes)
     if squares.size <= SQUARED_COLUMNS:
         largest = float(np.linalg.eigvalsh(squares.curvature(squares.zero()))[-1])
     else:

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import lapack
 
-from posterior._linalg import EPSILON
+from posterior._linalg import CLEAR, EPSILON, smallest_residual
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, better, by_some_rows
 from posterior.linear.objective import Objective, Point
@@ -46,17 +46,19 @@ class Newton(Solver):
         steps: list[Step] = []
         sampled = self._sampled(objective, steps) if start is None else None
         if sampled is not None:
-            origin, walk = sampled
-            point = objective.slope(walk.point.theta)
+            origin, there, inverse = sampled
+            point = objective.slope(there.theta)
             if point.value <= origin.value:
-                return self._descend(objective, point, origin, steps, walk.inverse)
+                return self._descend(objective, point, origin, steps, inverse)
         origin = point = objective.slope(objective.zero())
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
         return self._descend(objective, point, origin, steps)
 
-    def _sampled(self, objective: Objective, steps: list[Step]) -> "tuple[Point, _Walk] | None":
-        """A sample's slope at zero coefficients, and the walk to the minimum over samples of the rows."""
+    def _sampled(
+        self, objective: Objective, steps: list[Step]
+    ) -> "tuple[Point, Point, Inverse | None] | None":
+        """A sample's slope at zero coefficients, the minimum over samples of the rows, and H⁻¹ there."""
         origin: Point | None = None
         walk: _Walk | None = None
         for n_rows, left in STAGES if self.stages else ():
@@ -71,8 +73,10 @@ class Newton(Solver):
             final = sample
         if origin is None or walk is None:
             return None
-        # The curvature where the steps on all rows begin.
-        return origin, replace(walk, inverse=Inverse(factored(final.curvature(walk.point.theta))))
+        # The curvature where the steps on all rows begin, if the sample has any in every direction.
+        hessian = final.curvature(walk.point.theta)
+        known = Inverse(factored(hessian)) if smallest_residual(hessian) > CLEAR else None
+        return origin, walk.point, known
 
     def _descend(
         self,
@@ -108,11 +112,12 @@ class Newton(Solver):
         inverse: "Inverse | None" = None,
     ) -> "_Walk":
         """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already."""
-        before, iteration, idle = np.inf, 0, 0
+        before, iteration, idle, damping = np.inf, 0, 0, 0.0
         while True:
             if self.path:
                 steps.append(Step.at(objective, point))
-            inverse = inverse or Inverse(factored(objective.curvature(point.theta)))
+            fresh = inverse is None
+            inverse = inverse or Inverse(factored(objective.curvature(point.theta), damping))
             move = -inverse.times(point.gradient)
             decrement = -float(point.gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
@@ -120,6 +125,11 @@ class Newton(Solver):
             if done or iteration == self.max_iter:
                 return _Walk(point, iteration, done, decrement, inverse)
             there, whole = downhill(objective, point, move, decrement)
+            if there is point:  # the Hessian misleads: one of this point, or a blend with steepest descent
+                damping = max(10 * damping, 1e-6) if fresh else 0.0
+                inverse, iteration = None, iteration + 1
+                continue
+            damping = 0.0
             again = whole and self.reuse and decrement * self.reuse <= before
             inverse = inverse.corrected(point, there) if again else None
             point, before, iteration = there, decrement, iteration + 1
@@ -157,24 +167,32 @@ def _near(_point: Point, decrement: float, _idle: int, *, left: float) -> bool:
     return decrement <= 2 * left
 
 
-def factored(hessian: Floats) -> Floats:
-    """The Cholesky factor of a Hessian, a little added to its diagonal where it is singular to rounding."""
-    size = float(np.abs(np.diagonal(hessian)).max(initial=0.0)) or 1.0
-    added = 0.0
+def factored(hessian: Floats, damping: float = 0.0) -> Floats:
+    """The Cholesky factor of a Hessian, its diagonal raised by the share `damping`.
+
+    Where it is singular to rounding it is raised by as little as will do.
+    """
+    if not len(hessian):
+        return hessian
+    root = np.sqrt(np.maximum(np.diagonal(hessian), 0.0))
+    size = np.where(root > 0, root, root.max() or 1.0)
+    even = hessian / size[:, None] / size
     while True:
-        factor, info = lapack.dpotrf(hessian + added * np.eye(len(hessian)), lower=1)
+        factor, info = lapack.dpotrf(even + damping * np.eye(len(even)), lower=1)
         if info == 0:
-            return np.asarray(factor)
-        added = max(10 * added, 1e-14 * size)
+            return np.asarray(size[:, None] * factor)
+        damping = max(10 * damping, 1e-14)
 
 
 def newton_step(factor: Floats, gradient: Floats) -> Floats:
     """−H⁻¹ g, from the Cholesky factor of H."""
+    if not len(factor):
+        return gradient
     return np.asarray(lapack.dpotrs(factor, -gradient, lower=1)[0])
 
 
 def downhill(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
-    """The next point along a direction, and whether the whole step was taken.
+    """The next point along a direction, and whether the whole step was taken; the same where none is lower.
 
     Close to the optimum rounding hides the fall of the objective; there a step is taken on trust.
     """
@@ -182,6 +200,8 @@ def downhill(objective: Objective, point: Point, move: Floats, decrement: float)
     slack = 4 * EPSILON * abs(point.value)
     while True:
         there = objective.slope(point.theta + t * move)
-        if there.value <= point.value - ARMIJO * t * decrement + slack or t < 1e-10:
+        if there.value <= point.value - ARMIJO * t * decrement + slack:
             return there, t == 1.0
+        if t < 1e-10:
+            return point, False
         t /= 2

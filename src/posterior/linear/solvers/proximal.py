@@ -216,7 +216,6 @@ def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
     if len(active) == objective.size:
         hessian = objective.curvature(theta)
     else:
-        objective.calls["curvature"] += 1
         hessian = _along(objective, theta, active)
     if _symmetric(objective) and objective.axes.intercept:
         levels = np.flatnonzero(active % objective.shape[1] == objective.axes.n_axes)
