@@ -395,7 +395,7 @@ def test_columns_do_without_pandas_and_the_frame_says_what_it_needs(monkeypatch)
     made = summary_of(X, y, 2)
     monkeypatch.setattr("posterior.schema.decode.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pandas"):
-        made.frame  # noqa: B018
+        made.frame  # noqa: B018  (to ask for it is the test)
     assert list(made.columns) == ["term", *FIGURES]
     assert json.dumps(dict(made.figures))
 

@@ -1,7 +1,6 @@
 """Logistic and softmax regression behind scikit-learn's interface."""
 
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,23 +16,18 @@ from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.linear import (
-    LBFGS,
     SGD,
     Design,
-    ElasticNet,
     Fit,
     LinearModel,
-    Newton,
-    Objective,
     Problem,
     Scan,
     SoftmaxLoss,
-    Solver,
     solve,
     with_settings,
 )
 from posterior.linear.leave_one_out import leave_one_out_log_proba
-from posterior.linear.path import Choice, choose_strength
+from posterior.linear.path import chosen_fit
 from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary, summarize
@@ -168,13 +162,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
         solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
         choice = None
-        if setting.strength is None and not isinstance(solver, Newton | LBFGS):
-            raise ValueError(
-                f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
-                '"newton" or "lbfgs"'
-            )
         if setting.strength is None:
-            choice, fit = _chosen(problem, solver, total)
+            choice, fit = chosen_fit(problem, solver, total)
         else:
             fit = solve(problem, solver, self._start(scan, classes)).labelled(classes.tolist())
         self._settle(scan.design, fit, classes)
@@ -400,18 +389,3 @@ class SoftmaxRegression(LogisticRegression):
     (3, 4)
 
     """
-
-
-def _chosen(problem: Problem, solver: Solver, total: float) -> tuple[Choice, Fit]:
-    """The penalty under which left-out rows are predicted best, and the fit with it."""
-    base = problem.objective(solver.coordinates)
-
-    def objective(strength: float) -> Objective:
-        return replace(base, penalty=ElasticNet(l2=strength / total))
-
-    spread = base.axes.spread
-    varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
-    unit = float(np.median(varied) ** 2)  # a coefficient is as large as its column is small
-    with one_blas_thread:
-        choice = choose_strength(objective, solver=solver, unit=unit)
-    return choice, Fit.of(objective(choice.best), choice.solution)

@@ -4,15 +4,18 @@ Strengths are total ones, 1/C in scikit-learn's terms: Σ w ℓ + strength · pe
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior._types import Floats
+from posterior.linear.fit import Fit, Problem
 from posterior.linear.leave_one_out import MeanLoss, leave_one_out_loss
 from posterior.linear.objective import Objective
+from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.base import Solution, Solver
+from posterior.linear.solvers.lbfgs import LBFGS
 from posterior.linear.solvers.newton import Newton
 
 # C from 1e-4 to 1e4, strong penalties first.
@@ -171,3 +174,24 @@ def _between(search: _Search) -> None:
             high = new
         else:
             low = new
+
+
+def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Choice, Fit]:
+    """The ridge under which left-out rows are predicted best, and the fit with it.
+
+    Strengths are tried in units of the columns' variance: a coefficient is as large as its column is small.
+    """
+    if not isinstance(solver, Newton | LBFGS):
+        raise ValueError(
+            f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
+            '"newton" or "lbfgs"'
+        )
+    base = problem.objective(solver.coordinates)
+
+    def objective(strength: float) -> Objective:
+        return replace(base, penalty=ElasticNet(l2=strength / weight))
+
+    spread = base.axes.spread
+    varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
+    choice = choose_strength(objective, solver=solver, unit=float(np.median(varied) ** 2))
+    return choice, Fit.of(objective(choice.best), choice.solution)
