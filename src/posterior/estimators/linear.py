@@ -1,6 +1,7 @@
 """What every linear estimator shares: tables in, a design, a solver by its name, and what it reports."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from posterior import kernels
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
@@ -26,6 +28,7 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
+from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning
 from posterior.schema import Schema, Source, read_table
 
@@ -41,6 +44,7 @@ class LinearEstimator(BaseEstimator):
     model_: LinearModel
     coef_: Any
     intercept_: Any
+    target_name_: str | None
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -173,6 +177,25 @@ class LinearEstimator(BaseEstimator):
                 "fit of LogisticRegression and LinearRegression can"
             )
         return self.fit_
+
+    def _summarized(self, covariance: str, level: float, labels: Sequence[Any] = ()) -> Summary:
+        """The summary of the fit, where it reached an optimum or there is a reason that none exists."""
+        fit = self._solved()
+        if fit.separation is None and not fit.solution.converged:
+            raise ValueError(
+                "standard errors are those of an optimum, which the solver did not reach; use "
+                'solver="auto", or a larger max_iter'
+            )
+        with one_blas_thread:
+            return summarize(
+                fit.checked(),
+                fit.solution.theta,
+                labels=labels,
+                target_name=self.target_name_,
+                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+                level=level,
+                separation=fit.separation,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy or a file of a model has no business with the rows it was fitted to.

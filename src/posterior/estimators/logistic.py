@@ -30,7 +30,7 @@ from posterior.linear.leave_one_out import leave_one_out_log_proba
 from posterior.linear.path import chosen_fit
 from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
-from posterior.linear.summary import Summary, summarize
+from posterior.linear.summary import Summary
 from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning
 
 
@@ -343,21 +343,7 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
                 f"there are no standard errors with class_weight={self.class_weight!r}, which makes up rows "
                 "that nobody saw; fit without it, or give numbers of repetitions as sample_weight"
             )
-        if self._solved().separation is None and not self.converged_:
-            raise ValueError(
-                "standard errors are those of an optimum, which the solver did not reach; use "
-                'solver="auto", or a larger max_iter'
-            )
-        with one_blas_thread:
-            return summarize(
-                self.fit_.checked(),
-                self.solution_.theta,
-                labels=self.classes_.tolist(),
-                target_name=self.target_name_,
-                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
-                level=level,
-                separation=self.fit_.separation,
-            )
+        return self._summarized(covariance, level, self.classes_.tolist())
 
     @property
     def separation_(self) -> Separation | None:

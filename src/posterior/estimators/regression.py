@@ -7,7 +7,6 @@ from scipy import stats
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._blas import one_blas_thread
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.penalty import is_number
@@ -27,7 +26,7 @@ from posterior.linear import (
     solve,
     with_settings,
 )
-from posterior.linear.summary import Summary, summarize
+from posterior.linear.summary import Summary
 from posterior.schema import read_table
 
 NOISES = ("normal", "laplace")
@@ -296,16 +295,4 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 "every training row is fitted exactly, so that there is no noise to reckon standard errors "
                 "from; use more rows or fewer columns"
             )
-        if self._solved().separation is None and not self.converged_:
-            raise ValueError(
-                "standard errors are those of an optimum, which the solver did not reach; use "
-                'solver="auto", or a larger max_iter'
-            )
-        with one_blas_thread:
-            return summarize(
-                self.fit_.checked(),
-                self.solution_.theta,
-                target_name=self.target_name_,
-                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
-                level=level,
-            )
+        return self._summarized(covariance, level)

@@ -197,17 +197,14 @@ def is_redundant(scan: Scan, axes: Axes) -> bool:
     if not gone or axes.fold is None:
         return True
     beta = axes.fold[:, gone].T  # a redundant column as a combination of those kept
+    level = axes.centre[gone] - axes.centre @ beta.T
 
     def share(block: Block) -> Floats:
-        part = block.matrix[:, gone]
-        part = part.toarray() if kernels.is_sparse(part) else part
-        X = block.matrix - axes.centre if not kernels.is_sparse(block.matrix) else block.matrix
-        made = np.asarray(X @ beta.T)
-        size = np.asarray(abs(block.matrix) @ np.abs(beta).T) + np.abs(axes.centre) @ np.abs(beta).T
-        own = part - axes.centre[gone] if not kernels.is_sparse(block.matrix) else part
-        level = 0.0 if not kernels.is_sparse(block.matrix) else axes.centre @ beta.T - axes.centre[gone]
-        off = np.abs(own - made + level)
-        return np.asarray((off > APART * (size + np.abs(part))).sum(axis=0), dtype=np.float64)
+        own = block.matrix[:, gone]
+        own = own.toarray() if kernels.is_sparse(own) else own
+        off = np.abs(own - block.matrix @ beta.T - level)
+        size = np.abs(own) + abs(block.matrix) @ np.abs(beta).T + np.abs(axes.centre) @ np.abs(beta).T
+        return np.asarray((off > APART * size).sum(axis=0), dtype=np.float64)
 
     return not scan.fold(share).any()
 

@@ -74,9 +74,7 @@ class Problem:
                 f"{LARGEST_FIRTH:,} columns; found {self.scan.n_features:,}: use a ridge (C=1.0), or fewer "
                 "columns"
             )
-        # With fewer rows than columns a ridge has nothing to gain from correlations that rows cannot tell.
-        short = self.scan.n_rows <= self.scan.n_features and self.penalty.l2 > 0
-        few = self.scan.n_features <= FACTORED_COLUMNS and not short
+        few = self.scan.n_features <= FACTORED_COLUMNS and not self._short
         if coordinates == "whitened" and (self.jeffreys or few):
             self._refuse_huge(np.diagonal(self.moments.scatter[0]))
             axes = Axes.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
@@ -95,6 +93,11 @@ class Problem:
         raise ValueError(
             f"column {name!r} holds values so large that their squares are infinite; rescale the column"
         )
+
+    @property
+    def _short(self) -> bool:
+        """Fewer rows than columns: a ridge has nothing to gain from correlations that rows cannot tell."""
+        return self.scan.n_rows <= self.scan.n_features and self.penalty.l2 > 0
 
     @property
     def _ridge(self) -> float:
@@ -116,14 +119,14 @@ class Problem:
         if not self.penalty.smooth:
             return ProximalNewton()
         size = self.loss.n_scores * (self.scan.n_features + self.intercept)
-        short = self.scan.n_rows <= self.scan.n_features and isinstance(self.loss, SoftmaxLoss)
+        quadratic = self.loss.turning == 0  # which takes one step, whatever the start
         if (
             size > FACTORED_COEFFICIENTS
-            or (short and self.penalty.l2 > 0)
             or self.loss.n_scores > MANY_SCORES
+            or (self._short and not quadratic)
         ):
             return LBFGS()
-        return Newton(stages=self.loss.turning > 0)  # a quadratic takes one step whatever the start
+        return Newton(stages=not quadratic)
 
 
 @dataclass(frozen=True, eq=False)

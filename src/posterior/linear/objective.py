@@ -1,6 +1,6 @@
 """What a solver minimises: the mean loss of the rows plus the penalty, as a function of one vector.
 
-The gauge of the softmax is fixed here and nowhere else: the scores of a `SoftmaxLoss` are those of all
+The gauge of the softmax is fixed here: the scores of a `SoftmaxLoss` are those of all
 classes but the first, held against it, and `shown` turns them into the coefficients a user reads, which sum
 to zero over the classes (two classes have one vector, as in scikit-learn).
 """

@@ -56,7 +56,7 @@ class GradientDescent(Solver):
         origin = objective.slope(objective.zero())
         point = origin if start is None else objective.slope(start)
         scale = float(np.linalg.norm(origin.gradient))
-        before, at, run, steps = point, point.theta, -1, [recorded(objective, point)]
+        before, at, run, steps = point, point.theta, -1, [Step.at(objective, point)]
         for iteration in range(self.max_iter + 1):
             move = -step * (even @ point.gradient.reshape(objective.shape)).ravel()
             level = -float(point.gradient @ move) <= rounding * abs(point.value)
@@ -67,7 +67,7 @@ class GradientDescent(Solver):
             run = run + 1 if self.momentum and point.gradient @ (at - last) < 0 else 0
             point = objective.slope(at + run / (run + 3) * (at - last))
             if self.path:
-                steps.append(recorded(objective, point))
+                steps.append(Step.at(objective, point))
         proof = best_proof(objective, point, origin) or by_secant(point, before)
         path = tuple(steps) if self.path else ()
         return Solution(point, iteration, bool(done), proof, steepness(point, scale), path)
@@ -94,11 +94,6 @@ def refuse_bent(solver: Solver, objective: Objective) -> None:
         raise ValueError(
             f"{type(solver).__name__} is for convex objectives, and Firth's penalty is not; use FisherScoring"
         )
-
-
-def recorded(objective: Objective, point: Point) -> Step:
-    """A point as a path keeps it."""
-    return Step(point.theta, point.value, float(np.linalg.norm(point.gradient)), objective.scan.n_rows)
 
 
 def evenly(loss: Loss) -> Floats:

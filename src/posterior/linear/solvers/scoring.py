@@ -53,8 +53,7 @@ class FisherScoring(Solver):
         inverse, updates, done = _inverse(objective, point), 0, False
         for iteration in range(self.max_iter + 1):
             if self.path:
-                length = float(np.linalg.norm(point.gradient))
-                steps.append(Step(point.theta, point.value, length, objective.scan.n_rows))
+                steps.append(Step.at(objective, point))
             decrement = float(point.gradient @ inverse @ point.gradient)
             done = steepness(point, scale) <= self.tol
             if done or iteration == self.max_iter:

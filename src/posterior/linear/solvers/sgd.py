@@ -20,7 +20,6 @@ from posterior.linear.solvers.gradient_descent import (
     by_secant,
     check_step,
     evenly,
-    recorded,
     refuse_bent,
     refuse_kinks,
     sharpness,
@@ -218,7 +217,7 @@ class SGD(Solver):
             )
 
     def _recorded(self, objective: Objective, theta: Floats) -> list[Step]:
-        return [recorded(objective, objective.slope(theta))] if self.path else []
+        return [Step.at(objective, objective.slope(theta))] if self.path else []
 
 
 def _refuse_turned(objective: Objective) -> None:
