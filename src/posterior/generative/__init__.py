@@ -5,7 +5,7 @@ from posterior.generative.leave_one_out import left_out_log_posterior
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, summary, unused_note
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
-from posterior.generative.priors import Priors, given_priors
+from posterior.generative.priors import Priors
 from posterior.generative.spec import GenerativeSpec
 from posterior.generative.statistics import ClassStatistics, union_of_classes
 from posterior.generative.tuning import Tuning, refuse_rule, tune
@@ -23,7 +23,6 @@ __all__ = [
     "Priors",
     "Tuning",
     "estimated",
-    "given_priors",
     "held_out_log_posterior",
     "left_out_log_posterior",
     "refuse_rule",

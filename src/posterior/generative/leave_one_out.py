@@ -11,10 +11,11 @@ import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior._types import Bools, Floats, Ints
+from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, Dataset, Selection
 from posterior.families import Family, LeftOut, NoClosedFormError
 from posterior.families.left_out.parts import loses_digits
-from posterior.generative.model import FittedBlock, GenerativeModel, log_normalized, with_prior
+from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.plan import NOTHING, Block
 from posterior.generative.spec import GenerativeSpec, Sums
 from posterior.generative.statistics import ClassStatistics

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
+from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
@@ -235,24 +236,3 @@ class GenerativeModel:
             names = [self.schema.names[j] for b in self.blocks for j in b.columns if b.reads == "values"]
             return gaps_message(names)
         return (self.spec and self.spec.why_not_mergeable(self.schema)) or NO_DATA
-
-
-def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
-    """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors."""
-    scores = log_density + log_prior
-    peak = scores.max(axis=1, keepdims=True)
-    impossible = np.isneginf(peak[:, 0])
-    if impossible.any():
-        scores[impossible] = np.broadcast_to(log_prior, scores.shape)[impossible]
-        peak[impossible] = scores[impossible].max(axis=1, keepdims=True)
-    scores -= peak
-    return scores
-
-
-def log_normalized(scores: Floats) -> Floats:
-    """Log posteriors from scores of which the largest in each row is 0."""
-    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
-    others = np.exp(scores)
-    others[rows, best] = 0.0
-    # ln(1 + the others) keeps a log posterior of −1e-20.
-    return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])

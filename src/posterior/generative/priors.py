@@ -1,12 +1,12 @@
 """Class priors: frequencies, even, smoothed, or given."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.bayes import given_priors
 
 
 @dataclass(frozen=True)
@@ -65,34 +65,3 @@ class Priors:
         out[gone, y[gone]] = -np.inf
         out[gone[np.isneginf(out[gone]).all(axis=1)]] = fitted
         return out
-
-
-def given_priors(given: Any, classes: AnyArray) -> Floats:
-    """Checked priors from what a user wrote, in the order of the classes."""
-    if isinstance(given, str):
-        if given != "uniform":
-            raise ValueError(f"priors must be None, 'uniform', numbers or a mapping, found {given!r}")
-        return np.full(len(classes), 1 / len(classes))
-    if isinstance(given, Mapping):
-        labels = classes.tolist()
-        unknown = [k for k in given if k not in labels]
-        absent = [k for k in labels if k not in given]
-        if unknown or absent:
-            raise ValueError(
-                f"priors must name every class once: missing {absent}, not a class {unknown}; "
-                f"the classes are {labels}"
-            )
-        given = [given[k] for k in labels]
-    prior = np.asarray(given, dtype=np.float64)
-    if prior.shape != (len(classes),):
-        raise ValueError(
-            f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
-            f"in the order {classes.tolist()}; if more are to come, name them: partial_fit(classes=…)"
-        )
-    if not (prior >= 0).all() or not np.isfinite(prior).all():
-        raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
-    if abs(prior.sum() - 1) > 1e-5:
-        raise ValueError(
-            f"The sum of the priors should be 1, found {prior.sum():g}; divide them by their sum"
-        )
-    return np.asarray(prior / prior.sum())

@@ -1,0 +1,60 @@
+"""Bayes' rule on arrays: log densities and class priors to log posteriors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats
+
+
+def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
+    """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors."""
+    scores = log_density + log_prior
+    peak = scores.max(axis=1, keepdims=True)
+    impossible = np.isneginf(peak[:, 0])
+    if impossible.any():
+        scores[impossible] = np.broadcast_to(log_prior, scores.shape)[impossible]
+        peak[impossible] = scores[impossible].max(axis=1, keepdims=True)
+    scores -= peak
+    return scores
+
+
+def log_normalized(scores: Floats) -> Floats:
+    """Log posteriors from scores of which the largest in each row is 0."""
+    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+    others = np.exp(scores)
+    others[rows, best] = 0.0
+    # ln(1 + the others) keeps a log posterior of −1e-20.
+    return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])
+
+
+def given_priors(given: Any, classes: AnyArray) -> Floats:
+    """Checked priors from what a user wrote, in the order of the classes."""
+    if isinstance(given, str):
+        if given != "uniform":
+            raise ValueError(f"priors must be None, 'uniform', numbers or a mapping, found {given!r}")
+        return np.full(len(classes), 1 / len(classes))
+    if isinstance(given, Mapping):
+        labels = classes.tolist()
+        unknown = [k for k in given if k not in labels]
+        absent = [k for k in labels if k not in given]
+        if unknown or absent:
+            raise ValueError(
+                f"priors must name every class once: missing {absent}, not a class {unknown}; "
+                f"the classes are {labels}"
+            )
+        given = [given[k] for k in labels]
+    prior = np.asarray(given, dtype=np.float64)
+    if prior.shape != (len(classes),):
+        raise ValueError(
+            f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
+            f"in the order {classes.tolist()}; if more are to come, name them: partial_fit(classes=…)"
+        )
+    if not (prior >= 0).all() or not np.isfinite(prior).all():
+        raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
+    if abs(prior.sum() - 1) > 1e-5:
+        raise ValueError(
+            f"The sum of the priors should be 1, found {prior.sum():g}; divide them by their sum"
+        )
+    return np.asarray(prior / prior.sum())

@@ -1,0 +1,125 @@
+"""Log posteriors as the rules take them: checked once, never repaired."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+
+# How far a row of probabilities may be from summing to one: what single precision leaves, and no more.
+NOT_ONE = 1e-6
+
+
+def log_probabilities(probabilities: Any) -> Floats:
+    """The logs of posteriors p(class | row), (n, K), checked; a probability of zero is −inf.
+
+    >>> log_probabilities([[0.25, 0.75], [0.0, 1.0]]).round(3)
+    array([[-1.386, -0.288],
+           [  -inf,  0.   ]])
+    """
+    proba = _matrix(probabilities, "probabilities")
+    outside = (proba < 0) | (proba > 1 + NOT_ONE)
+    if outside.any():
+        row, k = np.argwhere(outside)[0].tolist()
+        hint = "; these look like logs: pass them as they are" if (proba <= 0).all() else ""
+        raise ValueError(
+            f"probabilities lie between 0 and 1, found {proba[row, k]:g} in row {row}, column {k}{hint}"
+        )
+    _refuse_sums(proba)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(proba))
+
+
+def checked(log_posterior: Any, n_classes: int | None = None) -> Floats:
+    """Log posteriors ln p(class | row), (n, K), refused unless every row sums to one within 1e-6.
+
+    A log of −inf is a probability of zero. Nothing is renormalised.
+    """
+    logs = _matrix(log_posterior, "log posteriors")
+    if n_classes is not None and logs.shape[1] != n_classes:
+        raise ValueError(
+            f"log posteriors have {logs.shape[1]} columns, expected {n_classes}, one for each class"
+        )
+    if (logs > NOT_ONE).any():
+        row, k = np.argwhere(logs > NOT_ONE)[0].tolist()
+        raise ValueError(
+            f"the log of a probability is not positive, found {logs[row, k]:g} in row {row}, column {k}; "
+            "if these are probabilities, pass posterior.decision.log_probabilities(p)"
+        )
+    _refuse_sums(np.exp(logs))
+    return logs
+
+
+def class_codes(y: Any, n_classes: int, classes: Any = None) -> Ints:
+    """Positions of the true classes: of labels among `classes`, or codes 0 … K−1 where none are named."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y holds one class for each row, found an array of shape {labels.shape}")
+    if classes is None:
+        if labels.dtype.kind not in "iu" or (
+            len(labels) and not 0 <= labels.min() <= labels.max() < n_classes
+        ):
+            raise ValueError(
+                f"without `classes`, y holds class codes from 0 to {n_classes - 1}, found "
+                f"{_few(labels)}; pass classes=model.classes_ to use labels"
+            )
+        return labels.astype(np.int64)
+    named = class_names(classes, n_classes)
+    where = {label: k for k, label in enumerate(named)}
+    unknown = sorted({repr(v) for v in labels.tolist() if v not in where})
+    if unknown:
+        raise ValueError(f"y holds {', '.join(unknown[:3])}, expected one of the classes {named}")
+    return np.array([where[v] for v in labels.tolist()], dtype=np.int64)
+
+
+def class_names(classes: Any, n_classes: int) -> list[Any]:
+    """The labels of the classes in the order of the columns; their positions where none are named."""
+    if classes is None:
+        return list(range(n_classes))
+    names = np.asarray(classes).tolist() if isinstance(classes, np.ndarray) else list(classes)
+    if len(names) != n_classes or len(set(names)) != n_classes:
+        raise ValueError(
+            f"classes must name {n_classes} different classes, one for each column, found {names}"
+        )
+    return names
+
+
+def same_rows(n_rows: int, **arrays: AnyArray | None) -> None:
+    """Refuse arrays that do not have one entry for each row."""
+    for name, array in arrays.items():
+        if array is not None and len(array) != n_rows:
+            raise ValueError(f"{name} has {len(array)} entries for {n_rows} rows; pass one for each row")
+
+
+def _matrix(values: Any, what: str) -> Floats:
+    matrix = np.asarray(values)
+    if matrix.ndim != 2 or matrix.shape[1] < 1:
+        raise ValueError(
+            f"{what} must have shape (rows, classes), also for two classes; found {matrix.shape}"
+        )
+    if matrix.dtype.kind not in "fiub":
+        raise ValueError(f"{what} must be numbers, found {matrix.dtype} values")
+    matrix = matrix.astype(np.float64, copy=False)
+    if np.isnan(matrix).any():
+        row = int(np.isnan(matrix).any(axis=1).argmax())
+        raise ValueError(
+            f"{what} must not be NaN: {np.isnan(matrix).any(axis=1).sum()} of {len(matrix)} rows are, "
+            f"first row {row}; leave these rows out, or see why the model gives no answer"
+        )
+    return matrix
+
+
+def _refuse_sums(proba: Floats) -> None:
+    off = np.abs(proba.sum(axis=1) - 1.0) > NOT_ONE
+    if off.any():
+        row = int(off.argmax())
+        raise ValueError(
+            f"probabilities of a row must sum to 1 (within {NOT_ONE:g}): {off.sum()} of {len(proba)} rows do "
+            f"not, first row {row} (sum {proba[row].sum():g}); normalise them first if you mean to, for "
+            "logs by posterior.math.log_softmax"
+        )
+
+
+def _few(labels: AnyArray) -> str:
+    shown = [repr(v) for v in list(dict.fromkeys(labels.tolist()))[:3]]
+    return ", ".join(shown) + (", …" if len(set(labels.tolist())) > 3 else "")

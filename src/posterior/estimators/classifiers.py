@@ -1,0 +1,108 @@
+"""Any classifier with scikit-learn's methods, read as what the rules need: log posteriors and priors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
+
+from posterior._types import AnyArray, Floats
+from posterior.decision.posteriors import checked, log_probabilities
+from posterior.decision.priors import effective_priors
+from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.splits import read_folds
+
+
+def log_posterior_of(estimator: Any, X: Any) -> Floats:
+    """Log posteriors of a fitted classifier, ours or not, (n, K); zeros are −inf.
+
+    They are checked: a classifier whose probabilities are negative, or do not sum to one, is refused.
+    """
+    who, n_classes = type(bare(estimator)).__name__, len(estimator.classes_)
+    if hasattr(estimator, "predict_log_proba"):
+        with np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
+            logs = estimator.predict_log_proba(X)
+        read = checked
+    elif hasattr(estimator, "predict_proba"):
+        logs, read = estimator.predict_proba(X), log_probabilities
+    else:
+        raise TypeError(
+            f"{who} gives no probabilities (no predict_proba), and decisions are made from probabilities; "
+            "use another classifier, or put scikit-learn's CalibratedClassifierCV around it"
+        )
+    try:
+        found = read(logs)
+    except ValueError as error:
+        raise ValueError(f"{who} gives no proper probabilities: {error}") from error
+    if found.shape[1] != n_classes:
+        raise ValueError(f"{who} has {n_classes} classes and gives {found.shape[1]} probabilities a row")
+    return found
+
+
+def held_out_log_posterior(
+    estimator: Any, X: Any, y: AnyArray, classes: AnyArray, cv: Any, fit_params: Mapping[str, Any]
+) -> Floats:
+    """Log posteriors of each row by a clone of the classifier that has not seen it, (n, K).
+
+    `cv` is a number of folds, a splitter, or the fold of each row. A class that the other folds lack gets
+    −inf. Our generative models need one reading for all folds; others are fitted once for each.
+    """
+    weight = fit_params.get("sample_weight")
+    if isinstance(estimator, GenerativeEstimator) and set(fit_params) <= {"sample_weight"}:
+        return estimator.k_fold_log_proba(X, y, cv, weight)
+    folds, n_folds = read_folds(cv, np.searchsorted(classes, y))
+    out = np.full((len(y), len(classes)), -np.inf)
+    for fold in range(n_folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        params = _check_method_params(X, dict(fit_params), indices=train)
+        model = clone(estimator).fit(_safe_indexing(X, train), y[train], **params)
+        logs = log_posterior_of(model, _safe_indexing(X, test))
+        out[np.ix_(test, np.searchsorted(classes, model.classes_))] = logs
+    return out
+
+
+def training_priors(
+    estimator: Any, y: AnyArray | None = None, sample_weight: Any = None, classes: Any = None
+) -> Floats:
+    """The class priors that are in the posteriors of a fitted classifier.
+
+    Those it says it has (`priors_`, `class_prior_`, `class_log_prior_`), else the frequencies of the
+    classes in training with the sample weights and its `class_weight`.
+    """
+    model = bare(estimator)
+    for name in ("priors_", "class_prior_"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name), dtype=np.float64)
+    if hasattr(model, "class_log_prior_"):
+        return np.exp(np.asarray(model.class_log_prior_, dtype=np.float64))
+    if y is None:
+        raise ValueError(
+            f"the class priors that {type(model).__name__} was trained with are not known; "
+            "pass training_priors=…, for example posterior.decision.effective_priors(y)"
+        )
+    class_weight = getattr(model, "class_weight", None)
+    if isinstance(class_weight, str) and class_weight.startswith("balanced"):
+        class_weight = "balanced"  # forests also have balanced_subsample
+    return effective_priors(y, class_weight=class_weight, sample_weight=sample_weight, classes=classes)
+
+
+def bare(estimator: Any) -> Any:
+    """The model itself: the last step of a pipeline, the best of a search, what was frozen."""
+    while True:
+        if isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator
+
+
+def is_frozen(estimator: Any) -> bool:
+    """Whether an estimator is fitted already and shall stay as it is."""
+    return isinstance(estimator, FrozenEstimator)
