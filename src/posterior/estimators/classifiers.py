@@ -1,6 +1,6 @@
 """Any classifier with scikit-learn's methods, read as what the rules need: log posteriors and priors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
     if hasattr(estimator, "predict_log_proba"):
         with np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
             logs = estimator.predict_log_proba(X)
-        read = checked
+        read: Callable[[Any], Floats] = checked
     elif hasattr(estimator, "predict_proba"):
         logs, read = estimator.predict_proba(X), log_probabilities
     else:
