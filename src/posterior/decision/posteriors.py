@@ -91,6 +91,29 @@ def same_rows(n_rows: int, **arrays: AnyArray | None) -> None:
             raise ValueError(f"{name} has {len(array)} entries for {n_rows} rows; pass one for each row")
 
 
+def row_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """How often each row counts, (n,): once where no weights are given; refused unless some row counts."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight)
+    if weight.ndim != 1 or weight.dtype.kind not in "fiub":
+        raise ValueError(
+            f"sample_weight holds one number for each row, found {weight.dtype} of shape {weight.shape}"
+        )
+    same_rows(n_rows, sample_weight=weight)
+    weight = weight.astype(np.float64)
+    bad = ~((weight >= 0) & (weight < np.inf))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"sample_weight: {bad.sum()} of {len(weight)} rows are negative, NaN or infinite, first row "
+            f"{row} ({weight[row]:g}); a weight must be finite and not negative: drop the row, or give it 0"
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count")
+    return weight
+
+
 def _matrix(values: Any, what: str) -> Floats:
     matrix = np.asarray(values)
     if matrix.ndim != 2 or matrix.shape[1] < 1:
