@@ -5,6 +5,10 @@ class PosteriorWarning(UserWarning):
     """The parent of every warning that this library issues."""
 
 
+class CalibrationWarning(PosteriorWarning):
+    """Posteriors that rows held out say are not calibrated: too sure, or not sure enough."""
+
+
 class DataWarning(PosteriorWarning):
     """Something in the training table that a person would want to know, with what was done about it."""
 
