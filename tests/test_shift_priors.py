@@ -141,7 +141,10 @@ class TestEffectivePriors:
             ({"class_weight": 3.0}, 'must be None, "balanced" or a mapping'),
             ({"class_weight": {"z": 2}}, "class_weight names"),
             ({"sample_weight": [1, 1]}, "sample_weight has 2 entries for 3 rows"),
-            ({"sample_weight": [0, 0, 0]}, "no row counts"),
+            ({"sample_weight": [0, 0, 0]}, "zero for every row"),
+            ({"sample_weight": [1, -1, 2]}, "negative, NaN or infinite"),
+            ({"class_weight": {"a": -1}}, "must be finite and not negative"),
+            ({"class_weight": {"a": 0, "b": 0}}, "leave some class a weight"),
             ({"classes": ["a"]}, "expected one of the classes"),
         ],
     )

@@ -29,11 +29,14 @@ def log_normalized(scores: Floats) -> Floats:
     return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])
 
 
-def given_priors(given: Any, classes: AnyArray) -> Floats:
-    """Checked priors from what a user wrote, in the order of the classes."""
+def given_priors(given: Any, classes: AnyArray, more: str = "", hint: str = "") -> Floats:
+    """Checked priors from what a user wrote, in the order of the classes.
+
+    `more` says what else they may be, `hint` what else may be done if they are not as many as the classes.
+    """
     if isinstance(given, str):
         if given != "uniform":
-            raise ValueError(f"priors must be None, 'uniform', numbers or a mapping, found {given!r}")
+            raise ValueError(f"priors must be {more}'uniform', numbers or a mapping, found {given!r}")
         return np.full(len(classes), 1 / len(classes))
     if isinstance(given, Mapping):
         labels = classes.tolist()
@@ -47,13 +50,14 @@ def given_priors(given: Any, classes: AnyArray) -> Floats:
         given = [given[k] for k in labels]
     prior = np.asarray(given, dtype=np.float64)
     if prior.shape != (len(classes),):
+        found = f"{prior.size}" if prior.ndim == 1 else f"an array of shape {prior.shape}"
         raise ValueError(
-            f"Number of priors must match number of classes: found {prior.size}, expected {len(classes)}, "
-            f"in the order {classes.tolist()}; if more are to come, name them: partial_fit(classes=…)"
+            f"Number of priors must match number of classes: found {found}, expected {len(classes)}, in the "
+            f"order {classes.tolist()}{hint}"
         )
     if not (prior >= 0).all() or not np.isfinite(prior).all():
         raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
-    if abs(prior.sum() - 1) > 1e-5:
+    if abs(prior.sum() - 1) > 1e-6:
         raise ValueError(
             f"The sum of the priors should be 1, found {prior.sum():g}; divide them by their sum"
         )

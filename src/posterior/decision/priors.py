@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.bayes import given_priors, log_normalized, with_prior
-from posterior.decision.posteriors import checked, class_codes, class_names, same_rows
+from posterior.decision.posteriors import checked, class_codes, class_names, row_weights
 
 
 def shift_priors(log_posterior: Any, old: Any, new: Any, *, classes: Any = None) -> Floats:
@@ -54,6 +54,8 @@ def effective_priors(
 
     These are the `old` priors when a class weight, or over- or undersampling, is to be undone: pass the
     classes as the learner saw them. The priors of the rows as they came are the same without weights.
+    "balanced" makes all classes that occur equal, as most learners do; some (scikit-learn's trees and
+    histogram gradient boosting) balance the rows before they are weighted.
 
     >>> y = [0] * 999 + [1]
     >>> effective_priors(y), effective_priors(y, class_weight="balanced")
@@ -63,11 +65,9 @@ def effective_priors(
     labels = np.unique(given) if classes is None else np.asarray(classes)
     names = labels.tolist()
     codes = class_codes(given, len(names), names)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    same_rows(len(codes), sample_weight=weight)
-    count = np.bincount(codes, weight, len(names)).astype(np.float64)
-    if not count.sum() > 0:
-        raise ValueError("no row counts: y is empty, or every sample_weight is zero")
+    if not len(codes):
+        raise ValueError("y is empty: without rows there are no class frequencies")
+    count = np.bincount(codes, row_weights(sample_weight, len(codes)), len(names)).astype(np.float64)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f'class_weight must be None, "balanced" or a mapping, found {class_weight!r}')
@@ -76,7 +76,13 @@ def effective_priors(
         unknown = [k for k in class_weight if k not in names]
         if unknown:
             raise ValueError(f"class_weight names {unknown}, expected some of the classes {names}")
-        count *= [class_weight.get(k, 1.0) for k in names]
+        factor = np.array([class_weight.get(k, 1.0) for k in names], dtype=np.float64)
+        if not ((factor >= 0) & (factor < np.inf)).all() or not (count * factor).any():
+            raise ValueError(
+                f"class_weight={dict(class_weight)} must be finite and not negative, and leave some class a "
+                "weight"
+            )
+        count *= factor
     elif class_weight is not None:
         raise ValueError(f'class_weight must be None, "balanced" or a mapping, found {class_weight!r}')
     return np.asarray(count / count.sum())

@@ -8,6 +8,8 @@ import numpy as np
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.bayes import given_priors
 
+TO_COME = "; if more are to come, name them: partial_fit(classes=…)"
+
 
 @dataclass(frozen=True)
 class Priors:
@@ -33,7 +35,7 @@ class Priors:
             counts = weight + self.smoothing
             prior = counts / counts.sum()
         else:
-            prior = given_priors(self.given, classes)
+            prior = given_priors(self.given, classes, "None, ", TO_COME)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(prior))
 
