@@ -1,0 +1,300 @@
+"""Classifiers that see different columns, made into one."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.bayes import given_priors
+from posterior.decision.fusion import fuse, fusion_parts, model_weights
+from posterior.estimators.classifiers import is_frozen, routed
+from posterior.estimators.members import (
+    FittedMember,
+    Member,
+    Rows,
+    counted_twice,
+    learnt_weights,
+    log_of,
+    names_only,
+    read_members,
+    said_by,
+)
+from posterior.estimators.splits import read_folds
+from posterior.estimators.tables import warn_of_names
+from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.notices import DataWarning
+from posterior.schema import Source, read_table
+from posterior.schema.sources import names_of
+
+
+class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
+    """One posterior from classifiers that see different columns, the prior counted once.
+
+    p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'
+    rule for blocks of columns that are independent given the class; of naive Bayes members it is naive Bayes
+    on all their columns. Each member's posteriors are first brought from the priors it was trained with to
+    the common ones, so that a member with `class_weight="balanced"`, or with priors of its own, fits in.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier, columns)
+        The members: any classifiers with `predict_proba` or `predict_log_proba`. Columns are a name, a
+        position, a list of those, a slice, a boolean mask, a compiled regular expression, or a function that
+        takes the table and returns any of these; a member always gets a table, of one column or more.
+        A classifier in `sklearn.frozen.FrozenEstimator` is used as it is; where it does not say which class
+        priors it was trained with, the class frequencies of the rows of `fit` are taken for them.
+    priors : None, "uniform", array-like or mapping, default=None
+        Class priors; None takes the class frequencies.
+    weights : None, "auto", array-like or mapping from name to number, default=None
+        Weights of the members: 0 leaves one out, None is one for each. "auto" are those with the smallest
+        log loss on rows that the members have not seen, see `posterior.decision.fusion_weights`: members that
+        repeat each other then share their say, and those that are too sure have less.
+    cv : int, splitter or array-like of shape (n_samples,), default=5
+        How rows are held out for weights="auto", for all members alike: a number of folds, a splitter, or
+        the fold of each row. For frozen members the rows of `fit` are rows they have not seen.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    estimators_ : list of classifiers
+        The fitted members; `named_estimators_` has them by name.
+    columns_ : list of tuples of int
+        Positions of the columns that each member reads.
+    weights_ : ndarray of shape (n_members,)
+        Weights of the members.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    member_priors_ : ndarray of shape (n_members, n_classes)
+        Class priors that are in the posteriors of each member.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from posterior import FusionClassifier, NaiveBayes
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins().frame.dropna()
+    >>> forest = RandomForestClassifier(min_samples_leaf=5, random_state=0)
+    >>> model = FusionClassifier(
+    ...     [
+    ...         ("where", NaiveBayes(), ["island", "sex"]),
+    ...         ("size", forest, slice("bill_length_mm", "body_mass_g")),
+    ...     ]
+    ... )
+    >>> round(model.fit(penguins, penguins["species"]).score(penguins, penguins["species"]), 2)
+    0.99
+
+    """
+
+    def __init__(self, estimators: Any, *, priors: Any = None, weights: Any = None, cv: Any = 5) -> None:
+        self.estimators = estimators
+        self.priors = priors
+        self.weights = weights
+        self.cv = cv
+
+    # -- settings of members ----------------------------------------------------------------------
+
+    @property
+    def _named(self) -> Any:
+        """The members without their columns, as scikit-learn's compositions hold them."""
+        try:
+            return [(name, estimator) for name, estimator, _ in self.estimators]
+        except (TypeError, ValueError):
+            return self.estimators
+
+    @_named.setter
+    def _named(self, pairs: Any) -> None:
+        self.estimators = [
+            (name, new, columns) for (name, new), (_, _, columns) in zip(pairs, self.estimators, strict=True)
+        ]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings; with `deep` also the members by name and theirs, `name__setting`."""
+        return dict(self._get_params("_named", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings, a member (`name=…`) or one of its settings (`name__setting=…`)."""
+        if "estimators" in params:
+            self.estimators = params.pop("estimators")
+        self._set_params("_named", **params)
+        return self
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit each member to its columns.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            The columns of all members; what they may hold is up to the members.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all. Every member must take weights then.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        rows = Rows.counted(X, source, labels, weight)
+        members = self._members(rows)
+        given = self._given_weights([member.name for member in members])
+        priors = (
+            rows.frequencies() if self.priors is None else given_priors(self.priors, rows.classes, "None, ")
+        )
+        folds = None
+        if given is None and not all(is_frozen(member.estimator) for member in members):
+            folds = read_folds(self.cv, encode_labels(labels)[1], weight)[0]
+            folds = folds if weight is None else folds[weight > 0]
+        fitted = [member.fitted(rows) for member in members]
+        weights = learnt_weights(members, fitted, rows, folds, priors) if given is None else given
+        self._install(fitted, rows.source, rows.classes, priors, weights)
+        twice = "" if given is None else counted_twice(fitted, weights, names_of(source))
+        if twice:
+            warnings.warn(twice, DataWarning, stacklevel=2)
+        return self
+
+    def _members(self, rows: Rows) -> list[Member]:
+        """The members with their columns, and with the weights of the rows where they take them."""
+        members = read_members(self.estimators, rows.source, signature(type(self)).parameters)
+        if rows.weight is None:
+            return members
+        if _routing_enabled():
+            asked = process_routing(self, "fit", sample_weight=rows.weight)
+            return [replace(member, fit_params=dict(asked[member.name].fit)) for member in members]
+        out = []
+        for member in members:
+            with said_by(member.name):
+                params = routed(self, member.estimator, rows.weight, {})
+            out.append(replace(member, fit_params=params))
+        return out
+
+    def _given_weights(self, names: list[str]) -> Floats | None:
+        """The weights as given, in the order of the members; None where they are to be learnt."""
+        given = self.weights
+        if given is None:
+            return np.ones(len(names))
+        if isinstance(given, str):
+            if given != "auto":
+                raise ValueError(f'weights must be None, "auto", numbers or a mapping, found {given!r}')
+            return None
+        if isinstance(given, Mapping):
+            if set(given) != set(names):
+                raise ValueError(f"weights must name every member once, {names}; found {list(given)}")
+            given = [given[name] for name in names]
+        return model_weights(given, len(names))
+
+    def _install(
+        self, members: list[FittedMember], source: Source, classes: AnyArray, priors: Floats, weights: Floats
+    ) -> None:
+        """Take over what was learnt; the only place where fitted attributes are set."""
+        self.members_ = members
+        self._table = names_only(source, {j for member in members for j in member.columns})
+        self.classes_, self.priors_, self.weights_ = classes, priors, weights
+        self.n_features_in_ = source.n_columns
+        if source.names is not None:
+            self.feature_names_in_ = np.asarray(source.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    def _log_posteriors(self, X: Any) -> list[Floats]:
+        """Log posteriors of each member under the common priors; nothing is asked of one of weight 0."""
+        check_is_fitted(self)
+        source, who = read_table(X), type(self).__name__
+        warn_of_names(source, self._table, who, stacklevel=5)
+        source, prior = self._table.align(source, who=who), log_of(self.priors_)
+        return [
+            member.log_posterior(source, self.priors_) if weight > 0 else np.tile(prior, (source.n_rows, 1))
+            for member, weight in zip(self.members_, self.weights_, strict=True)
+        ]
+
+    def _fused(self, X: Any) -> Floats:
+        return fuse(self._log_posteriors(X), log_of(self.priors_), weights=self.weights_)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log posterior of each class, (n_samples, n_classes).
+
+        A row that the members leave no class, since one rules out what another allows, gets the priors.
+        """
+        return self._fused(X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of each class, (n_samples, n_classes); each row sums to 1."""
+        return np.exp(self._fused(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row; the first of equals."""
+        best = self._fused(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def parts(self, X: Any) -> Floats:
+        """What each member adds for each class, (n_samples, n_members, n_classes).
+
+        Its weight times ln p(class | its columns) − ln p(class). With the log priors these add up to the log
+        posteriors, but for a constant of the row; the difference of two classes is what the member adds to
+        their log odds.
+        """
+        logs = self._log_posteriors(X)
+        return fusion_parts(logs, log_of(self.priors_), weights=self.weights_).transpose(1, 0, 2)
+
+    # -- what was learnt --------------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted members."""
+        return [member.model for member in self.members_]
+
+    @property
+    def named_estimators_(self) -> Any:
+        """The fitted members by name."""
+        return Bunch(**{member.name: member.model for member in self.members_})
+
+    @property
+    def columns_(self) -> list[tuple[int, ...]]:
+        """Positions of the columns that each member reads."""
+        return [member.columns for member in self.members_]
+
+    @property
+    def member_priors_(self) -> Floats:
+        """Class priors that are in the posteriors of each member, (n_members, n_classes)."""
+        return np.array([member.priors for member in self.members_])
+
+    # -- scikit-learn's conventions ---------------------------------------------------------------
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata `fit` takes, and which its members ask for."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        for name, estimator in self._named:
+            router.add(**{name: estimator}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            inputs = [get_tags(estimator).input_tags for _, estimator in self._named]
+        except (AttributeError, TypeError, ValueError):
+            return tags  # `fit` will say what is wrong with the members
+        for name in ("allow_nan", "sparse", "string", "categorical"):
+            setattr(tags.input_tags, name, all(getattr(each, name) for each in inputs))
+        return tags

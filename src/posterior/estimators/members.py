@@ -1,0 +1,270 @@
+"""The members of a fusion: classifiers with their columns, fitted, and held out."""
+
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.decision.fusion import fusion_weights
+from posterior.decision.priors import effective_priors, shift_priors
+from posterior.estimators.classifiers import (
+    held_out_log_posterior,
+    is_frozen,
+    log_posterior_of,
+    training_priors,
+)
+from posterior.estimators.tables import counted
+from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.schema import Column, Schema, Source
+from posterior.schema.kinds import listed
+from posterior.schema.select import resolve
+from posterior.schema.sources import ArraySource, FrameSource, SparseSource, names_of
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of training that count, with the sorted classes."""
+
+    source: Source
+    y: AnyArray
+    weight: Floats | None
+    classes: AnyArray
+    codes: Ints
+
+    @classmethod
+    def counted(cls, X: Any, source: Source, y: AnyArray, weight: Floats | None) -> "Rows":
+        """The rows of a table less those of weight zero; refused where they are all of one class."""
+        source, labels, kept = counted(X, source, y, weight)
+        classes, codes = encode_labels(labels)
+        refuse_one_class(classes)
+        return cls(source, labels, kept, classes, codes)
+
+    def frequencies(self, rows: Any = slice(None)) -> Floats:
+        """Class frequencies of some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return effective_priors(self.y[rows], sample_weight=weight, classes=self.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMember:
+    """A fitted classifier, its columns, and the class priors that are in its posteriors."""
+
+    name: str
+    model: Any
+    columns: tuple[int, ...]
+    priors: Floats
+
+    def log_posterior(self, source: Source, priors: Floats) -> Floats:
+        """Its log posteriors under common priors, (n, K)."""
+        with said_by(self.name), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "X .* feature names", UserWarning
+            )  # the fusion says that itself
+            logs = log_posterior_of(self.model, take(source, self.columns))
+            return shift_priors(logs, self.priors, priors)
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A classifier to be fitted to some columns of a table."""
+
+    name: str
+    estimator: Any
+    columns: tuple[int, ...]
+    fit_params: dict[str, Any] = field(default_factory=dict)
+
+    def fitted(self, rows: Rows) -> FittedMember:
+        """Fit a clone; a frozen classifier is taken as it is."""
+        with said_by(self.name):
+            model = self.estimator
+            if not is_frozen(model):
+                model = clone(model).fit(take(rows.source, self.columns), rows.y, **self.fit_params)
+            self._refuse_model(model, rows.classes)
+            return FittedMember(
+                self.name,
+                model,
+                self.columns,
+                training_priors(model, rows.y, rows.weight, rows.classes),
+            )
+
+    def _refuse_model(self, model: Any, classes: AnyArray) -> None:
+        who = f"member {self.name!r} ({type(self.estimator).__name__})"
+        if not hasattr(model, "classes_"):
+            raise TypeError(f"{who} has no classes_ after fitting; a member must be a classifier")
+        if not (hasattr(model, "predict_log_proba") or hasattr(model, "predict_proba")):
+            raise TypeError(
+                f"{who} gives no probabilities (no predict_proba), which is what is fused; use another "
+                "classifier, or put scikit-learn's CalibratedClassifierCV around it"
+            )
+        if not np.array_equal(model.classes_, classes):
+            raise ValueError(
+                f"{who} knows the classes {np.asarray(model.classes_).tolist()}, and y holds "
+                f"{classes.tolist()}; all members must know the same classes, those of y"
+            )
+        expected = getattr(model, "n_features_in_", len(self.columns))
+        if is_frozen(model) and expected != len(self.columns):
+            raise ValueError(
+                f"{who} was fitted to {expected} columns and is given {len(self.columns)}; select the "
+                "columns it was fitted to"
+            )
+
+    def held_out(self, fitted: FittedMember, rows: Rows, folds: Ints, priors: Floats) -> Floats:
+        """Log posteriors under common priors of rows that the classifier has not seen, (n, K).
+
+        A classifier of some folds has the class frequencies of these folds as priors, unless it was given
+        others or has a class weight; those of each fold are replaced.
+        """
+        if is_frozen(self.estimator):
+            return fitted.log_posterior(rows.source, priors)
+        with said_by(self.name):
+            part = take(rows.source, self.columns)
+            logs = held_out_log_posterior(self.estimator, part, rows.y, rows.classes, folds, self.fit_params)
+        observed = np.allclose(fitted.priors, rows.frequencies(), rtol=1e-9, atol=0)
+        for fold in np.unique(folds):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            weight = None if rows.weight is None else rows.weight[train]
+            old = (
+                rows.frequencies(train)
+                if observed
+                else training_priors(fitted.model, rows.y[train], weight, rows.classes)
+            )
+            new = np.where(old > 0, priors, 0.0)
+            if new.any():
+                logs[test] = shift_priors(logs[test], old, new / new.sum())
+        return logs
+
+
+def learnt_weights(
+    members: Sequence[Member],
+    fitted: Sequence[FittedMember],
+    rows: Rows,
+    folds: Ints | None,
+    priors: Floats,
+) -> Floats:
+    """The weights with the smallest log loss on rows that the members have not seen.
+
+    Rows whose class no member could know, since all rows of it are in the same fold, do not count; nor do
+    those of a class whose prior is zero. Folds are None where all members are frozen.
+    """
+    counts = priors[rows.codes] > 0
+    if folds is not None:
+        counts &= _seen_elsewhere(rows.codes, folds)
+    else:
+        folds = np.zeros(len(counts), dtype=np.int64)
+    if not counts.any():
+        raise ValueError(
+            'weights="auto" is learnt from rows whose class has rows in other folds, and there are none; '
+            "use more rows, or give the weights"
+        )
+    logs = [m.held_out(f, rows, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
+    weight = None if rows.weight is None else rows.weight[counts]
+    names = [member.name for member in members]
+    return fusion_weights(logs, rows.codes[counts], log_of(priors), sample_weight=weight, names=names)
+
+
+def log_of(priors: Floats) -> Floats:
+    """Logs of priors, −inf for zero."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(priors))
+
+
+def _seen_elsewhere(codes: Ints, folds: Ints) -> Bools:
+    """Whether the class of a row has rows in other folds: if not, no classifier could know it."""
+    table = np.zeros((folds.max() + 1, codes.max() + 1), dtype=np.bool_)
+    table[folds, codes] = True
+    return np.asarray(table.sum(axis=0)[codes] > 1)
+
+
+@contextmanager
+def said_by(name: str) -> Iterator[None]:
+    """Say in which member an error came up."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in member {name!r} of the fusion")
+        raise
+
+
+def read_members(estimators: Any, source: Source, reserved: Collection[str]) -> list[Member]:
+    """The members as a user lists them, checked, with the positions of their columns."""
+    if not isinstance(estimators, list | tuple) or not estimators:
+        raise ValueError(f"estimators must be a list of (name, classifier, columns), found {estimators!r}")
+    members: list[Member] = []
+    for entry in estimators:
+        if not isinstance(entry, list | tuple) or len(entry) != 3:
+            raise ValueError(f"estimators must be a list of (name, classifier, columns), found {entry!r}")
+        name, estimator, columns = entry
+        _refuse_name(name, [member.name for member in members], reserved)
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            made = f"; write {estimator.__name__}()" if isinstance(estimator, type) else ""
+            raise TypeError(f"member {name!r} must be a classifier, found {estimator!r}{made}")
+        members.append(Member(name, estimator, _positions(name, columns, source)))
+    return members
+
+
+def _refuse_name(name: Any, taken: Sequence[str], reserved: Collection[str]) -> None:
+    if not isinstance(name, str) or not name or "__" in name:
+        raise ValueError(
+            "the name of a member must be a string without two underscores in a row, which part a member "
+            f"from its settings; found {name!r}"
+        )
+    if name in taken:
+        raise ValueError(f"two members are named {name!r}; give each its own name")
+    if name in reserved:
+        raise ValueError(f"a member is named {name!r}, as is a setting of the fusion; choose another name")
+
+
+def _positions(name: str, columns: Any, source: Source) -> tuple[int, ...]:
+    try:
+        found = resolve(columns, names_of(source), source)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"member {name!r}: {error}") from error
+    if not found:
+        raise ValueError(
+            f"member {name!r} reads no column: {columns!r} selects none of {listed(names_of(source), 10)}"
+        )
+    return found
+
+
+def take(source: Source, columns: Sequence[int]) -> Any:
+    """Some columns of a table, as a table of the same kind."""
+    if isinstance(source, FrameSource):
+        where = {label: j for j, label in enumerate(source.frame.columns)}
+        return source.frame[:, [where[source.labels[j]] for j in columns]].to_native()
+    whole = list(columns) == list(range(source.n_columns))
+    if isinstance(source, SparseSource):
+        return source.native if whole else source.native.tocsr()[:, list(columns)]
+    array = source.array if isinstance(source, ArraySource) else np.asarray(source.native)
+    return array if whole else array[:, list(columns)]
+
+
+def names_only(source: Source, used: Collection[int]) -> Schema:
+    """A schema that knows the names of the columns, and leaves what they hold to others."""
+    columns = tuple(
+        Column(name, "continuous", "left to the members", ignored=j not in used)
+        for j, name in enumerate(names_of(source))
+    )
+    return Schema(columns, source.names is not None, source.container, source.labels)
+
+
+def counted_twice(members: Sequence[FittedMember], weights: Floats, names: Sequence[str]) -> str:
+    """Say which columns several members read with more than one vote in all; nothing where none are."""
+    readers: dict[int, list[int]] = {}
+    for m, member in enumerate(members):
+        for j in member.columns if weights[m] > 0 else ():
+            readers.setdefault(j, []).append(m)
+    shared = {j: who for j, who in readers.items() if len(who) > 1 and weights[who].sum() > 1}
+    if not shared:
+        return ""
+    who = sorted({m for each in shared.values() for m in each})
+    return (
+        f"columns {listed([names[j] for j in shared], 10)} are read by more than one of the members "
+        f"{listed([members[m].name for m in who], 10)}, and what they say is counted more than once, since "
+        "members are taken as independent given the class; give each column to one member, or let "
+        'weights="auto" find how much each should count'
+    )
