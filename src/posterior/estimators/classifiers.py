@@ -1,20 +1,29 @@
 """Any classifier with scikit-learn's methods, read as what the rules need: log posteriors and priors."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.metadata_routing import _routing_enabled, process_routing
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from posterior._types import AnyArray, Floats
 from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import read_folds
+
+# Fitted attributes in which classifiers tell their class priors.
+PRIORS = ("priors_", "class_prior_", "class_log_prior_")
 
 
 def log_posterior_of(estimator: Any, X: Any) -> Floats:
@@ -22,7 +31,7 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
 
     They are checked: a classifier whose probabilities are negative, or do not sum to one, is refused.
     """
-    who, n_classes = type(bare(estimator)).__name__, len(estimator.classes_)
+    who, n_classes = type(bare(estimator)).__name__, len(classes_of(estimator))
     if hasattr(estimator, "predict_log_proba"):
         with np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
             logs = estimator.predict_log_proba(X)
@@ -43,6 +52,16 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
     return found
 
 
+def classes_of(estimator: Any) -> AnyArray:
+    """The class labels of a fitted classifier; anything else is refused."""
+    if not hasattr(estimator, "classes_"):
+        raise TypeError(
+            f"{type(bare(estimator)).__name__} is not a classifier (it has no classes_); pass one, such as "
+            "LogisticRegression() or NaiveBayes()"
+        )
+    return np.asarray(estimator.classes_)
+
+
 def held_out_log_posterior(
     estimator: Any, X: Any, y: AnyArray, classes: AnyArray, cv: Any, fit_params: Mapping[str, Any]
 ) -> Floats:
@@ -59,7 +78,9 @@ def held_out_log_posterior(
     for fold in range(n_folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         params = _check_method_params(X, dict(fit_params), indices=train)
-        model = clone(estimator).fit(_safe_indexing(X, train), y[train], **params)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has said it already
+            model = clone(estimator).fit(_safe_indexing(X, train), y[train], **params)
         logs = log_posterior_of(model, _safe_indexing(X, test))
         out[np.ix_(test, np.searchsorted(classes, model.classes_))] = logs
     return out
@@ -74,20 +95,30 @@ def training_priors(
     classes in training with the sample weights and its `class_weight`.
     """
     model = bare(estimator)
-    for name in ("priors_", "class_prior_"):
-        if hasattr(model, name):
-            return np.asarray(getattr(model, name), dtype=np.float64)
-    if hasattr(model, "class_log_prior_"):
-        return np.exp(np.asarray(model.class_log_prior_, dtype=np.float64))
-    if y is None:
-        raise ValueError(
-            f"the class priors that {type(model).__name__} was trained with are not known; "
-            "pass training_priors=…, for example posterior.decision.effective_priors(y)"
+    for name in PRIORS:
+        if hasattr(model, name) and not isinstance(model, ComplementNB):  # which does not use them
+            told = np.asarray(getattr(model, name), dtype=np.float64)
+            return np.asarray(np.exp(told) if "log" in name else told)
+    inside = [name for name, value in _parameters(model).items() if name.endswith("__class_weight") and value]
+    if y is None or inside:
+        why = f", whose {inside[0]} is set," if inside else ""
+        raise RefusedError(
+            f"the class priors that {type(model).__name__}{why} was trained with are not known; pass "
+            "training_priors=…, for example posterior.decision.effective_priors(y)"
         )
     class_weight = getattr(model, "class_weight", None)
     if isinstance(class_weight, str) and class_weight.startswith("balanced"):
         class_weight = "balanced"  # forests also have balanced_subsample
+        if sample_weight is not None and not isinstance(model, LinearEstimator):
+            raise RefusedError(
+                f"whether {type(model).__name__} balances classes before or after rows are weighted is not "
+                "known, and so its class priors are not; pass training_priors=…"
+            )
     return effective_priors(y, class_weight=class_weight, sample_weight=sample_weight, classes=classes)
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return dict(estimator.get_params()) if hasattr(estimator, "get_params") else {}
 
 
 def bare(estimator: Any) -> Any:
@@ -99,8 +130,41 @@ def bare(estimator: Any) -> Any:
             estimator = estimator.steps[-1][1]
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
+        elif isinstance(estimator, FixedThresholdClassifier | TunedThresholdClassifierCV):
+            estimator = estimator.estimator_
         else:
             return estimator
+
+
+def routed(owner: Any, estimator: Any, sample_weight: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for the fit of an estimator inside another.
+
+    With scikit-learn's metadata routing switched on, those it asked for; else all, the weights of rows
+    going to the last step of a pipeline.
+    """
+    if "costs" in fit_params:
+        raise TypeError(
+            "costs go to predict and score, not to fit; to carry costs of rows through a cross-validation, "
+            "switch on metadata routing: sklearn.set_config(enable_metadata_routing=True) and "
+            "set_score_request(costs=True)"
+        )
+    given = dict(fit_params) | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    if _routing_enabled():
+        return dict(process_routing(owner, "fit", **given).estimator.fit)
+    weight = given.pop("sample_weight", None)
+    return given | ({} if weight is None or is_frozen(estimator) else weighting(estimator, weight))
+
+
+def weighting(estimator: Any, weight: Any) -> dict[str, Any]:
+    """The keyword argument by which an estimator takes weights of rows; of a pipeline, its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return {f"{name}__{key}": value for key, value in weighting(last, weight).items()}
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise TypeError(
+            f"{type(estimator).__name__} takes no sample_weight; leave it out, or use another classifier"
+        )
+    return {"sample_weight": weight}
 
 
 def is_frozen(estimator: Any) -> bool:

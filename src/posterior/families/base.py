@@ -105,6 +105,17 @@ class Distribution(ABC):
         """
         raise ValueError(f"{type(self).__name__} is not Gaussian: its log density is not quadratic in x")
 
+    def squared_distance(self, block: Any) -> Floats:
+        """Squared Mahalanobis distance of each row from each class, (n, K), over the cells that are there."""
+        raise ValueError(f"{type(self).__name__} is not Gaussian: rows have no Mahalanobis distance")
+
+    def own_terms(self, block: Any) -> Floats:
+        """(n, b, K) terms by column of the log density, each class seen from its own middle.
+
+        They add up to it but for what depends on the class and on which cells are there, and on no value.
+        """
+        return self.log_terms(block)
+
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """What had to be done to make the density proper."""

@@ -1,6 +1,6 @@
 """Normal densities of several columns together, and what they expect of rows with gaps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -223,6 +223,33 @@ class MultivariateNormalDistribution(Distribution):
     def log_base(self) -> Floats:
         """The log density at the common centre."""
         return np.asarray(self._log_density_complete(self._centre.value[None])[0])
+
+    def squared_distance(self, block: Floats) -> Floats:
+        """(x−μ)'Σ⁻¹(x−μ) of the cells that are there; 0 for a row without any."""
+        out = np.zeros((len(block), self.n_classes))
+        for rows, there, part in self._parts(block):
+            for k in range(self.n_classes):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    z = part.location.deviation(block[np.ix_(rows, there)], k) @ part._whitener(k)[0]
+                    out[rows, k] = np.einsum("ij,ij->i", z, z)
+        return np.where(np.isnan(out), np.inf, out)  # ∞ − ∞, of numbers whose squares overflow
+
+    def own_terms(self, block: Floats) -> Floats:
+        """−½ (x−μ)_j [Σ⁻¹(x−μ)]_j, which add up to minus half the squared distance from the class mean."""
+        out = np.zeros((*block.shape, self.n_classes))
+        for rows, there, part in self._parts(block):
+            for k in range(self.n_classes):
+                z, white = part.location.deviation(block[np.ix_(rows, there)], k), part._whitener(k)[0]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    out[rows[:, None], there, k] = -0.5 * z * (z @ white @ white.T)
+        return out
+
+    def _parts(self, block: Floats) -> "Iterator[tuple[Ints, Ints, MultivariateNormalDistribution]]":
+        """Rows that have the same cells, those cells, and their distribution; rows without any are passed."""
+        for rows, gone in kernels.missing_patterns(np.isnan(block)):
+            there = np.flatnonzero(~gone)
+            if len(there):
+                yield rows, there, self.marginal(there.tolist()) if gone.any() else self
 
     def marginal(self, columns: Sequence[int]) -> "MultivariateNormalDistribution":
         """The distribution of some of the columns: a part of the mean and of the covariance."""

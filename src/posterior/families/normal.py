@@ -89,6 +89,17 @@ class NormalDistribution(ProductDistribution):
             out[:, k] = self._log_scale[k].sum() - 0.5 * np.einsum("ij,ij->i", z, z)
         return out
 
+    def squared_distance(self, block: Floats) -> Floats:
+        """Σ (x−μ)²/σ² over the cells that are there."""
+        return np.asarray(-2.0 * self.own_terms(block).sum(axis=1))
+
+    def own_terms(self, block: Floats) -> Floats:
+        """−½ (x−μ)²/σ² of each cell, 0 for a missing one."""
+        with np.errstate(over="ignore"):
+            z = [self.location.deviation(block, k) / np.sqrt(v) for k, v in enumerate(self.variance)]
+            terms = -0.5 * np.stack(z, axis=-1) ** 2
+        return np.where(np.isnan(terms), 0.0, terms)
+
     def marginal(self, columns: Sequence[int]) -> "NormalDistribution":
         """The distribution of some of the columns."""
         keep = list(columns)
@@ -248,6 +259,12 @@ class LogNormalDistribution(ProductDistribution):
         terms = self.log_normal.class_terms(logs, k) - np.where(np.isnan(logs), 0.0, logs)
         terms[outside] = -np.inf
         return terms
+
+    def squared_distance(self, block: Floats) -> Floats:
+        """That of the logarithms; infinite for a row with a number that has none."""
+        outside = self.outside(block)
+        squared = self.log_normal.squared_distance(np.log(np.where(outside, 1.0, block)))
+        return np.where(outside.any(axis=1, keepdims=True), np.inf, squared)
 
     def marginal(self, columns: Sequence[int]) -> "LogNormalDistribution":
         """The distribution of some of the columns."""

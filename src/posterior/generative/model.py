@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
@@ -14,6 +14,7 @@ from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note, gaps_message
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
+from posterior.kernels import is_sparse
 from posterior.math import log_sum_exp
 from posterior.schema import Schema
 
@@ -40,6 +41,17 @@ class FittedBlock:
     def read(self, chunk: Chunk) -> Any:
         """The columns of a chunk, as the distribution takes them."""
         return read(chunk, self.reads, self.columns)
+
+    def there(self, chunk: Chunk) -> Bools:
+        """Which cells of a chunk the distribution looks at, (m, b): none that is missing or left out."""
+        cells = self.read(chunk)
+        if self.reads == "texts":
+            return np.asarray(cells != None, dtype=np.bool_)  # noqa: E711
+        if self.reads == "codes":
+            left_out = self.distribution is None or self.distribution.unseen == "marginalize"
+            sizes = np.asarray(cells.sizes)
+            return np.asarray((cells.array >= 0) & ((cells.array < sizes) | (not left_out)))
+        return np.asarray(~np.isnan(cells.toarray() if is_sparse(cells) else cells))
 
     @property
     def dense(self) -> int:
@@ -144,7 +156,7 @@ class GenerativeModel:
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = self._chunk_kept_density(chunk)
-        for rule in (r for block in self.blocks if block.plan for r in block.plan.rules):
+        for rule in self.rules:
             total[rule.broken(chunk)] = -np.inf
         return total
 
@@ -171,6 +183,55 @@ class GenerativeModel:
             return np.concatenate(parts, axis=1)
 
         return names, dataset.map(terms, dense=len(names) * self.n_classes)
+
+    def own_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
+        """Names and values (n, T) of terms by feature of the log density under the class `y` of each row.
+
+        They add up to it but for what depends only on the class and on which cells are there. NaN where a
+        cell is not; −inf for a column that breaks a rule that all of training kept.
+        """
+        used, rules = self.distributions, self.rules
+        columns = [j for b, _ in used for j in b.columns] + [rule.column for rule in rules]
+
+        def terms(chunk: Chunk) -> Floats:
+            rows, parts = np.arange(chunk.n_rows), []
+            for block, distribution in used:
+                own = distribution.own_terms(block.read(chunk))[rows, :, chunk.y]
+                own[np.isnan(own)] = -np.inf
+                parts.append(np.where(block.there(chunk), own, np.nan))
+            parts += [np.where(rule.broken(chunk), -np.inf, 0.0)[:, None] for rule in rules]
+            return np.concatenate([np.zeros((chunk.n_rows, 0)), *parts], axis=1)
+
+        names = tuple(self.schema.names[j] for j in columns)
+        return names, dataset.map(terms, dense=len(names) * self.n_classes)
+
+    def squared_distance(self, dataset: Dataset) -> tuple[Floats, Ints]:
+        """Squared Mahalanobis distances (n, K), and how many cells of each row they are of, (n,).
+
+        Infinite for a row that breaks a rule that all of training kept. All blocks must be Gaussian.
+        """
+
+        def distance(chunk: Chunk) -> Floats:
+            total = np.zeros((chunk.n_rows, self.n_classes + 1))
+            for block, distribution in self.distributions:
+                cells = block.read(chunk)
+                try:
+                    total[:, :-1] += distribution.squared_distance(cells)
+                except ValueError as error:
+                    names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
+                    raise ValueError(f"column {names}: {error}") from error
+                total[:, -1] += block.there(chunk).sum(axis=1)
+            for rule in self.rules:
+                total[rule.broken(chunk), :-1] = np.inf
+            return total
+
+        found = dataset.map(distance, dense=self._dense)
+        return found[:, :-1], found[:, -1].astype(np.int64)
+
+    @property
+    def rules(self) -> list[Filling]:
+        """The rules that all rows of training kept, such as a total that is the sum of its parts."""
+        return [rule for block in self.blocks if block.plan for rule in block.plan.rules]
 
     def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
         """Log joints of some classes as quadratic functions of the columns used, if all are Gaussian."""

@@ -1,0 +1,165 @@
+"""Rows that a model has not seen, by whose log densities others are judged."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.decision.outliers import conformal_p_values, conformal_threshold
+from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.classifiers import is_frozen, weighting
+from posterior.estimators.target import known_codes
+from posterior.math import log_sum_exp
+from posterior.schema import Source
+
+Part = tuple[Any, AnyArray | None, Floats | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Scores of rows that the model has not seen, with what their scores under other priors take.
+
+    `log_density` is (n, K) and `y` (n,) where the model is generative and the classes of the rows known.
+    `count` (K,) are the numbers of rows of each class among which they were drawn, `own_weight` is the weight
+    of a row which is judged by them, `likelier` (K,) how much likelier each class has become.
+    """
+
+    score: Floats
+    weight: Floats | None = None
+    log_density: Floats | None = None
+    y: Ints | None = None
+    count: Floats | None = None
+    own_weight: float = 1.0
+    likelier: Floats | None = None
+
+    @property
+    def total(self) -> float:
+        """How many rows these are, counted with their weights."""
+        return float(len(self.score) if self.weight is None else self.weight.sum())
+
+    def p_values(self, score: Any) -> Floats:
+        """The p-values of other rows."""
+        return conformal_p_values(score, self.score, weight=self.weight, test_weight=self.own_weight)
+
+    def threshold(self, alpha: float) -> float:
+        """The score below which p-values are `alpha` or less."""
+        return conformal_threshold(self.score, alpha, weight=self.weight, test_weight=self.own_weight)
+
+    def smallest_p_value(self) -> float:
+        """The p-value of a row with a score below all of these."""
+        return self.own_weight / (self.total + self.own_weight)
+
+    def under(self, priors: Floats, classes: AnyArray) -> "Calibration":
+        """The same rows under other class priors, weighted by how much likelier their classes have become.
+
+        A new row has the largest weight of a class, since its own class is not known.
+        """
+        if self.log_density is None or self.y is None or self.count is None:
+            raise ValueError(
+                "other priors change how often calibration rows of each class occur, and the classes of "
+                "these rows are not known; call calibrate(X, y) with their classes"
+            )
+        unknown = (self.count == 0) & (priors > 0)
+        if unknown.any():
+            k = int(unknown.argmax())
+            raise ValueError(
+                f"class {classes.tolist()[k]!r} has a prior of {priors[k]:g} and no calibration row, so "
+                "that how odd its rows look is not known; call calibrate(X, y) with rows of every class"
+            )
+        weight = np.ones(len(self.score)) if self.weight is None else self.weight
+        total = self.count.sum()
+        ratio = np.divide(priors * total, self.count, out=np.zeros_like(priors), where=self.count > 0)
+        with np.errstate(divide="ignore"):
+            score = log_sum_exp(self.log_density + np.log(priors))
+        own = float(ratio.max())
+        return replace(self, score=score, weight=weight * ratio[self.y], own_weight=own, likelier=ratio)
+
+
+def class_counts(labels: AnyArray | None, weight: Floats | None, classes: AnyArray) -> Floats | None:
+    """How many rows each class has, counted with their weights."""
+    if labels is None:
+        return None
+    return np.bincount(known_codes(labels, classes), weight, len(classes)).astype(np.float64)
+
+
+def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """The model at the end of pipelines and the like, and the rows as they reach it."""
+    while True:
+        if is_frozen(estimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator, X
+
+
+def generative(estimator: Any, X: Any, what: str) -> tuple[GenerativeEstimator, Any]:
+    """A fitted generative classifier and the rows as they reach it; any other model is refused."""
+    model, rows = unwrapped(estimator, X)
+    if not isinstance(model, GenerativeEstimator):
+        raise TypeError(
+            f"{what} needs the density of a row in each class, which {type(model).__name__} does not give; "
+            "use a generative classifier of this library, such as NaiveBayes() or LDA()"
+        )
+    return model, rows
+
+
+def indexable(X: Any, source: Source) -> Any:
+    """A table of which rows can be taken."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "__getitem__") else source.native
+
+
+def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:
+    """Some rows of a table, with their labels and weights."""
+    return (
+        _safe_indexing(X, rows),
+        None if labels is None else labels[rows],
+        None if weight is None else weight[rows],
+    )
+
+
+def trained(estimator: Any, X: Any, labels: AnyArray | None, weight: Floats | None) -> Any:
+    """A clone of the estimator, fitted to these rows."""
+    params = {} if weight is None else weighting(estimator, weight)
+    return clone(estimator).fit(X, labels, **params)
+
+
+def split(n: int, labels: AnyArray | None, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows of training and rows held out, drawn at random.
+
+    Not by class: only rows held out whatever their class are exchangeable with a new one. A class that
+    training would lack gets its first row back.
+    """
+    is_held = np.zeros(n, dtype=np.bool_)
+    is_held[rng.permutation(n)[: min(max(round(share * n), 1), n - 1)]] = True
+    if labels is not None:
+        for label in np.setdiff1d(labels[is_held], labels[~is_held]):
+            is_held[np.flatnonzero(labels == label)[0]] = False
+    if not is_held.any():
+        raise ValueError(
+            f"no row is left to be held out (n_samples={n}); pass more rows, or fit the estimator by "
+            "yourself and pass it inside FrozenEstimator with other rows"
+        )
+    return np.flatnonzero(~is_held), np.flatnonzero(is_held)
+
+
+def distances(estimator: Any, X: Any, priors: Any) -> tuple[Floats, Ints]:
+    """Squared distances from classes that can occur, and the number of cells that each row has."""
+    model, rows = generative(estimator, X, 'method="chi2"')
+    data = model._dataset(rows)
+    try:
+        squared, cells = model.model_.squared_distance(data)
+    except ValueError as error:
+        raise ValueError(f"{error}; use method='conformal', which holds for any model") from error
+    given = model._log_prior(priors)
+    can_occur = ~np.isneginf(model.model_.log_prior if given is None else given)
+    return np.asarray(squared[:, can_occur]), cells

@@ -1,0 +1,332 @@
+"""Outliers by log p(row), at a rate of false alarms that is kept."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.bayes import given_priors
+from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
+from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.calibration_rows import (
+    Calibration,
+    Part,
+    class_counts,
+    distances,
+    generative,
+    indexable,
+    part_of,
+    split,
+    trained,
+    unwrapped,
+)
+from posterior.estimators.classifiers import is_frozen
+from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
+from posterior.estimators.reading import RefusedError
+from posterior.estimators.target import known_codes, read_labels, read_weights
+from posterior.math import log_sum_exp
+from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.schema import read_table
+
+METHODS = ("conformal", "chi2")
+LEAST = float(np.finfo(np.float64).tiny)
+
+
+class OutlierRule(BaseEstimator):
+    """Rows that no class explains: log p(row) below what rows that were held out show.
+
+    A generative model knows how likely a row is in every class, and so how likely it is at all. Some of the
+    rows are held out of training; the p-value of a row is the share of these, itself included, whose log
+    density is as low or lower. For a new row like them P(p ≤ α) ≤ α holds for any number of rows and however
+    wrong the model is (split conformal prediction: Vovk, Gammerman & Shafer 2005). Rows are held out at
+    random and not by class, for the bound to be exact; only a class that training would lack keeps a row.
+
+    Parameters
+    ----------
+    estimator : estimator with `score_samples`
+        A generative classifier of this library, or a pipeline that ends in one; other density models serve
+        too, without priors and features. Inside scikit-learn's `FrozenEstimator` it is taken as it is, and
+        all rows of `fit` calibrate: pass rows that it was not trained with.
+    alpha : float, default=0.05
+        The rate of false alarms: rows with p ≤ alpha are called outliers. May be changed after `fit`.
+    method : {"conformal", "chi2"}, default="conformal"
+        "chi2" holds no rows out: for models whose columns are all Gaussian, the p-value is that of the
+        squared Mahalanobis distance from the nearest class. It trusts the model, and holds for known
+        parameters; with few rows to estimate them from there are more false alarms (at alpha=0.01 with
+        four columns and 30 rows a class, three times as many).
+    calibration : float, default=0.25
+        Share of the rows that is held out.
+    random_state : int or numpy Generator, default=0
+        Which rows are held out.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, where the model has any.
+    calibration_scores_ : ndarray of shape (n_calibration,)
+        Log densities of the rows held out.
+    threshold_ : float
+        Rows with a log density below this are outliers; −inf where alpha is too small for any to be.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+
+    Examples
+    --------
+    >>> from posterior import NaiveBayes
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> rule = OutlierRule(NaiveBayes(), alpha=0.02).fit(penguins.X, penguins.y)
+    >>> odd = penguins.X.iloc[:1].assign(flipper_length_mm=120.0)
+    >>> rule.predict(odd)
+    array([-1])
+    >>> print(rule.odd_features(odd, n_features=1))
+    row 0: p = 0.011, log p(row) = −72.9 (threshold −23.8), most like Adelie
+      flipper_length_mm  −55.4  120 (usually 178 to 199)
+
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        alpha: float = 0.05,
+        method: str = "conformal",
+        calibration: float = 0.25,
+        random_state: Any = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.alpha = alpha
+        self.method = method
+        self.calibration = calibration
+        self.random_state = random_state
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on some rows and calibrate on the others; a frozen model is only calibrated.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            The rows, as the estimator takes them.
+        y : array-like of shape (n_samples,), default=None
+            The class of each row; not needed for a frozen model, unless priors are to change.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, both in training or both held out; weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted rule.
+
+        """
+        self._refuse_settings()
+        X, labels, weight = self._rows(X, y, sample_weight)
+        if is_frozen(self.estimator):
+            check_is_fitted(self.estimator)
+            self._install(self.estimator, X, labels, weight)
+            return self
+        if self.method == "chi2":
+            self._install(trained(self.estimator, X, labels, weight), X, labels, weight)
+            return self
+        rng = np.random.default_rng(self.random_state)
+        train, held = split(read_table(X).n_rows, labels, self.calibration, rng)
+        model = trained(self.estimator, *part_of(train, X, labels, weight))
+        with warnings.catch_warnings():
+            # That rows held out show what training has not is what they are for.
+            warnings.simplefilter("ignore", UnseenCategoryWarning)
+            self._install(model, *part_of(held, X, labels, weight), of_all=(labels, weight))
+        return self
+
+    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Calibrate a fitted rule anew with rows that the model has not seen; the model stays as it is."""
+        check_is_fitted(self, "estimator_")
+        self._refuse_settings()
+        rows = self._rows(X, y, sample_weight, needs_classes=False)
+        self._install(self.estimator_, *rows, calibrates=True)
+        return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> Part:
+        """Table, labels and weights of the rows that count."""
+        source, who = read_table(X), type(self).__name__
+        X, n = indexable(X, source), source.n_rows
+        wanted = needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
+        labels = read_labels(y, n, who) if wanted or y is not None else None
+        weight = read_weights(sample_weight, np.empty(n))
+        if weight is None or weight.all():
+            return X, labels, weight
+        return part_of(np.flatnonzero(weight), X, labels, weight)
+
+    def _install(
+        self,
+        model: Any,
+        X: Any,
+        labels: AnyArray | None,
+        weight: Floats | None,
+        *,
+        calibrates: bool = False,
+        of_all: tuple[AnyArray | None, Floats | None] | None = None,
+    ) -> None:
+        """Take over a trained model and its calibration rows; fitted state is set here only."""
+        inner, rows = unwrapped(model, X)
+        typical, found = None, None
+        if isinstance(inner, GenerativeEstimator):
+            data = inner._dataset(rows)
+            codes = None if labels is None else known_codes(labels, inner.classes_)
+            typical = TypicalRows.of(inner.model_, data, codes, weight)
+            if calibrates or self.method == "conformal":
+                logs = inner.model_.log_density(data)
+                score = log_sum_exp(logs + inner.model_.log_prior)
+                seen = class_counts(*(of_all or (labels, weight)), inner.classes_)
+                found = Calibration(score, weight, logs, codes, seen)
+        elif self.method == "conformal":
+            found = Calibration(np.asarray(model.score_samples(X), dtype=np.float64), weight)
+        if self.method == "chi2":
+            distances(model, _safe_indexing(X, [0]), None)  # refuses what is not Gaussian
+        if found is not None:
+            found.threshold(self.alpha)  # refuses scores that are NaN
+        self.estimator_, self._typical, self._calibration = model, typical, found
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        self.warn_of_too_few(self.alpha, None, stacklevel=4)
+
+    def _refuse_settings(self) -> None:
+        refuse_rate(self.alpha)
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {list(METHODS)}, found {self.method!r}")
+        if isinstance(self.calibration, bool | str) or not 0 < self.calibration < 1:
+            raise ValueError(
+                f"calibration is the share of rows that is held out, between 0 and 1, found "
+                f"{self.calibration!r}"
+            )
+        if not hasattr(self.estimator, "score_samples"):
+            raise TypeError(
+                f"{type(self.estimator).__name__} does not say how likely a row is (no score_samples); use a "
+                "generative classifier, such as NaiveBayes() or LDA(), beside it if need be"
+            )
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """Log density of each row, ln p(row); `priors` replaces the class priors for this call."""
+        check_is_fitted(self, "estimator_")
+        if priors is None:
+            return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
+        model, rows = generative(self.estimator_, X, "priors=…")
+        return model.score_samples(rows, priors=priors)
+
+    def p_values(self, X: Any, priors: Any = None) -> Floats:
+        """How rare a row this odd is among rows like those of calibration, (n_samples,).
+
+        `priors` are class priors of the rows asked about, where they differ from those of the calibration
+        rows: log densities are taken under them, and calibration rows count as much more or less as their
+        class has become likelier. A new row counts as the class that gains most, since its class is not
+        known; that keeps the rate of false alarms.
+        """
+        check_is_fitted(self, "estimator_")
+        self._refuse_settings()
+        if self.method == "chi2":
+            return chi2_p_values(*distances(self.estimator_, X, priors))
+        score = self.score_samples(X, priors)
+        return self._calibration_rows(priors).p_values(score)
+
+    def predict(self, X: Any, priors: Any = None) -> Ints:
+        """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
+        p = self.p_values(X, priors)
+        self.warn_of_too_few(self.alpha, priors, stacklevel=3)
+        return np.where(p <= self.alpha, -1, 1)
+
+    def decision_function(self, X: Any, priors: Any = None) -> Floats:
+        """Log density above the threshold, negative for outliers and for no other row.
+
+        With "chi2" half the squared distance that is left until the row is one.
+        """
+        check_is_fitted(self, "estimator_")
+        self._refuse_settings()
+        if self.method == "conformal":
+            threshold = self._calibration_rows(priors).threshold(self.alpha)
+            score = self.score_samples(X, priors)
+            return np.full(len(score), np.inf) if np.isneginf(threshold) else score - threshold
+        squared, cells = distances(self.estimator_, X, priors)
+        margin = chi2_margin(squared, cells, self.alpha)
+        # Rounding may not put a row on the other side than its p-value.
+        is_odd = chi2_p_values(squared, cells) <= self.alpha
+        return np.where(is_odd, np.minimum(margin, -LEAST), np.maximum(margin, 0.0))
+
+    def odd_features(self, X: Any, n_features: int = 3, priors: Any = None) -> OddFeatures:
+        """The features that make each row odd, the log density that each costs; print it.
+
+        `n_features` is how many of a row are listed.
+        """
+        p = self.p_values(X, priors)
+        model, rows = generative(self.estimator_, X, "odd_features")
+        data = model._dataset(rows)
+        log_prior = model._log_prior(priors)
+        codes = model.model_.best(data, log_prior)
+        typical: Any = self._typical
+        values, cells = typical.oddness(model.model_, data, codes), read_cells(model.model_, data)
+        log_density = model.model_.log_evidence(data, log_prior)
+        chosen = None if self.method == "chi2" else self._calibration_rows(priors).threshold(self.alpha)
+        return OddFeatures(typical, values, cells, codes, p, log_density, chosen, n_features)
+
+    @property
+    def calibration_scores_(self) -> Floats:
+        """Log densities of the calibration rows."""
+        check_is_fitted(self, "estimator_")
+        return self._calibration_rows(None).score
+
+    @property
+    def threshold_(self) -> float:
+        """The log density below which rows are outliers at the present alpha."""
+        check_is_fitted(self, "estimator_")
+        if self.method == "chi2":
+            raise RefusedError(
+                "with chi2, outliers are told by their distance: no log density is a threshold"
+            )
+        return self._calibration_rows(None).threshold(self.alpha)
+
+    def _calibration_rows(self, priors: Any) -> Calibration:
+        if self._calibration is None:
+            raise RefusedError("no row was held out with method='chi2'; call calibrate(X, y) with new rows")
+        if priors is None:
+            return self._calibration
+        return self._calibration.under(given_priors(priors, self.classes_), self.classes_)
+
+    def smallest_p_value(self, priors: Any = None) -> float:
+        """The p-value of the oddest row there can be: with an alpha below it no row is called an outlier."""
+        check_is_fitted(self, "estimator_")
+        return 0.0 if self.method == "chi2" else self._calibration_rows(priors).smallest_p_value()
+
+    def warn_of_too_few(self, alpha: float, priors: Any, stacklevel: int) -> None:
+        """Say that too few rows were held out for any row to be called an outlier, where that is so."""
+        least = self.smallest_p_value(priors)
+        if least <= alpha:
+            return
+        rows = self._calibration_rows(priors)
+        needed = f"alpha={alpha:g} takes {rows_needed(alpha)} rows or more"
+        if rows.likelier is not None:
+            label = self.classes_[int(np.argmax(rows.likelier))]
+            needed = f"few of them are of class {label}, which is more frequent under the priors given"
+        warnings.warn(
+            f"no row can be called an outlier: {rows.total:g} calibration rows give p-values of {least:.2g} "
+            f"or more, and {needed}",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.target_tags.required = is_classifier(self.estimator) and not is_frozen(self.estimator)
+        return tags
