@@ -1,10 +1,13 @@
 """Probabilities you can act on, from a table of data."""
 
-from posterior import datasets, families, linear, math
+from posterior import datasets, decision, families, linear, math
 from posterior.engines import threads
 from posterior.estimators import (
     BernoulliNB,
+    CalibratedClassifier,
     CategoricalNB,
+    DecisionClassifier,
+    FusionClassifier,
     GaussianDiscriminantAnalysis,
     GaussianNB,
     GenerativeClassifier,
@@ -14,6 +17,7 @@ from posterior.estimators import (
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    OutlierRule,
     QuadraticDiscriminantAnalysis,
     SoftmaxRegression,
 )
@@ -27,7 +31,10 @@ __all__ = [
     "LDA",
     "QDA",
     "BernoulliNB",
+    "CalibratedClassifier",
     "CategoricalNB",
+    "DecisionClassifier",
+    "FusionClassifier",
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
     "GenerativeClassifier",
@@ -37,9 +44,11 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
+    "OutlierRule",
     "QuadraticDiscriminantAnalysis",
     "SoftmaxRegression",
     "datasets",
+    "decision",
     "families",
     "linear",
     "math",

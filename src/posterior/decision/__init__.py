@@ -1,10 +1,62 @@
 """Acting on probabilities: functions of log posteriors, which know no model."""
 
+from posterior.decision.calibration_error import CalibrationError, calibration_error
+from posterior.decision.confusion import ConfusionTable, confusion_table
+from posterior.decision.cost_table import Costs
+from posterior.decision.costs import average_cost, decide, expected_cost
+from posterior.decision.coverage import RiskCoverage, risk_coverage_curve
+from posterior.decision.explanation import Explanation
+from posterior.decision.fusion import fuse, fusion_parts, fusion_weights
+from posterior.decision.outliers import chi2_p_values, conformal_p_values, conformal_threshold
 from posterior.decision.posteriors import log_probabilities
 from posterior.decision.priors import effective_priors, shift_priors
+from posterior.decision.reject import Coverage, RejectionCost, Threshold, least_expected_cost
+from posterior.decision.reliability import (
+    CalibrationTest,
+    ReliabilityCurve,
+    calibration_test,
+    reliability_curve,
+)
+from posterior.decision.scaling import Scaling, fit_temperature, fit_vector
+from posterior.decision.scores import brier_score, brier_terms, log_loss, log_loss_terms
+from posterior.decision.shift import PriorEstimate, estimate_priors
 
 __all__ = [
+    "CalibrationError",
+    "CalibrationTest",
+    "ConfusionTable",
+    "Costs",
+    "Coverage",
+    "Explanation",
+    "PriorEstimate",
+    "RejectionCost",
+    "ReliabilityCurve",
+    "RiskCoverage",
+    "Scaling",
+    "Threshold",
+    "average_cost",
+    "brier_score",
+    "brier_terms",
+    "calibration_error",
+    "calibration_test",
+    "chi2_p_values",
+    "conformal_p_values",
+    "conformal_threshold",
+    "confusion_table",
+    "decide",
     "effective_priors",
+    "estimate_priors",
+    "expected_cost",
+    "fit_temperature",
+    "fit_vector",
+    "fuse",
+    "fusion_parts",
+    "fusion_weights",
+    "least_expected_cost",
+    "log_loss",
+    "log_loss_terms",
     "log_probabilities",
+    "reliability_curve",
+    "risk_coverage_curve",
     "shift_priors",
 ]

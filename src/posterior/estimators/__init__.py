@@ -1,18 +1,25 @@
 """The scikit-learn face: thin presets of one composition."""
 
+from posterior.estimators.calibration import CalibratedClassifier
+from posterior.estimators.decision import DecisionClassifier
 from posterior.estimators.discrete import BernoulliNB, CategoricalNB, MultinomialNB
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
+from posterior.estimators.fusion import FusionClassifier
 from posterior.estimators.generative import GenerativeClassifier
 from posterior.estimators.lda import LinearDiscriminantAnalysis
 from posterior.estimators.least_squares import LeastSquaresClassifier
 from posterior.estimators.logistic import LogisticRegression, SoftmaxRegression
 from posterior.estimators.naive_bayes import GaussianNB, NaiveBayes
+from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.qda import QuadraticDiscriminantAnalysis
 from posterior.estimators.regression import LinearRegression
 
 __all__ = [
     "BernoulliNB",
+    "CalibratedClassifier",
     "CategoricalNB",
+    "DecisionClassifier",
+    "FusionClassifier",
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
     "GenerativeClassifier",
@@ -22,6 +29,7 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
+    "OutlierRule",
     "QuadraticDiscriminantAnalysis",
     "SoftmaxRegression",
 ]

@@ -1,0 +1,72 @@
+"""What estimators around another classifier share: rows, columns, tags, and what is routed to it."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from posterior._types import AnyArray, Floats
+from posterior.estimators.classifiers import routed
+from posterior.estimators.splits import names_rows, read_folds
+from posterior.estimators.target import read_labels, read_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of training that count: a table of any kind, labels, weights, what goes to `fit`, and folds."""
+
+    X: Any
+    y: AnyArray
+    weight: Floats | None
+    fit_params: dict[str, Any]
+    cv: Any
+
+
+class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that is another one, in `estimator`, and something more."""
+
+    estimator: Any
+    cv: Any
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Rows:
+        """The rows that count: one of weight zero is not there at all."""
+        (X,) = indexable(X)
+        labels = read_labels(y, _num_samples(X), type(self).__name__)
+        weight = read_weights(sample_weight, labels)
+        params = routed(self, self.estimator, sample_weight, fit_params)
+        cv = self.cv
+        if weight is None or weight.all():
+            return Rows(X, labels, weight, params, cv)
+        rows = np.flatnonzero(weight)
+        if names_rows(cv):
+            cv = read_folds(cv, np.zeros(len(labels), np.int64))[0][rows]
+        params = _check_method_params(X, params, indices=rows)
+        return Rows(_safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns, where the classifier tells."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """Column names, where the classifier tells."""
+        return np.asarray(self.estimator_.feature_names_in_)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What goes where: parameters of `fit` to the estimator, those of other methods to this one."""
+        fitting = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=fitting)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = copy.copy(inner.input_tags)
+        tags.classifier_tags = copy.copy(inner.classifier_tags)
+        return tags

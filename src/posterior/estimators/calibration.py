@@ -1,0 +1,129 @@
+"""Any classifier, with its probabilities made calibrated on rows it has not seen."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.decision.scaling import SCALINGS
+from posterior.estimators.around import Around
+from posterior.estimators.classifiers import is_frozen, log_posterior_of
+from posterior.estimators.learnt import learn
+
+
+class CalibratedClassifier(Around):
+    """Temperature or vector scaling of the log posteriors of any classifier (Guo et al. 2017).
+
+    The scaling is fitted to rows held out, each scored by a clone of the classifier that was trained without
+    it; the classifier itself is then trained on all rows. A probability of zero stays zero. A classifier
+    that was trained with other class frequencies than the rows have (by class weights, or priors it was
+    given) is first brought to theirs.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba` or `predict_log_proba`
+        Ours or any of scikit-learn's conventions. Wrapped in `sklearn.frozen.FrozenEstimator` it stays as
+        it is: the rows of `fit` are then rows it has not seen.
+    method : {"temperature", "vector"}, default="temperature"
+        One number for all classes, which makes all posteriors more or less sure and leaves the most probable
+        class what it is; or a weight and a bias for each class, which need more rows.
+    cv : int, splitter or array-like of shape (n_samples,), default=5
+        A number of folds (by class, in shuffled order, always the same), a scikit-learn splitter that
+        holds out each row once, or the fold of each row.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, trained on all rows.
+    scaling_ : Scaling
+        Weights and biases of the log posteriors; print it.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        The class frequencies that the posteriors are under.
+    n_features_in_ : int
+        Number of columns, where the classifier tells.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the classifier tells.
+
+    Examples
+    --------
+    >>> from posterior import CalibratedClassifier, GaussianNB
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=500)
+    >>> X = (y + rng.normal(size=500))[:, None] + 0.1 * rng.normal(size=(500, 4))  # the same, four times
+    >>> model = CalibratedClassifier(GaussianNB()).fit(X, y)
+    >>> print(model.scaling_)
+    temperature 4.04
+    >>> GaussianNB().fit(X, y).predict_proba(X[:1]).round(2), model.predict_proba(X[:1]).round(2)
+    (array([[0.07, 0.93]]), array([[0.32, 0.68]]))
+
+    """
+
+    def __init__(self, estimator: Any, *, method: str = "temperature", cv: Any = 5) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the classifier, and the scaling to rows it has not seen.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Whatever the estimator takes.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the estimator and for the scaling; weight 0 is the row not at all.
+        **fit_params : dict
+            Passed on to the `fit` of the estimator.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        if self.method not in SCALINGS:
+            raise ValueError(f"method must be one of {sorted(SCALINGS)}, found {self.method!r}")
+        if self.cv is None and not is_frozen(self.estimator):
+            raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
+        rows = self._rows(X, y, sample_weight, fit_params)
+        learnt = learn(self.estimator, rows, needed=True)
+        self.learnt_, self.scaling_ = learnt, learnt.scaling_by(self.method)
+        return self
+
+    @property
+    def estimator_(self) -> Any:
+        """The classifier, trained on all rows."""
+        check_is_fitted(self, "learnt_")
+        return self.learnt_.model
+
+    @property
+    def classes_(self) -> AnyArray:
+        """Class labels, sorted."""
+        check_is_fitted(self, "learnt_")
+        return self.learnt_.classes
+
+    @property
+    def priors_(self) -> Floats:
+        """The class frequencies that the posteriors are under: those of the rows held out."""
+        check_is_fitted(self, "learnt_")
+        return self.learnt_.priors_after(self.method)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log posterior of each class, scaled."""
+        check_is_fitted(self)
+        logs = self.learnt_.as_observed(log_posterior_of(self.estimator_, X))
+        return np.asarray(self.scaling_.apply(logs))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of each class, scaled."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row."""
+        logs = self.predict_log_proba(X)
+        return np.asarray(self.classes_[logs.argmax(axis=1)])

@@ -1,0 +1,164 @@
+"""What was learnt and what is asked for, put together: settings that fit each other and the classifier."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.bayes import given_priors
+from posterior.decision.cost_table import Costs, read_costs
+from posterior.decision.outliers import refuse_rate
+from posterior.decision.reject import Coverage, Rule, read_reject
+from posterior.decision.rule import DecisionRule, as_labels
+from posterior.decision.shift import PriorEstimate
+from posterior.estimators.classifiers import log_posterior_of
+from posterior.estimators.learnt import Learnt
+from posterior.estimators.outliers import OutlierRule
+from posterior.notices import UnseenCategoryWarning
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The settings of a decision as a user writes them."""
+
+    costs: Any
+    reject: Any
+    priors: Any
+    outliers: Any
+    calibration: Any
+    reject_label: Any
+    outlier_label: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Decider:
+    """A rule, and how posteriors are brought to it: scaled, and under new class frequencies, if any."""
+
+    learnt: Learnt
+    rule: DecisionRule
+    calibration: str | None
+    priors: Floats | None
+    alpha: float | None
+
+    @classmethod
+    def of(cls, learnt: Learnt, settings: Settings, costs: Any = None) -> "Decider":
+        """Check everything against everything; `costs` of a call stand in for those of the settings."""
+        learnt.scaling(settings.calibration)
+        priors = _new_priors(learnt, settings.priors, settings.calibration)
+        table = _costs(learnt, settings.costs, costs)
+        rule = DecisionRule(
+            tuple(learnt.classes.tolist()),
+            table,
+            _reject(learnt, settings, table, priors),
+            settings.reject_label,
+            settings.outlier_label,
+            finds_outliers=settings.outliers is not None,
+        )
+        alpha = _alpha(learnt, settings.outliers)
+        if alpha is not None and learnt.outliers is not None:
+            learnt.outliers.smallest_p_value(priors)  # refuses priors of classes that it knows nothing of
+        return cls(learnt, rule, settings.calibration, priors, alpha)
+
+    @property
+    def labels(self) -> AnyArray:
+        """Everything that may be answered."""
+        return as_labels(self.rule.labels, self.learnt.classes)
+
+    def log_posterior(self, X: Any) -> Floats:
+        """Log posteriors by which rows are decided, (n, K)."""
+        return self.learnt.adjusted(log_posterior_of(self.learnt.model, X), self.calibration, self.priors)
+
+    def p_values(self, X: Any) -> Floats | None:
+        """How odd each row is, where outliers are looked for."""
+        rule = self.learnt.outliers
+        if self.alpha is None or rule is None:
+            return None
+        with warnings.catch_warnings():
+            # The rule was trained with fewer rows; what the classifier has not seen, it says itself.
+            warnings.simplefilter("ignore", UnseenCategoryWarning)
+            return rule.p_values(X, priors=self.priors)
+
+    def report_outliers(self) -> None:
+        """Say that no row can be called an outlier, where that is so."""
+        if self.alpha is not None and self.learnt.outliers is not None:
+            self.learnt.outliers.warn_of_too_few(self.alpha, self.priors, stacklevel=4)
+
+    def codes(self, log_posterior: Floats, p_values: Floats | None) -> Ints:
+        """Positions in `labels` of what is done with each row."""
+        outlying = None if p_values is None or self.alpha is None else p_values <= self.alpha
+        return self.rule.codes(log_posterior, outlying)
+
+    def decide(self, X: Any) -> Ints:
+        """Positions in `labels` of what is done with the rows of a table."""
+        return self.codes(self.log_posterior(X), self.p_values(X))
+
+
+def _new_priors(learnt: Learnt, priors: Any, method: str | None) -> Floats | None:
+    """The class frequencies asked for; None where those of training stay."""
+    if priors is None:
+        return None
+    learnt.priors_after(method)  # refuses where they are not known
+    if isinstance(priors, PriorEstimate):
+        priors = priors.priors
+    if not isinstance(priors, str) or priors != "observed":
+        return given_priors(priors, learnt.classes, "None, 'observed', ")
+    if learnt.observed is None:
+        raise ValueError(
+            'priors="observed" are the class frequencies of the rows of fit, and fit was not called; '
+            "pass numbers"
+        )
+    return learnt.observed
+
+
+def _alpha(learnt: Learnt, outliers: Any) -> float | None:
+    """The rate of false alarms; None where nobody asked for outliers."""
+    if outliers is None:
+        return None
+    if learnt.outliers is None:
+        raise ValueError(
+            "outliers are rows of a small density p(row), and no model of it was learnt: the classifier must "
+            "be generative, with score_samples; or pass outliers=OutlierRule(LDA(), alpha=…), before fit, or "
+            "fitted"
+        )
+    return refuse_rate(outliers.alpha if isinstance(outliers, OutlierRule) else outliers, "outliers")
+
+
+def _costs(learnt: Learnt, costs: Any, of_the_call: Any) -> Costs | None:
+    """The costs of the settings, or those of a call, which have the same actions."""
+    classes = learnt.classes.tolist()
+    own = None if costs is None else _classes_first(read_costs(costs, len(classes), classes), classes)
+    if own is not None and own.matrix.ndim != 2:
+        raise ValueError("costs of each row are passed to predict(X, costs=…), not to the estimator")
+    if of_the_call is None:
+        return own
+    read = _classes_first(read_costs(of_the_call, len(classes), classes), classes)
+    if own is None or own.actions is None or read.actions is not None:
+        return read
+    if read.n_actions != own.n_actions:
+        raise ValueError(f"costs has {read.n_actions} columns, expected one for each of {list(own.actions)}")
+    return replace(read, actions=own.actions)
+
+
+def _classes_first(costs: Costs, classes: list[Any]) -> Costs:
+    """Costs whose actions that are classes come first, in the order of the classes, and by their labels.
+
+    So that an array, whose columns are the classes, and a table that names them mean the same. The columns
+    of some tables are always strings: "1" is class 1.
+    """
+    if costs.actions is None:
+        return costs
+    known = {str(label): label for label in classes} if len({str(c) for c in classes}) == len(classes) else {}
+    actions = [classes[classes.index(a)] if a in classes else known.get(str(a), a) for a in costs.actions]
+    if len(set(actions)) != len(actions):
+        raise ValueError(f"costs names an action twice: {list(costs.actions)} for the classes {classes}")
+    rank = {label: k for k, label in enumerate(classes)}
+    order = sorted(range(len(actions)), key=lambda j: rank.get(actions[j], len(classes)))
+    return Costs(costs.matrix[..., order], tuple(actions[j] for j in order))
+
+
+def _reject(learnt: Learnt, settings: Settings, costs: Costs | None, priors: Floats | None) -> Rule | None:
+    """The rule for rejecting; a coverage becomes a limit that held-out rows set."""
+    rule = read_reject(settings.reject)
+    if isinstance(rule, Coverage):
+        return learnt.answering(rule, costs, settings.calibration, priors)
+    return rule

@@ -1,0 +1,365 @@
+"""Any classifier, with what is done about its probabilities."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats
+from posterior.bayes import given_priors
+from posterior.decision.costs import incurred
+from posterior.decision.explanation import Explanation
+from posterior.decision.reject import Coverage, read_reject
+from posterior.decision.reliability import CalibrationTest
+from posterior.decision.rule import as_labels
+from posterior.decision.scaling import Scaling
+from posterior.decision.shift import PriorEstimate, estimate_priors
+from posterior.estimators.around import Around
+from posterior.estimators.classifiers import log_posterior_of
+from posterior.estimators.decider import Decider, Settings
+from posterior.estimators.explained import explanations
+from posterior.estimators.learnt import Learnt, learn, outlier_rule
+from posterior.estimators.outliers import OutlierRule
+from posterior.estimators.reading import RefusedError
+from posterior.estimators.target import known_codes, read_labels, read_weights
+from posterior.notices import CalibrationWarning
+
+KNOBS = tuple(field.name for field in fields(Settings))
+
+REWEIGHTED = (
+    " (the classifier was trained with other class frequencies than these rows have, which "
+    'priors="observed" undoes)'
+)
+
+
+def refused(read: Callable[[], Any]) -> Any:
+    """What a property shows, or the reason why there is none, for which `hasattr` says False."""
+    try:
+        return read()
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
+
+
+class DecisionClassifier(Around):
+    """What to do with each row, from the probabilities of any classifier.
+
+    The steps are always taken in this order: posteriors of the classifier, scaled to be calibrated
+    (`calibration`), brought to other class frequencies (`priors`); rows that look like nothing seen
+    before are set apart (`outliers`); of the others, the action of least expected cost (`costs`), unless
+    that is too unsure (`reject`). No step but the first needs training: `set_decision` changes any of them
+    afterwards.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba` or `predict_log_proba`
+        Ours or any of scikit-learn's conventions. One that is fitted already decides at once, without
+        `fit`; to let `fit` calibrate it without training it again, wrap it in
+        `sklearn.frozen.FrozenEstimator`: the rows of `fit` are then rows it has not seen.
+    costs : array of shape (n_classes, n_actions), mapping or data frame, default=None
+        Cost of each action (column) where each class (row) is the truth. The actions of an array are the
+        classes; {class: {action: cost}} and a data frame with the classes as index name theirs: "refer",
+        "test again". None costs 1 for every wrong class.
+    reject : mapping, default=None
+        When not to answer: {"threshold": 0.9} if the largest posterior is below 0.9 (Chow 1970),
+        {"cost": 0.1} if every action is expected to cost more, {"coverage": 0.9} to answer nine of ten
+        rows, those with the least expected cost, by a limit set on held-out rows.
+    priors : "uniform", "observed", array of shape (n_classes,) or mapping, default=None
+        Class frequencies where the decisions are made, if other than in training. "observed" are those of
+        the rows of training, which undoes `class_weight` and priors that the estimator was given.
+    outliers : float or OutlierRule, default=None
+        Rate of false alarms at which a row is called an outlier, for classifiers with `score_samples`;
+        or a rule around another model of the same rows.
+    calibration : {"temperature", "vector"}, default=None
+        Scale the posteriors so that held-out rows are predicted best. None does not, and warns where
+        held-out rows say that it would matter.
+    training_priors : array of shape (n_classes,), "uniform" or mapping, default=None
+        The class frequencies that are in the posteriors; None asks the estimator, or counts the classes in
+        training with its `class_weight`.
+    cv : int, splitter or array of shape (n_samples,), default=5
+        How rows are held out for calibration, coverage and the check of calibration: the estimator is
+        fitted once more for each fold (ours that are generative are not). None holds out nothing.
+    reject_label : label, default="reject"
+        What `predict` answers where it rejects.
+    outlier_label : label, default="outlier"
+        What `predict` answers for an outlier.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    actions_ : ndarray
+        Everything that `predict` may answer.
+    training_priors_ : ndarray of shape (n_classes,)
+        The class frequencies that are in the posteriors of the classifier.
+    scaling_ : Scaling or None
+        How posteriors are scaled.
+    calibration_test_ : CalibrationTest or None
+        What held-out rows say about the posteriors, scaled if they are.
+    outlier_rule_ : OutlierRule or None
+        What finds outliers.
+
+    Examples
+    --------
+    >>> from posterior import DecisionClassifier, NaiveBayes
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> costs = {
+    ...     "Adelie": {"Adelie": 0, "Chinstrap": 1, "Gentoo": 1, "weigh again": 0.2},
+    ...     "Chinstrap": {"Adelie": 5, "Chinstrap": 0, "Gentoo": 1, "weigh again": 0.2},
+    ...     "Gentoo": {"Adelie": 1, "Chinstrap": 1, "Gentoo": 0, "weigh again": 0.2},
+    ... }
+    >>> model = DecisionClassifier(NaiveBayes(kinds={"year": "categorical"}), costs=costs)
+    >>> model.fit(penguins.X, penguins.y).predict(penguins.X[97:100]).tolist()
+    ['weigh again', 'Adelie', 'weigh again']
+    >>> model.set_decision(costs=None, reject={"threshold": 0.9}).predict(penguins.X[97:100]).tolist()
+    ['Adelie', 'Adelie', 'reject']
+    >>> print(model.explain(penguins.X[99:100])[0])
+    reject
+      posterior: Adelie 0.581, Chinstrap 0.419, Gentoo 3.07e-09
+        log odds of Adelie against Chinstrap, by feature: island -0.97, bill_length_mm +0.29, ...
+      expected cost: Adelie 0.419, Chinstrap 0.581, Gentoo 1
+      rejected: the largest posterior is below 0.9
+
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        costs: Any = None,
+        reject: Any = None,
+        priors: Any = None,
+        outliers: Any = None,
+        calibration: str | None = None,
+        training_priors: Any = None,
+        cv: Any = 5,
+        reject_label: Any = "reject",
+        outlier_label: Any = "outlier",
+    ) -> None:
+        self.estimator = estimator
+        self.costs = costs
+        self.reject = reject
+        self.priors = priors
+        self.outliers = outliers
+        self.calibration = calibration
+        self.training_priors = training_priors
+        self.cv = cv
+        self.reject_label = reject_label
+        self.outlier_label = outlier_label
+
+    # -- learning ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the classifier, and learn from held-out rows what the rules need to know.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Whatever the estimator takes.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, passed on to the estimator.
+        **fit_params : dict
+            Passed on to the `fit` of the estimator.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        rows = self._rows(X, y, sample_weight, fit_params)
+        needed = self.calibration is not None or isinstance(read_reject(self.reject), Coverage)
+        learnt = learn(self.estimator, rows, self.training_priors, needed=needed)
+        learnt = replace(learnt, outliers=outlier_rule(self.estimator, rows, self.outliers))
+        decider = Decider.of(learnt, self._settings())
+        self.learnt_ = learnt
+        self._report_calibration()
+        decider.report_outliers()
+        return self
+
+    def _report_calibration(self) -> None:
+        """Say that posteriors should not be taken at their word, where rows held out say so."""
+        test = self.calibration_test_
+        if test is None or not test.is_off or self.calibration == "vector":
+            return
+        undone, remedy = "", test.remedy
+        if self.calibration is not None:
+            undone, remedy = f" even with calibration={self.calibration!r}", 'try calibration="vector"'
+        elif self.priors is None and self._learnt.is_reweighted:
+            undone = REWEIGHTED
+        warnings.warn(
+            f"held-out rows say that the posteriors {test.fault}{undone}, and decisions take them at their "
+            f"word: {remedy}. See calibration_test_; cv=None skips this check",
+            CalibrationWarning,
+            stacklevel=3,
+        )
+
+    def set_decision(self, **knobs: Any) -> Self:
+        """Change what is done, without training: costs, reject, priors, outliers, calibration, labels.
+
+        What does not fit the classifier is refused, and nothing is changed. Returns the estimator itself.
+        """
+        unknown = [name for name in knobs if name not in KNOBS]
+        if unknown:
+            raise TypeError(f"set_decision knows {', '.join(KNOBS)}; found {', '.join(unknown)}")
+        learnt, rule = self._learnt, knobs.get("outliers")
+        if isinstance(rule, OutlierRule):
+            check_is_fitted(rule)
+            learnt = replace(learnt, outliers=rule)
+        decider = Decider.of(learnt, replace(self._settings(), **knobs))
+        if hasattr(self, "learnt_"):
+            self.learnt_ = learnt
+        for name, value in knobs.items():
+            setattr(self, name, value)
+        decider.report_outliers()
+        return self
+
+    def _settings(self) -> Settings:
+        return Settings(**{name: getattr(self, name) for name in KNOBS})
+
+    def _decider(self, costs: Any = None) -> Decider:
+        return Decider.of(self._learnt, self._settings(), costs)
+
+    # -- what was learnt --------------------------------------------------------------------------
+
+    @property
+    def _learnt(self) -> Learnt:
+        if hasattr(self, "learnt_"):
+            return self.learnt_
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: call fit, or pass an estimator that "
+                "is fitted"
+            ) from error
+        given, rule = self.training_priors, self.outliers
+        priors = None if given is None else given_priors(given, self.estimator.classes_)
+        return Learnt(self.estimator, priors, outliers=rule if isinstance(rule, OutlierRule) else None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        try:
+            return self._learnt is not None
+        except NotFittedError:
+            return False
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted classifier."""
+        return self._learnt.model
+
+    @property
+    def classes_(self) -> AnyArray:
+        """Class labels."""
+        return self._learnt.classes
+
+    @property
+    def actions_(self) -> AnyArray:
+        """Everything that `predict` may answer."""
+        rule = refused(self._decider).rule
+        return as_labels(tuple(dict.fromkeys(rule.labels)), self.classes_)
+
+    @property
+    def training_priors_(self) -> Floats:
+        """The class frequencies that are in the posteriors of the classifier."""
+        return self._learnt.training_priors()
+
+    @property
+    def priors_(self) -> Floats:
+        """The class frequencies that the posteriors of this estimator are under."""
+        new = refused(self._decider).priors
+        return np.asarray(self._learnt.priors_after(self.calibration) if new is None else new)
+
+    @property
+    def calibration_test_(self) -> CalibrationTest | None:
+        """What held-out rows say about the posteriors; None where no rows were held out."""
+        return self._learnt.calibration_test(self.calibration, as_trained=self.priors is None)
+
+    @property
+    def scaling_(self) -> Scaling | None:
+        """How posteriors are scaled."""
+        scaling: Scaling | None = refused(lambda: self._learnt.scaling(self.calibration))
+        return scaling
+
+    @property
+    def outlier_rule_(self) -> OutlierRule | None:
+        """What finds outliers."""
+        return self._learnt.outliers
+
+    # -- deciding ---------------------------------------------------------------------------------
+
+    def predict(self, X: Any, costs: Any = None) -> AnyArray:
+        """What to do with each row: an action, or the label of rejecting or of an outlier.
+
+        `costs` replaces the costs for this call; an array of shape (n_samples, n_classes, n_actions) gives
+        each row its own.
+        """
+        decider = self._decider(costs)
+        return np.asarray(decider.labels[decider.decide(X)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log posterior of each class, scaled and under the class frequencies asked for."""
+        return self._decider().log_posterior(X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of each class, scaled and under the class frequencies asked for."""
+        return np.exp(self.predict_log_proba(X))
+
+    def expected_cost(self, X: Any, costs: Any = None) -> Floats:
+        """Expected cost of each action for each row; these actions come first in `actions_`."""
+        decider = self._decider(costs)
+        return decider.rule.expected_cost(decider.log_posterior(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, costs: Any = None) -> float:
+        """Minus the average cost of what `predict` does with each row; without costs the accuracy.
+
+        With costs, a row that is rejected, or an outlier, costs what reject={"cost": …} says, and nothing
+        else says it. In the accuracy it is a wrong answer.
+        """
+        decider = self._decider(costs)
+        codes = decider.decide(X)
+        true = known_codes(read_labels(y, len(codes), type(self).__name__), self.classes_)
+        weight = read_weights(sample_weight, true)
+        if decider.rule.costs is None:
+            return float(np.average(codes == true, weights=weight))
+        return -float(np.average(incurred(decider.rule.priced(), true, codes), weights=weight))
+
+    def estimate_priors(self, X: Any, method: str = "em", **settings: Any) -> PriorEstimate:
+        """The class frequencies among rows without labels, with intervals, and whether they have changed.
+
+        `method` and `settings` are those of `posterior.decision.estimate_priors`, which is given the
+        held-out rows of `fit`. Pass the result on: `set_decision(priors=estimate.priors)`.
+        """
+        learnt, rows = self._learnt, self._learnt.held_out
+        held_out = None
+        if rows is not None:
+            held_out = (
+                learnt.scaled(rows.log_posterior, self.calibration),
+                self.classes_[rows.y],
+                rows.weight,
+            )
+        return estimate_priors(
+            learnt.scaled(log_posterior_of(learnt.model, X), self.calibration),
+            learnt.priors_after(self.calibration),
+            method=method,
+            held_out=held_out,
+            classes=self.classes_,
+            **settings,
+        )
+
+    # -- words ------------------------------------------------------------------------------------
+
+    def explain(self, X: Any, costs: Any = None) -> list[Explanation]:
+        """Each row's answer in words: what is believed and why, what each action would cost, what was done.
+
+        One `Explanation` for each row; print it.
+        """
+        return explanations(self._decider(costs), X)
