@@ -1,0 +1,41 @@
+"""The examples of acting on probabilities: what they show, and that the docs show the same."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+CREDIT = HERE.parents[1] / "shared" / "data" / "german_credit.csv"
+ACTING = HERE.parent / "docs" / "acting.md"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, HERE.parent / "examples" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_what_models_can_do_is_what_they_do():
+    assert example("capabilities").table() in ACTING.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not CREDIT.exists(), reason="the German credit table is not part of the project")
+@pytest.mark.parametrize("name", ["logistic regression", "naive Bayes"])
+def test_expected_cost_is_cheaper_than_argmax_and_no_dearer_than_a_tuned_threshold(name):
+    credit = example("german_credit")
+    X, y = credit.read(CREDIT)
+    model = credit.MODELS[name]
+    paid = dict(zip(credit.rivals(model), credit.costs_paid(X, y, model, 1)[:, 0], strict=True))
+    ours = paid["DecisionClassifier"]
+
+    def more(rival):
+        difference = paid[rival] - ours
+        return difference.mean(), difference.std(ddof=1) / np.sqrt(len(y))
+
+    difference, error = more("argmax")
+    assert difference > 5 * error
+    difference, error = more("TunedThresholdClassifierCV")
+    assert difference > -2 * error
