@@ -14,8 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import ComplementNB
 from sklearn.naive_bayes import GaussianNB as TheirGaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -26,6 +27,7 @@ from posterior import (
     QDA,
     CalibratedClassifier,
     DecisionClassifier,
+    FusionClassifier,
     GaussianNB,
     LinearRegression,
     LogisticRegression,
@@ -35,10 +37,15 @@ from posterior import (
 from posterior.datasets import load_penguins
 from posterior.decision import (
     Coverage,
+    calibration_test,
     confusion_table,
     decide,
     effective_priors,
+    estimate_priors,
     expected_cost,
+    fit_temperature,
+    fit_vector,
+    least_expected_cost,
     shift_priors,
 )
 from posterior.notices import CalibrationWarning, DataWarning
@@ -675,3 +682,196 @@ class TestRefusals:
         model = DecisionClassifier(LDA(), reject=OnMondays()).fit(NUMBERS, CLASSES)
         assert (model.predict(NEW) == "reject").sum() == len(range(0, len(NEW), 7))
         assert isinstance(Coverage(0.5), Coverage)
+
+
+def by_folds(estimator, x, y, weight=None, cv=4):
+    """Held-out log posteriors, by a loop."""
+    folds = np.arange(len(y)) % cv
+    logs = np.empty((len(y), len(np.unique(y))))
+    for fold in range(cv):
+        rows = folds != fold
+        own = {} if weight is None else {"sample_weight": weight[rows]}
+        logs[~rows] = clone(estimator).fit(x[rows], y[rows], **own).predict_log_proba(x[~rows])
+    return logs, folds
+
+
+RARE = np.where(np.random.default_rng(1).random(400) < 0.3, 1, 0)
+RARE_X = np.random.default_rng(2).normal(size=(400, 2)) + RARE[:, None]
+WEIGHT = np.random.default_rng(3).integers(1, 4, 400).astype(float)
+
+
+@quiet
+class TestWhatIsLearnt:
+    def test_counts_rows_by_their_weights(self):
+        logs, folds = by_folds(TheirLogistic(), RARE_X, RARE, WEIGHT)
+        model = DecisionClassifier(TheirLogistic(), cv=folds, calibration="vector")
+        model.fit(RARE_X, RARE, sample_weight=WEIGHT)
+        rows = np.repeat(np.arange(400), WEIGHT.astype(int))
+        scaling = fit_vector(logs[rows], RARE[rows])
+        np.testing.assert_allclose(model.scaling_.weight, scaling.weight, rtol=1e-5)
+        np.testing.assert_allclose(model.scaling_.bias, scaling.bias, rtol=1e-5)
+        expected = calibration_test(RARE[rows], logs[rows], priors=effective_priors(RARE[rows]))
+        found = model.set_decision(calibration=None).calibration_test_
+        assert found.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
+        assert found.gain == pytest.approx(expected.gain, rel=1e-3, abs=1e-9)
+        frozen = FrozenEstimator(TheirLogistic().fit(RARE_X[::2], RARE[::2]))
+        one = DecisionClassifier(frozen, calibration="vector").fit(RARE_X, RARE, sample_weight=WEIGHT)
+        two = DecisionClassifier(frozen, calibration="vector").fit(RARE_X[rows], RARE[rows])
+        np.testing.assert_allclose(one.scaling_.weight, two.scaling_.weight, rtol=1e-6)
+
+    def test_scales_under_the_frequencies_of_the_rows(self):
+        balanced = TheirLogistic(class_weight="balanced")
+        logs, folds = by_folds(balanced, RARE_X, RARE)
+        observed = effective_priors(RARE)
+        shifted = shift_priors(logs, "uniform", observed)
+        alone = shift_priors(balanced.fit(RARE_X, RARE).predict_log_proba(RARE_X), "uniform", observed)
+        expected = {
+            "temperature": fit_temperature(shifted, RARE, priors=observed),
+            "vector": fit_vector(shifted, RARE),
+        }
+        for method, scaling in expected.items():
+            decision = DecisionClassifier(balanced, cv=folds, calibration=method).fit(RARE_X, RARE)
+            calibrated = CalibratedClassifier(balanced, cv=folds, method=method).fit(RARE_X, RARE)
+            for model in (decision, calibrated):
+                np.testing.assert_allclose(model.predict_log_proba(RARE_X), scaling.apply(alone), atol=1e-6)
+                np.testing.assert_allclose(model.priors_, observed)
+
+    def test_is_asked_anew_when_priors_or_costs_change(self):
+        weighted = LogisticRegression(C=np.inf, class_weight={0: 1, 1: 8})
+        model = DecisionClassifier(weighted).fit(RARE_X, RARE)
+        assert model.calibration_test_.is_off
+        assert not model.set_decision(priors="observed").calibration_test_.is_off
+        model.set_decision(reject={"coverage": 0.6}, costs=[[0, 1], [1, 0]])
+        first = model.predict(RARE_X)
+        model.set_decision(costs=[[0, 1], [9, 0]])
+        second = model.predict(RARE_X)
+        fresh = DecisionClassifier(**model.get_params(deep=False)).fit(RARE_X, RARE).predict(RARE_X)
+        assert second.tolist() == fresh.tolist() != first.tolist()
+
+    @pytest.mark.parametrize("calibration", [None, "vector"])
+    def test_sets_the_limit_of_a_coverage_on_the_rows_as_they_are_decided(self, calibration):
+        logs, folds = by_folds(LDA(), RARE_X, RARE, WEIGHT)
+        new = np.array([0.4, 0.6])
+        model = DecisionClassifier(
+            LDA(), cv=folds, calibration=calibration, priors=new, reject={"coverage": 0.7}
+        ).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        observed = effective_priors(RARE, sample_weight=WEIGHT)
+        scaled = logs
+        if calibration is not None:
+            scaled = model.scaling_.apply(shift_priors(logs, model.training_priors_, observed))
+        adjusted = shift_priors(scaled, model.training_priors_ if calibration is None else observed, new)
+        likelier = new / observed
+        limit = Coverage(0.7).calibrated(
+            least_expected_cost(adjusted), WEIGHT * likelier[RARE], own_weight=likelier.max()
+        )
+        risk = least_expected_cost(model.predict_log_proba(RARE_X))
+        assert np.array_equal(model.predict(RARE_X) == "reject", risk > limit.risk * (1 + 1e-12))
+
+    def test_passes_what_it_knows_to_the_estimate_of_priors(self):
+        logs, folds = by_folds(LDA(), RARE_X, RARE, WEIGHT)
+        model = DecisionClassifier(LDA(), cv=folds, calibration="vector")
+        model.fit(RARE_X, RARE, sample_weight=WEIGHT)
+        observed = effective_priors(RARE, sample_weight=WEIGHT)
+        held = model.scaling_.apply(shift_priors(logs, model.training_priors_, observed))
+        asked = model.predict_log_proba(RARE_X[:100])
+        for method in ("em", "confusion"):
+            expected = estimate_priors(asked, observed, method=method, held_out=(held, RARE, WEIGHT))
+            found = model.estimate_priors(RARE_X[:100], method=method)
+            np.testing.assert_allclose(found.priors, expected.priors, atol=1e-9)
+            np.testing.assert_allclose(found.low, expected.low, atol=1e-6)
+
+    def test_knows_which_weights_the_estimator_took(self):
+        weight = np.where(RARE == 1, 20.0, 1.0)
+        pipe = make_pipeline(StandardScaler(), TheirLogistic())
+        one = DecisionClassifier(pipe, cv=None).fit(RARE_X, RARE, sample_weight=weight)
+        two = DecisionClassifier(pipe, cv=None).fit(RARE_X, RARE, logisticregression__sample_weight=weight)
+        np.testing.assert_allclose(one.training_priors_, effective_priors(RARE, sample_weight=weight))
+        np.testing.assert_allclose(two.training_priors_, one.training_priors_)
+        with sklearn.config_context(enable_metadata_routing=True):
+            deaf = TheirLogistic().set_fit_request(sample_weight=False)
+            model = DecisionClassifier(deaf, cv=None).set_fit_request(sample_weight=True)
+            model.fit(RARE_X, RARE, sample_weight=weight)
+            fused = FusionClassifier([("all", deaf, slice(None))]).fit(RARE_X, RARE, sample_weight=weight)
+        np.testing.assert_allclose(model.training_priors_, effective_priors(RARE))
+        np.testing.assert_allclose(fused.member_priors_[0], effective_priors(RARE))
+        boosted = HistGradientBoostingClassifier(max_iter=3, class_weight="balanced")
+        with pytest.raises(ValueError, match="before or after rows are weighted is not known"):
+            DecisionClassifier(boosted, cv=None, priors="uniform").fit(RARE_X, RARE, sample_weight=weight)
+        with pytest.raises(ValueError, match="ComplementNB are under no class priors"):
+            DecisionClassifier(ComplementNB(), priors="uniform", cv=None).fit(np.abs(RARE_X), RARE)
+        with pytest.raises(ValueError, match="pass training_priors="):
+            DecisionClassifier(FrozenEstimator(TheirLogistic().fit(RARE_X, RARE)), priors="uniform").fit(
+                RARE_X, RARE
+            )
+
+    def test_needs_rows_of_every_class(self):
+        frozen = FrozenEstimator(LDA().fit(RARE_X, RARE))
+        only = RARE == 0
+        for knobs in ({"calibration": "vector"}, {"reject": {"coverage": 0.5}, "priors": "uniform"}):
+            with pytest.raises(ValueError, match="show none of class 1"):
+                DecisionClassifier(frozen, **knobs).fit(RARE_X[only], RARE[only])
+        with pytest.raises(NotFittedError):
+            DecisionClassifier(FrozenEstimator(TheirLogistic())).fit(RARE_X, RARE)
+        few = np.r_[np.zeros(20, dtype=int), 1]
+        with pytest.raises(ValueError, match="class"):
+            DecisionClassifier(TheirLogistic(), reject={"coverage": 0.5}).fit(RARE_X[:21], few)
+
+    def test_fits_rules_for_outliers_of_its_own(self):
+        given = OutlierRule(LDA(), alpha=0.1)
+        model = DecisionClassifier(NaiveBayes(), outliers=given).fit(RARE_X, RARE)
+        assert not hasattr(given, "estimator_")
+        expected = clone(given).fit(RARE_X, RARE).p_values(RARE_X)
+        assert np.array_equal(model.outlier_rule_.p_values(RARE_X), expected)
+        plain = DecisionClassifier(NaiveBayes(), outliers=0.05).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        own = OutlierRule(NaiveBayes()).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        assert np.array_equal(plain.outlier_rule_.p_values(RARE_X), own.p_values(RARE_X))
+        before = plain.predict(RARE_X * 3)
+        other = OutlierRule(LDA()).fit(RARE_X * 5, RARE)
+        assert plain.set_decision(outliers=other).outlier_rule_ is other
+        assert np.array_equal(plain.predict(RARE_X * 3) == "outlier", other.predict(RARE_X * 3) == -1)
+        assert plain.set_decision(outliers=0.05).predict(RARE_X * 3).tolist() == before.tolist()
+        edge = np.sort(own.p_values(RARE_X * 3))[10]
+        found = plain.set_decision(outliers=float(edge)).predict(RARE_X * 3)
+        assert np.array_equal(found == "outlier", own.p_values(RARE_X * 3) <= edge)
+        fitted = DecisionClassifier(TheirLogistic().fit(RARE_X, RARE), outliers=other)
+        with pytest.raises(ValueError, match="no model of it was learnt"):
+            fitted.set_decision(outliers=0.1)
+        for strange in (OutlierRule(LDA()).fit(NUMBERS, CLASSES), OutlierRule(LDA()).fit(RARE_X, RARE + 5)):
+            with pytest.raises(ValueError, match="the outlier rule was fitted to another table"):
+                plain.set_decision(outliers=strange)
+        density = OutlierRule(KernelDensity()).fit(RARE_X)
+        with pytest.raises(ValueError, match="KernelDensity knows no classes"):
+            plain.set_decision(outliers=density, priors="uniform")
+
+    def test_explains_with_the_costs_and_priors_of_the_decision(self):
+        model = DecisionClassifier(QDA(), outliers=0.3, priors=[0.02, 0.98]).fit(RARE_X, RARE)
+        costs = np.array([[0.0, 3.0], [7.0, 0.0]])
+        for i, words in enumerate(model.explain(RARE_X[:20], costs=costs)):
+            assert words.answer == model.predict(RARE_X[i : i + 1], costs=costs)[0]
+            np.testing.assert_allclose(words.costs, model.expected_cost(RARE_X[i : i + 1], costs=costs)[0])
+            assert "baseline" not in str(words)
+            if words.answer == "outlier":
+                odd = model.outlier_rule_.odd_features(RARE_X[i : i + 1], priors=[0.02, 0.98])
+                assert odd.in_lines()[0].replace("\n", "\n    ") in str(words)
+
+    def test_scores_by_the_weights_of_the_rows(self):
+        model = DecisionClassifier(LDA()).fit(RARE_X, RARE)
+        right = model.predict(RARE_X) == RARE
+        assert model.score(RARE_X, RARE, sample_weight=WEIGHT) == pytest.approx(
+            np.average(right, weights=WEIGHT)
+        )
+
+    def test_passes_parameters_of_rows_that_count_only(self):
+        class Noted(TheirGaussianNB):
+            def fit(self, X, y, note=None):
+                assert note is None or len(note) == len(y)
+                return super().fit(X, y)
+
+            def set_fit_request(self, **_):
+                return self
+
+        note, weight = np.arange(400), np.where(np.arange(400) % 3 == 0, 0.0, 1.0)
+        with pytest.raises(TypeError, match="Noted takes no sample_weight"):
+            DecisionClassifier(Noted()).fit(RARE_X, RARE, sample_weight=weight, note=note)
+        model = DecisionClassifier(Noted()).fit(RARE_X, RARE, note=note)
+        assert model.estimator_.n_features_in_ == 2

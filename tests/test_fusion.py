@@ -873,3 +873,9 @@ def test_rows_of_one_class_are_refused():
         FusionClassifier(MEMBERS[:1], weights="auto", cv=[0, 0, 1, 1]).fit(
             [[1.0], [2.0], [5.0], [7.0]], [0, 0, 1, 1]
         )
+
+
+def test_names_of_columns_go_when_a_table_without_names_is_fitted():
+    model = FusionClassifier([("all", GaussianNB(), slice(None))]).fit(FRAME, IRIS_Y)
+    assert model.feature_names_in_.tolist() == list(FRAME.columns)
+    assert not hasattr(model.fit(FRAME.to_numpy(), IRIS_Y), "feature_names_in_")

@@ -620,3 +620,23 @@ def test_a_column_that_breaks_a_rule_of_training_is_named():
 @parametrize_with_checks([OutlierRule(NaiveBayes()), OutlierRule(LDA(), method="chi2")])
 def test_rule_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_chi2_asks_only_the_classes_that_can_occur():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    x = rng.normal(size=(400, 2)) + 6 * y[:, None]
+    rule = OutlierRule(QDA(), method="chi2").fit(x, y)
+
+    mean, covariance = x[:200].mean(axis=0), np.cov(x[:200].T)
+    squared = np.einsum("ij,jk,ik->i", x - mean, np.linalg.inv(covariance), x - mean)
+    np.testing.assert_allclose(rule.p_values(x, priors=[1, 0]), stats.chi2.sf(squared, 2), rtol=1e-6)
+    assert rule.p_values(x[200:]).mean() > 0.3
+
+
+def test_names_of_columns_go_when_a_table_without_names_is_fitted():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    rule = OutlierRule(QDA(), alpha=0.2).fit(pd.DataFrame(x, columns=["a", "b"]), y)
+    assert rule.feature_names_in_.tolist() == ["a", "b"]
+    assert not hasattr(rule.fit(x, y), "feature_names_in_")

@@ -297,7 +297,8 @@ def test_the_curve_equals_a_double_loop_over_thresholds_and_rows(case):
         assert curve.coverage[point] == len(rows) / len(y)
         assert curve.risk[point] == pytest.approx(np.mean([matrix[y[i], action[i]] for i in rows]), abs=1e-12)
         kept = decide(log_posterior, costs, reject={"cost": threshold}) < matrix.shape[1]
-        assert_array_equal(np.flatnonzero(kept), rows)
+        # Costs that differ by rounding only are equal to the rule.
+        assert_array_equal(np.flatnonzero(kept), np.flatnonzero(sure <= threshold + 1e-15 * abs(threshold)))
 
 
 @given(answered())

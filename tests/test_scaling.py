@@ -492,3 +492,12 @@ def test_metadata_goes_where_it_was_asked_for():
         only = unasked.fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(both.predict_proba(X), plain.predict_proba(X))
     np.testing.assert_array_equal(only.estimator_.class_prior_, np.bincount(y) / 150)
+
+
+@pytest.mark.parametrize("method", sorted(SCALINGS))
+def test_rows_that_are_all_right_are_smoothed_by_their_weight(method):
+    logs = np.log([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+    weighted = SCALINGS[method](logs, [0, 1, 0], sample_weight=[2, 3, 1])
+    repeated = SCALINGS[method](np.repeat(logs, [2, 3, 1], axis=0), np.repeat([0, 1, 0], [2, 3, 1]))
+    assert weighted.smoothed
+    np.testing.assert_allclose(weighted.weight, repeated.weight, rtol=1e-6)

@@ -252,6 +252,15 @@ class TestAnyClassifier:
         assert np.isneginf(found[[1, 3, 4], 2]).all()
         assert np.isfinite(found[[0, 2], 2]).all()
 
+    def test_held_out_without_the_first_class_keeps_the_others_in_their_columns(self):
+        y = np.array(["a", "b", "b", "c", "c"])
+        folds = np.array([1, 0, 1, 0, 1])
+        x = np.arange(5.0)[:, None]
+        found = held_out_log_posterior(TheirLogistic(), x, y, np.unique(y), folds, {})
+        alone = TheirLogistic().fit(x[folds == 0], y[folds == 0])
+        assert np.isneginf(found[folds == 1, 0]).all()
+        np.testing.assert_allclose(found[folds == 1, 1:], alone.predict_log_proba(x[folds == 1]))
+
     @pytest.mark.parametrize(
         ("model", "expected"),
         [

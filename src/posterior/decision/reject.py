@@ -15,6 +15,7 @@ from posterior.decision.cost_table import costs_of_rows
 from posterior.decision.posteriors import checked, row_weights
 
 SAME = 1e-15  # costs this close are equal: exp(ln 0.05) is not quite 0.05
+CLOSE = 1e-12  # the same row, scored alone or among others, may differ by so much
 
 
 @runtime_checkable
@@ -84,7 +85,7 @@ class Limit:
 
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, (n,)."""
-        return np.asarray(risk > self.risk)
+        return np.asarray(risk > self.risk + CLOSE * abs(self.risk))
 
     def __str__(self) -> str:
         return f"every action is expected to cost more than {self.risk:.3g}"
@@ -189,7 +190,7 @@ def least_expected_cost(log_posterior: Any, costs: Any = None, *, classes: Any =
         return np.asarray(expected(logs, costs_of_rows(logs, costs, classes).matrix).min(axis=1))
     others = probabilities(logs)
     others[np.arange(len(logs)), logs.argmax(axis=1)] = 0.0
-    return np.asarray(others.sum(axis=1))
+    return np.asarray(np.sort(others, axis=1).sum(axis=1))  # the same whatever the order of the classes
 
 
 def _require_number(name: str, value: Any) -> None:

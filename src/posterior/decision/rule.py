@@ -61,7 +61,9 @@ class DecisionRule:
 
     def priced(self) -> Costs:
         """The costs with a column for everything in `labels`."""
-        table = Costs(1.0 - np.eye(len(self.classes)) if self.costs is None else self.costs.matrix)
+        if self.costs is None:
+            raise ValueError("there are no costs to add to")
+        table = Costs(self.costs.matrix)
         extra = len(self.labels) - len(self.actions)
         if not extra:
             return table

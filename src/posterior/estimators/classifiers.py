@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,10 @@ def training_priors(
     classes in training with the sample weights and its `class_weight`.
     """
     model = bare(estimator)
+    if isinstance(model, ComplementNB):
+        raise RefusedError("the posteriors of ComplementNB are under no class priors that could be changed")
     for name in PRIORS:
-        if hasattr(model, name) and not isinstance(model, ComplementNB):  # which does not use them
+        if hasattr(model, name):
             told = np.asarray(getattr(model, name), dtype=np.float64)
             return np.asarray(np.exp(told) if "log" in name else told)
     inside = [name for name, value in _parameters(model).items() if name.endswith("__class_weight") and value]
@@ -157,14 +160,24 @@ def routed(owner: Any, estimator: Any, sample_weight: Any, fit_params: Mapping[s
 
 def weighting(estimator: Any, weight: Any) -> dict[str, Any]:
     """The keyword argument by which an estimator takes weights of rows; of a pipeline, its last step."""
-    if isinstance(estimator, Pipeline):
+    if isinstance(estimator, Pipeline) and not _routing_enabled():
         name, last = estimator.steps[-1]
         return {f"{name}__{key}": value for key, value in weighting(last, weight).items()}
-    if not has_fit_parameter(estimator, "sample_weight"):
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature(estimator.fit).parameters.values())
+    if not takes_any and not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(
             f"{type(estimator).__name__} takes no sample_weight; leave it out, or use another classifier"
         )
     return {"sample_weight": weight}
+
+
+def weight_taken(estimator: Any, fit_params: Mapping[str, Any]) -> Any:
+    """The weights of rows that reach an estimator, or the last step of a pipeline, by its `fit`."""
+    while isinstance(estimator, Pipeline) and "sample_weight" not in fit_params:
+        name, estimator = estimator.steps[-1]
+        own = {k: v for k, v in fit_params.items() if k.startswith(f"{name}__")}
+        fit_params = {key.removeprefix(f"{name}__"): value for key, value in own.items()}
+    return fit_params.get("sample_weight")
 
 
 def is_frozen(estimator: Any) -> bool:

@@ -4,6 +4,9 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.cost_table import Costs, read_costs
@@ -39,6 +42,7 @@ class Decider:
     calibration: str | None
     priors: Floats | None
     alpha: float | None
+    outlier_rule: OutlierRule | None
 
     @classmethod
     def of(cls, learnt: Learnt, settings: Settings, costs: Any = None) -> "Decider":
@@ -54,10 +58,12 @@ class Decider:
             settings.outlier_label,
             finds_outliers=settings.outliers is not None,
         )
-        alpha = _alpha(learnt, settings.outliers)
-        if alpha is not None and learnt.outliers is not None:
-            learnt.outliers.smallest_p_value(priors)  # refuses priors of classes that it knows nothing of
-        return cls(learnt, rule, settings.calibration, priors, alpha)
+        used = _outlier_rule(learnt, settings.outliers)
+        if used is None:
+            return cls(learnt, rule, settings.calibration, priors, None, None)
+        used.smallest_p_value(priors)  # refuses priors of classes that it knows nothing of
+        given = settings.outliers.alpha if isinstance(settings.outliers, OutlierRule) else settings.outliers
+        return cls(learnt, rule, settings.calibration, priors, refuse_rate(given, "outliers"), used)
 
     @property
     def labels(self) -> AnyArray:
@@ -70,18 +76,17 @@ class Decider:
 
     def p_values(self, X: Any) -> Floats | None:
         """How odd each row is, where outliers are looked for."""
-        rule = self.learnt.outliers
-        if self.alpha is None or rule is None:
+        if self.outlier_rule is None:
             return None
         with warnings.catch_warnings():
             # The rule was trained with fewer rows; what the classifier has not seen, it says itself.
             warnings.simplefilter("ignore", UnseenCategoryWarning)
-            return rule.p_values(X, priors=self.priors)
+            return self.outlier_rule.p_values(X, priors=self.priors)
 
     def report_outliers(self) -> None:
         """Say that no row can be called an outlier, where that is so."""
-        if self.alpha is not None and self.learnt.outliers is not None:
-            self.learnt.outliers.warn_of_too_few(self.alpha, self.priors, stacklevel=4)
+        if self.alpha is not None and self.outlier_rule is not None:
+            self.outlier_rule.warn_of_too_few(self.alpha, self.priors, stacklevel=4)
 
     def codes(self, log_posterior: Floats, p_values: Floats | None) -> Ints:
         """Positions in `labels` of what is done with each row."""
@@ -110,17 +115,33 @@ def _new_priors(learnt: Learnt, priors: Any, method: str | None) -> Floats | Non
     return learnt.observed
 
 
-def _alpha(learnt: Learnt, outliers: Any) -> float | None:
-    """The rate of false alarms; None where nobody asked for outliers."""
+def _outlier_rule(learnt: Learnt, outliers: Any) -> OutlierRule | None:
+    """What finds outliers: the rule of fit, or a fitted one that was given since; None if nobody asked."""
     if outliers is None:
         return None
-    if learnt.outliers is None:
+    rule = learnt.outliers
+    if isinstance(outliers, OutlierRule) and outliers is not learnt.asked:
+        check_is_fitted(outliers)
+        _refuse_other_table(learnt, outliers)
+        rule = outliers
+    if rule is None:
         raise ValueError(
             "outliers are rows of a small density p(row), and no model of it was learnt: the classifier must "
             "be generative, with score_samples; or pass outliers=OutlierRule(LDA(), alpha=…), before fit, or "
             "fitted"
         )
-    return refuse_rate(outliers.alpha if isinstance(outliers, OutlierRule) else outliers, "outliers")
+    return rule
+
+
+def _refuse_other_table(learnt: Learnt, rule: OutlierRule) -> None:
+    """Refuse a rule that was fitted to other classes or columns than the classifier."""
+    for name in ("classes_", "n_features_in_"):
+        mine, theirs = getattr(learnt.model, name, None), getattr(rule, name, None)
+        if mine is not None and theirs is not None and not np.array_equal(mine, theirs):
+            raise ValueError(
+                f"the outlier rule was fitted to another table: its {name} is {np.asarray(theirs).tolist()}, "
+                f"and that of the classifier {np.asarray(mine).tolist()}"
+            )
 
 
 def _costs(learnt: Learnt, costs: Any, of_the_call: Any) -> Costs | None:

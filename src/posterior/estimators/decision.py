@@ -62,11 +62,14 @@ class DecisionClassifier(Around):
     costs : array of shape (n_classes, n_actions), mapping or data frame, default=None
         Cost of each action (column) where each class (row) is the truth. The actions of an array are the
         classes; {class: {action: cost}} and a data frame with the classes as index name theirs: "refer",
-        "test again". None costs 1 for every wrong class.
+        "test again". None costs 1 for every wrong class. An action called as `reject_label` is the same
+        answer as rejecting.
     reject : mapping, default=None
         When not to answer: {"threshold": 0.9} if the largest posterior is below 0.9 (Chow 1970),
         {"cost": 0.1} if every action is expected to cost more, {"coverage": 0.9} to answer nine of ten
-        rows, those with the least expected cost, by a limit set on held-out rows.
+        rows, those with the least expected cost, by a limit set on held-out rows. That is at least so with a
+        frozen classifier, and about so otherwise: models that saw fewer rows are surer of themselves, so that
+        with few rows and many columns fewer are answered.
     priors : "uniform", "observed", array of shape (n_classes,) or mapping, default=None
         Class frequencies where the decisions are made, if other than in training. "observed" are those of
         the rows of training, which undoes `class_weight` and priors that the estimator was given.
@@ -178,8 +181,10 @@ class DecisionClassifier(Around):
         rows = self._rows(X, y, sample_weight, fit_params)
         needed = self.calibration is not None or isinstance(read_reject(self.reject), Coverage)
         learnt = learn(self.estimator, rows, self.training_priors, needed=needed)
-        learnt = replace(learnt, outliers=outlier_rule(self.estimator, rows, self.outliers))
+        rule = outlier_rule(self.estimator, rows, self.outliers)
+        learnt = replace(learnt, outliers=rule, asked=self.outliers)
         decider = Decider.of(learnt, self._settings())
+        learnt.calibration_test(self.calibration, as_trained=self.priors is None)
         self.learnt_ = learnt
         self._report_calibration()
         decider.report_outliers()
@@ -210,13 +215,7 @@ class DecisionClassifier(Around):
         unknown = [name for name in knobs if name not in KNOBS]
         if unknown:
             raise TypeError(f"set_decision knows {', '.join(KNOBS)}; found {', '.join(unknown)}")
-        learnt, rule = self._learnt, knobs.get("outliers")
-        if isinstance(rule, OutlierRule):
-            check_is_fitted(rule)
-            learnt = replace(learnt, outliers=rule)
-        decider = Decider.of(learnt, replace(self._settings(), **knobs))
-        if hasattr(self, "learnt_"):
-            self.learnt_ = learnt
+        decider = Decider.of(self._learnt, replace(self._settings(), **knobs))
         for name, value in knobs.items():
             setattr(self, name, value)
         decider.report_outliers()
@@ -241,9 +240,8 @@ class DecisionClassifier(Around):
                 f"This {type(self).__name__} instance is not fitted yet: call fit, or pass an estimator that "
                 "is fitted"
             ) from error
-        given, rule = self.training_priors, self.outliers
-        priors = None if given is None else given_priors(given, self.estimator.classes_)
-        return Learnt(self.estimator, priors, outliers=rule if isinstance(rule, OutlierRule) else None)
+        given = self.training_priors
+        return Learnt(self.estimator, None if given is None else given_priors(given, self.estimator.classes_))
 
     def __sklearn_is_fitted__(self) -> bool:
         try:
@@ -291,8 +289,9 @@ class DecisionClassifier(Around):
 
     @property
     def outlier_rule_(self) -> OutlierRule | None:
-        """What finds outliers."""
-        return self._learnt.outliers
+        """What finds outliers, or would if it was asked to."""
+        rule = refused(self._decider).outlier_rule
+        return self._learnt.outliers if rule is None else rule
 
     # -- deciding ---------------------------------------------------------------------------------
 
@@ -300,7 +299,8 @@ class DecisionClassifier(Around):
         """What to do with each row: an action, or the label of rejecting or of an outlier.
 
         `costs` replaces the costs for this call; an array of shape (n_samples, n_classes, n_actions) gives
-        each row its own.
+        each row its own. The columns of an array are in the order of `actions_`: the actions that are classes
+        first, in the order of `classes_`, then the others as they were named.
         """
         decider = self._decider(costs)
         return np.asarray(decider.labels[decider.decide(X)])
@@ -322,7 +322,7 @@ class DecisionClassifier(Around):
         """Minus the average cost of what `predict` does with each row; without costs the accuracy.
 
         With costs, a row that is rejected, or an outlier, costs what reject={"cost": …} says, and nothing
-        else says it. In the accuracy it is a wrong answer.
+        else says it: it is a price, and not to be searched for. In the accuracy it is a wrong answer.
         """
         decider = self._decider(costs)
         codes = decider.decide(X)

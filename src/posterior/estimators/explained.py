@@ -62,7 +62,7 @@ def _evidence(learnt: Learnt, X: Any, logs: Floats) -> list[str]:
 
 def _odd_features(decider: Decider, X: Any, p_values: Floats | None) -> list[str] | None:
     """What makes an outlier odd, where the model can tell."""
-    rule = decider.learnt.outliers
+    rule = decider.outlier_rule
     if rule is None or p_values is None or not isinstance(bare(rule.estimator_), GenerativeEstimator):
         return None
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
@@ -23,6 +24,7 @@ from posterior.estimators.classifiers import (
     is_frozen,
     log_posterior_of,
     training_priors,
+    weight_taken,
 )
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
@@ -42,13 +44,18 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """A fitted classifier, with what held-out rows told about it, as far as there were any."""
+    """A fitted classifier, with what held-out rows told about it, as far as there were any.
+
+    `outliers` was fitted to the same rows, and is what `asked`, the setting of the time, asked for.
+    """
 
     model: Any
     priors: Floats | None = None
     observed: Floats | None = None
     held_out: HeldOut | None = None
     outliers: OutlierRule | None = None
+    asked: Any = None
+    why_no_priors: str = ""
     _scalings: dict[str, Scaling] = field(default_factory=dict)
     _limits: dict[Any, Rule] = field(default_factory=dict)
     _tests: dict[Any, CalibrationTest] = field(default_factory=dict)
@@ -60,6 +67,8 @@ class Learnt:
 
     def training_priors(self) -> Floats:
         """The class frequencies in the posteriors of the model."""
+        if self.why_no_priors:
+            raise RefusedError(self.why_no_priors)
         return training_priors(self.model) if self.priors is None else self.priors
 
     @property
@@ -88,12 +97,14 @@ class Learnt:
         rows = self.rows_held_out(f"a coverage of {rule.share:g}")
         weight, observed, own = rows.weight, self.observed, 1.0
         if new is not None and observed is not None:
+            self._refuse_absent("a coverage under these priors", new)
             likelier = np.divide(new, observed, where=observed > 0, out=np.zeros(len(new)))
             weight, own = likelier[rows.y] * (1.0 if weight is None else weight), float(likelier.max())
         matrix = None if costs is None else costs.matrix
         key = (rule, method, *(None if a is None else a.tobytes() for a in (matrix, new)))
         if key not in self._limits:
             logs = self.adjusted(rows.log_posterior, method, new)
+            self._limits.clear()
             self._limits[key] = rule.calibrated(least_expected_cost(logs, costs), weight, own_weight=own)
         return self._limits[key]
 
@@ -116,10 +127,21 @@ class Learnt:
             raise ValueError(f"calibration must be None or one of {sorted(SCALINGS)}, found {method!r}")
         if method not in self._scalings:
             rows = self.rows_held_out(f"calibration={method!r}")
+            self._refuse_absent(f"calibration={method!r}", np.ones(len(self.classes)))
             logs = self.as_observed(rows.log_posterior)
             priors = None if self.priors is None else self.observed
             self._scalings[method] = SCALINGS[method](logs, rows.y, priors=priors, sample_weight=rows.weight)
         return self._scalings[method]
+
+    def _refuse_absent(self, what: str, priors: Floats) -> None:
+        """Refuse a class that may occur and of which no row was held out."""
+        if self.observed is None or not ((self.observed == 0) & (priors > 0)).any():
+            return
+        k = int(((self.observed == 0) & (priors > 0)).argmax())
+        raise ValueError(
+            f"{what} is learnt from rows of every class, and those of fit show none of class "
+            f"{self.classes.tolist()[k]!r}; pass rows of it too"
+        )
 
     def as_observed(self, logs: Floats) -> Floats:
         """Log posteriors under the frequencies of the rows held out, if those of training are known."""
@@ -162,19 +184,24 @@ class Learnt:
 def learn(estimator: Any, rows: Rows, priors: Any = None, *, needed: bool) -> Learnt:
     """Fit a classifier to all rows and hold rows out; `needed` says that there must be such rows."""
     frozen = is_frozen(estimator)
+    if frozen:
+        check_is_fitted(estimator)
     model = estimator if frozen else clone(estimator).fit(rows.X, rows.y, **rows.fit_params)
     classes = classes_of(model)
     known_codes(rows.y, classes)
     refuse_one_class(classes)
     observed = effective_priors(rows.y, sample_weight=rows.weight, classes=classes)
+    why = ""
     if priors is not None:
         priors = given_priors(priors, classes)
     else:
         try:
-            priors = training_priors(model, None if frozen else rows.y, rows.weight, classes)
-        except RefusedError:  # said when they are needed
-            priors = None
-    return Learnt(model, priors, observed, _hold_out(estimator, model, rows, needed))
+            weight = weight_taken(estimator, rows.fit_params)
+            priors = training_priors(model, None if frozen else rows.y, weight, classes)
+        except RefusedError as error:  # said when they are needed
+            why = str(error)
+    held_out = _hold_out(estimator, model, rows, needed)
+    return Learnt(model, priors, observed, held_out, why_no_priors=why)
 
 
 def _hold_out(estimator: Any, model: Any, rows: Rows, needed: bool) -> HeldOut | None:

@@ -17,7 +17,9 @@ from posterior.estimators.classifiers import (
     is_frozen,
     log_posterior_of,
     training_priors,
+    weight_taken,
 )
+from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import counted
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.schema import Column, Schema, Source
@@ -85,11 +87,9 @@ class Member:
             if not is_frozen(model):
                 model = clone(model).fit(take(rows.source, self.columns), rows.y, **self.fit_params)
             self._refuse_model(model, rows.classes)
+            weight = rows.weight if is_frozen(model) else weight_taken(self.estimator, self.fit_params)
             return FittedMember(
-                self.name,
-                model,
-                self.columns,
-                training_priors(model, rows.y, rows.weight, rows.classes),
+                self.name, model, self.columns, _priors_of(model, rows.y, weight, rows.classes)
             )
 
     def _refuse_model(self, model: Any, classes: AnyArray) -> None:
@@ -127,16 +127,28 @@ class Member:
         observed = np.allclose(fitted.priors, rows.frequencies(), rtol=1e-9, atol=0)
         for fold in np.unique(folds):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            weight = None if rows.weight is None else rows.weight[train]
+            taken = weight_taken(self.estimator, self.fit_params)
+            weight = None if taken is None else np.asarray(taken)[train]
             old = (
                 rows.frequencies(train)
                 if observed
-                else training_priors(fitted.model, rows.y[train], weight, rows.classes)
+                else _priors_of(fitted.model, rows.y[train], weight, rows.classes)
             )
             new = np.where(old > 0, priors, 0.0)
             if new.any():
                 logs[test] = shift_priors(logs[test], old, new / new.sum())
         return logs
+
+
+def _priors_of(model: Any, y: AnyArray, weight: Any, classes: AnyArray) -> Floats:
+    """The class priors in the posteriors of a member."""
+    try:
+        return training_priors(model, y, weight, classes)
+    except RefusedError as error:
+        raise ValueError(
+            f"{str(error).split('; pass')[0]}, and a fusion must know them to count the prior once; leave "
+            "out class_weight, and give the fusion its priors"
+        ) from error
 
 
 def learnt_weights(

@@ -301,6 +301,11 @@ class OutlierRule(BaseEstimator):
             raise RefusedError("no row was held out with method='chi2'; call calibrate(X, y) with new rows")
         if priors is None:
             return self._calibration
+        if not hasattr(self, "classes_"):
+            raise ValueError(
+                f"{type(self.estimator_).__name__} knows no classes, and so no priors of them; leave priors "
+                "out, or use a generative classifier"
+            )
         return self._calibration.under(given_priors(priors, self.classes_), self.classes_)
 
     def smallest_p_value(self, priors: Any = None) -> float:
