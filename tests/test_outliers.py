@@ -628,7 +628,7 @@ def test_chi2_asks_only_the_classes_that_can_occur():
     x = rng.normal(size=(400, 2)) + 6 * y[:, None]
     rule = OutlierRule(QDA(), method="chi2").fit(x, y)
 
-    mean, covariance = x[:200].mean(axis=0), np.cov(x[:200].T)
+    mean, covariance = x[:200].mean(axis=0), np.cov(x[:200].T, bias=True)
     squared = np.einsum("ij,jk,ik->i", x - mean, np.linalg.inv(covariance), x - mean)
     np.testing.assert_allclose(rule.p_values(x, priors=[1, 0]), stats.chi2.sf(squared, 2), rtol=1e-6)
     assert rule.p_values(x[200:]).mean() > 0.3
