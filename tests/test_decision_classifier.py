@@ -46,8 +46,10 @@ from posterior.decision import (
     fit_temperature,
     fit_vector,
     least_expected_cost,
+    log_loss,
     shift_priors,
 )
+from posterior.estimators import learnt
 from posterior.notices import CalibrationWarning, DataWarning
 
 PENGUINS = load_penguins()
@@ -718,6 +720,17 @@ class TestWhatIsLearnt:
         one = DecisionClassifier(frozen, calibration="vector").fit(RARE_X, RARE, sample_weight=WEIGHT)
         two = DecisionClassifier(frozen, calibration="vector").fit(RARE_X[rows], RARE[rows])
         np.testing.assert_allclose(one.scaling_.weight, two.scaling_.weight, rtol=1e-6)
+
+    def test_checks_calibration_with_some_of_very_many_rows_and_scales_by_all(self, monkeypatch):
+        logs, folds = by_folds(TheirLogistic(), RARE_X, RARE, WEIGHT)
+        whole = DecisionClassifier(TheirLogistic(), cv=folds).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        monkeypatch.setattr(learnt, "ENOUGH", 150)
+        model = DecisionClassifier(TheirLogistic(), cv=folds).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        expected = log_loss(RARE[::3], logs[::3], sample_weight=WEIGHT[::3])
+        assert model.calibration_test_.log_loss == pytest.approx(expected, rel=1e-9)
+        for fitted in (whole, model):
+            fitted.set_decision(calibration="vector")
+        assert np.array_equal(model.scaling_.weight, whole.scaling_.weight)
 
     def test_scales_under_the_frequencies_of_the_rows(self):
         balanced = TheirLogistic(class_weight="balanced")
