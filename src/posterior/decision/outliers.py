@@ -1,6 +1,7 @@
 """Rows like nothing seen before: p-values of log densities and of distances, with a bound on false alarms."""
 
 from math import ceil
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -132,9 +133,9 @@ def rows_needed(alpha: float) -> int:
 
 def refuse_rate(alpha: Any, name: str = "alpha") -> float:
     """A rate of false alarms; anything but a number between 0 and 1 is refused."""
-    if isinstance(alpha, bool | str) or not np.isscalar(alpha) or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise ValueError(f"{name} is a rate of false alarms, between 0 and 1, found {alpha!r}")
-    return float(alpha)  # type: ignore[arg-type]
+    return float(alpha)
 
 
 def _numbers(name: str, values: Any) -> Floats:

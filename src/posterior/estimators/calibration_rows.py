@@ -11,10 +11,9 @@ from sklearn.utils import _safe_indexing
 from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.outliers import conformal_p_values, conformal_threshold
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.classifiers import is_frozen, weighting
+from posterior.estimators.classifiers import inside, weighting
 from posterior.estimators.target import known_codes
 from posterior.math import log_sum_exp
-from posterior.schema import Source
 
 Part = tuple[Any, AnyArray | None, Floats | None]
 
@@ -88,16 +87,11 @@ def class_counts(labels: AnyArray | None, weight: Floats | None, classes: AnyArr
 
 def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
     """The model at the end of pipelines and the like, and the rows as they reach it."""
-    while True:
-        if is_frozen(estimator):
-            estimator = estimator.estimator
-        elif isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-            estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator, X
+    while (within := inside(estimator)) is not None:
+        if isinstance(estimator, Pipeline) and len(estimator) > 1:
+            X = estimator[:-1].transform(X)
+        estimator = within
+    return estimator, X
 
 
 def generative(estimator: Any, X: Any, what: str) -> tuple[GenerativeEstimator, Any]:
@@ -109,13 +103,6 @@ def generative(estimator: Any, X: Any, what: str) -> tuple[GenerativeEstimator, 
             "use a generative classifier of this library, such as NaiveBayes() or LDA()"
         )
     return model, rows
-
-
-def indexable(X: Any, source: Source) -> Any:
-    """A table of which rows can be taken."""
-    if hasattr(X, "tocsr"):
-        return X.tocsr()
-    return X if hasattr(X, "__getitem__") else source.native
 
 
 def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:

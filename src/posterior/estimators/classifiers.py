@@ -102,9 +102,9 @@ def training_priors(
         if hasattr(model, name):
             told = np.asarray(getattr(model, name), dtype=np.float64)
             return np.asarray(np.exp(told) if "log" in name else told)
-    inside = [name for name, value in _parameters(model).items() if name.endswith("__class_weight") and value]
-    if y is None or inside:
-        why = f", whose {inside[0]} is set," if inside else ""
+    within = [name for name, value in _parameters(model).items() if name.endswith("__class_weight") and value]
+    if y is None or within:
+        why = f", whose {within[0]} is set," if within else ""
         raise RefusedError(
             f"the class priors that {type(model).__name__}{why} was trained with are not known; pass "
             "training_priors=…, for example posterior.decision.effective_priors(y)"
@@ -126,17 +126,20 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 def bare(estimator: Any) -> Any:
     """The model itself: the last step of a pipeline, the best of a search, what was frozen."""
-    while True:
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-        elif isinstance(estimator, Pipeline):
-            estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, FixedThresholdClassifier | TunedThresholdClassifierCV):
-            estimator = estimator.estimator_
-        else:
-            return estimator
+    while (within := inside(estimator)) is not None:
+        estimator = within
+    return estimator
+
+
+def inside(estimator: Any) -> Any:
+    """The estimator one layer further in, None where there is none: that is the model itself."""
+    if isinstance(estimator, FrozenEstimator):
+        return estimator.estimator
+    if isinstance(estimator, Pipeline):
+        return estimator.steps[-1][1]
+    if isinstance(estimator, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        return estimator.estimator_
+    return getattr(estimator, "best_estimator_", None)
 
 
 def routed(owner: Any, estimator: Any, sample_weight: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:

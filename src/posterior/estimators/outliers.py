@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
@@ -18,7 +18,6 @@ from posterior.estimators.calibration_rows import (
     class_counts,
     distances,
     generative,
-    indexable,
     part_of,
     split,
     trained,
@@ -157,7 +156,7 @@ class OutlierRule(BaseEstimator):
     def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> Part:
         """Table, labels and weights of the rows that count."""
         source, who = read_table(X), type(self).__name__
-        X, n = indexable(X, source), source.n_rows
+        (X,), n = indexable(X), source.n_rows
         wanted = needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
         labels = read_labels(y, n, who) if wanted or y is not None else None
         weight = read_weights(sample_weight, np.empty(n))
