@@ -100,6 +100,8 @@ class DecisionClassifier(Around):
         Everything that `predict` may answer.
     training_priors_ : ndarray of shape (n_classes,)
         The class frequencies that are in the posteriors of the classifier.
+    priors_ : ndarray of shape (n_classes,)
+        The class frequencies that the posteriors of this estimator are under.
     scaling_ : Scaling or None
         How posteriors are scaled.
     calibration_test_ : CalibrationTest or None
