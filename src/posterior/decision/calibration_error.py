@@ -25,6 +25,11 @@ class CalibrationError:
     probability of one as large as this. `low` and `high` are a confidence interval of the error in the
     long run; as this is smaller than the error in a sample, the interval may lie below `value`. `by_class`
     holds the error of each class, of which the class-wise one is the mean.
+
+    >>> right = np.log([[0.75, 0.25]] * 40)
+    >>> error = calibration_error([0, 0, 0, 1] * 10, right)
+    >>> error.value, error.p_value
+    (0.0, 1.0)
     """
 
     value: float

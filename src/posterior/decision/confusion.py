@@ -16,7 +16,13 @@ TRUE_CLASS = "true class"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfusionTable:
-    """How many rows of each class got each action, (K, A); weights count as repetitions."""
+    """How many rows of each class got each action, (K, A); weights count as repetitions.
+
+    >>> names = {"classes": ["ill", "well"], "actions": ["well", "ask"]}
+    >>> table = confusion_table(["ill", "well"], ["ask", "well"], **names)
+    >>> table.counts.tolist(), table.average_cost([[9, 2], [0, 2]])
+    ([[0.0, 1.0], [1.0, 0.0]], 1.0)
+    """
 
     counts: Floats
     classes: tuple[Any, ...]

@@ -20,6 +20,10 @@ class RiskCoverage:
     `coverage` is the share of rows answered, `risk` the average cost among them, and `threshold` the
     rejection cost that answers just these: the largest of their least expected costs. Rows that are
     equally sure enter together. `least_area` is that of the best order there is.
+
+    >>> curve = risk_coverage_curve([0, 1], np.log([[0.9, 0.1], [0.6, 0.4]]))
+    >>> curve.coverage, curve.risk, curve.threshold.round(3), curve.area
+    (array([0.5, 1. ]), array([0. , 0.5]), array([0.1, 0.4]), 0.25)
     """
 
     coverage: Floats

@@ -166,6 +166,10 @@ class CalibrationTest:
 
     `log_loss` is that of the posteriors, `gain` how much less it is after scaling, in nats a row, both over
     the rows whose class is not impossible; `impossible` is the share of the others.
+
+    >>> test = calibration_test([0, 0, 1] * 100, np.log([[0.99, 0.01]] * 300))
+    >>> test.is_off, test.fault
+    (True, 'are too sure of themselves')
     """
 
     statistic: float

@@ -46,6 +46,10 @@ class PriorEstimate:
         Iterations of the maximisation, and a proven bound on the mean log-likelihood of a row that was left
         to gain.
 
+    >>> found = estimate_priors(np.log([[0.99, 0.01]] * 3 + [[0.01, 0.99]]), "uniform")
+    >>> found.priors.round(2), found.low.round(2), found.high.round(2)
+    (array([0.76, 0.24]), array([0.2, 0.  ]), array([1. , 0.8]))
+
     """
 
     classes: list[Any]

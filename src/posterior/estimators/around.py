@@ -17,7 +17,7 @@ from posterior.estimators.target import read_labels, read_weights
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TrainingRows:
     """Rows of training that count: a table of any kind, labels, weights, what goes to `fit`, and folds."""
 
     X: Any
@@ -33,7 +33,7 @@ class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     cv: Any
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Rows:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> TrainingRows:
         """The rows that count: one of weight zero is not there at all."""
         (X,) = indexable(X)
         labels = read_labels(y, _num_samples(X), type(self).__name__)
@@ -41,12 +41,12 @@ class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         params = routed(self, self.estimator, sample_weight, fit_params)
         cv = self.cv
         if weight is None or weight.all():
-            return Rows(X, labels, weight, params, cv)
+            return TrainingRows(X, labels, weight, params, cv)
         rows = np.flatnonzero(weight)
         if names_rows(cv):
             cv = read_folds(cv, np.zeros(len(labels), np.int64))[0][rows]
         params = _check_method_params(X, params, indices=rows)
-        return Rows(_safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
+        return TrainingRows(_safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
 
     @property
     def n_features_in_(self) -> int:

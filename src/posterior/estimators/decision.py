@@ -194,8 +194,8 @@ class DecisionClassifier(Around):
 
     def _report_calibration(self) -> None:
         """Say that posteriors should not be taken at their word, where rows held out say so."""
-        test = self.calibration_test_
-        if test is None or not test.is_off or self.calibration == "vector":
+        test, scaling = self.calibration_test_, self.scaling_
+        if test is None or not test.is_off or (scaling is not None and scaling.by_class):
             return
         undone, remedy = "", test.remedy
         if self.calibration is not None:

@@ -15,7 +15,7 @@ from posterior.decision.priors import effective_priors, shift_priors
 from posterior.decision.reject import Coverage, Rule, least_expected_cost
 from posterior.decision.reliability import CalibrationTest, calibration_test
 from posterior.decision.scaling import SCALINGS, Scaling
-from posterior.estimators.around import Rows
+from posterior.estimators.around import TrainingRows
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import (
     bare,
@@ -36,17 +36,17 @@ ENOUGH = 50_000  # rows to check calibration with
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class UnseenRows:
     """What a classifier says of rows it has not seen, and the class codes and weights of these rows."""
 
     log_posterior: Floats
     y: Ints
     weight: Floats | None
 
-    def every(self, step: int) -> "HeldOut":
+    def every(self, step: int) -> "UnseenRows":
         """Each `step`-th of the rows."""
         weight = None if self.weight is None else self.weight[::step]
-        return HeldOut(self.log_posterior[::step], self.y[::step], weight)
+        return UnseenRows(self.log_posterior[::step], self.y[::step], weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Learnt:
     model: Any
     priors: Floats | None = None
     observed: Floats | None = None
-    held_out: HeldOut | None = None
+    held_out: UnseenRows | None = None
     outliers: OutlierRule | None = None
     asked: Any = None
     why_no_priors: str = ""
@@ -156,7 +156,7 @@ class Learnt:
             return logs
         return shift_priors(logs, self.priors, self.observed)
 
-    def rows_held_out(self, what: str) -> HeldOut:
+    def rows_held_out(self, what: str) -> UnseenRows:
         """Rows that the model has not seen, or the error that `what` needs them."""
         if self.held_out is None:
             raise ValueError(
@@ -190,7 +190,7 @@ class Learnt:
         return self._tests[key]
 
 
-def learn(estimator: Any, rows: Rows, priors: Any = None, *, needed: bool) -> Learnt:
+def learn(estimator: Any, rows: TrainingRows, priors: Any = None, *, needed: bool) -> Learnt:
     """Fit a classifier to all rows and hold rows out; `needed` says that there must be such rows."""
     frozen = is_frozen(estimator)
     if frozen:
@@ -213,10 +213,10 @@ def learn(estimator: Any, rows: Rows, priors: Any = None, *, needed: bool) -> Le
     return Learnt(model, priors, observed, held_out, why_no_priors=why)
 
 
-def _hold_out(estimator: Any, model: Any, rows: Rows, needed: bool) -> HeldOut | None:
+def _hold_out(estimator: Any, model: Any, rows: TrainingRows, needed: bool) -> UnseenRows | None:
     codes = known_codes(rows.y, model.classes_)
     if is_frozen(estimator):
-        return HeldOut(log_posterior_of(model, rows.X), codes, rows.weight)
+        return UnseenRows(log_posterior_of(model, rows.X), codes, rows.weight)
     if rows.cv is None:
         return None
     read_folds(rows.cv, codes)  # refuses what does not say how to hold rows out
@@ -232,10 +232,10 @@ def _hold_out(estimator: Any, model: Any, rows: Rows, needed: bool) -> HeldOut |
             stacklevel=4,
         )
         return None
-    return HeldOut(logs, codes, rows.weight)
+    return UnseenRows(logs, codes, rows.weight)
 
 
-def outlier_rule(estimator: Any, rows: Rows, outliers: Any) -> OutlierRule | None:
+def outlier_rule(estimator: Any, rows: TrainingRows, outliers: Any) -> OutlierRule | None:
     """The rule that was asked for, or one that may be asked for later and costs little."""
     if isinstance(outliers, OutlierRule):
         rule: OutlierRule = clone(outliers).fit(rows.X, rows.y, sample_weight=rows.weight)

@@ -46,7 +46,7 @@ class FittedBlock:
         """Which cells of a chunk the distribution looks at, (m, b): none that is missing or left out."""
         cells = self.read(chunk)
         if self.reads == "texts":
-            return np.asarray(cells != None, dtype=np.bool_)  # noqa: E711
+            return np.asarray(cells != None, dtype=np.bool_)  # noqa: E711  (cell by cell)
         if self.reads == "codes":
             left_out = self.distribution is None or self.distribution.unseen == "marginalize"
             sizes = np.asarray(cells.sizes)
