@@ -93,6 +93,13 @@ def test_without_costs_the_likeliest_class_is_chosen_and_zero_one_costs_give_it_
     assert_array_equal(decide(log_posterior, shifted), log_posterior.argmax(axis=1))
 
 
+def test_the_smallest_cost_there_is_counts_beside_a_large_one():
+    smallest = np.nextafter(0.0, 1.0)
+    even = np.log(np.full((1, 3), 1 / 3))
+    for large in (1.0, 1e250, 1e-300):
+        assert decide(even, [[0, 0, 0], [0, 0, 0], [0, large, -smallest]]).tolist() == [2]
+
+
 def test_sums_of_the_same_terms_in_another_order_are_equal():
     rng = np.random.default_rng(0)
     for K in (3, 5, 7, 10):

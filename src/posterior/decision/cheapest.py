@@ -10,7 +10,8 @@ from posterior._types import Bools, Floats, Ints
 CELLS = 1 << 16  # rows are taken so many cells at a time
 CLOSE = 1e-9  # sums of non-negative terms are exact to far more digits than this
 SAME = 1e-14  # terms that cancel to less than this are summed exactly
-TINY = 1e-290  # below this, products of probabilities lose digits
+LARGEST = 960  # costs are scaled to below this power of two: the smallest stay, and sums stay finite
+TINY = 1e-290 * 2.0**LARGEST  # beside such costs, below this, products of probabilities lose digits
 
 
 def probabilities(logs: Floats) -> Floats:
@@ -64,9 +65,9 @@ def _of_rows(costs: Floats, start: int, stop: int) -> Floats:
 
 
 def _scaled(costs: Floats) -> Floats:
-    """Costs times a power of two, the largest then below one half: exact, and differences stay finite."""
+    """Costs times a power of two, the largest then below 2^960: exact, and differences stay finite."""
     _, exponent = np.frexp(np.abs(costs).max(axis=(-2, -1), keepdims=True))
-    return np.asarray(np.ldexp(costs, -exponent - 1))
+    return np.asarray(np.ldexp(costs, LARGEST - exponent))
 
 
 def _close(regret: Floats) -> Bools:
