@@ -1,49 +1,81 @@
 """Pure functions of one chunk of rows. Everything heavy that a model does with data happens here."""
 
+from posterior.kernels.discrete import (
+    BinaryLookUps,
+    LinearSums,
+    LookUps,
+    category_tables,
+    class_sums,
+    column_marks,
+    ones_by_class,
+)
+from posterior.kernels.gappy import expected_sums, gappy_log_density, worth_a_factor
 from posterior.kernels.gaps import (
     ExpectedRows,
+    ExpectedSums,
     GapGroup,
+    Gaussians,
     expected_mixed_moments,
     expected_rows,
     gap_groups,
-    gappy_log_density,
-    pattern_keys,
+    pairs_there,
 )
+from posterior.kernels.gaussian import class_moments, class_weights, complete_scatter
+from posterior.kernels.layouts import Columns, Table, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.memory import scratch
+from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
-    category_counts,
-    class_moments,
-    class_scatter,
-    class_sums,
-    column_marks,
+    csr,
     has_missing,
     is_sparse,
-    linear_sums,
     missing_patterns,
     ratio,
     rounding_of,
     rows_by_class,
     with_data,
 )
+from posterior.kernels.whole import WholeCodes, distinct_whole
 
 __all__ = [
+    "BinaryLookUps",
+    "Columns",
     "ExpectedRows",
+    "ExpectedSums",
     "GapGroup",
-    "category_counts",
+    "Gaussians",
+    "LinearSums",
+    "LookUps",
+    "Table",
+    "WholeCodes",
+    "as_they_lie",
+    "best",
+    "category_tables",
     "class_moments",
-    "class_scatter",
     "class_sums",
+    "class_weights",
     "column_marks",
+    "complete_scatter",
+    "csr",
+    "distinct_whole",
+    "evidence",
     "expected_mixed_moments",
     "expected_rows",
+    "expected_sums",
     "gap_groups",
     "gappy_log_density",
     "has_missing",
+    "in_rows",
     "is_sparse",
-    "linear_sums",
     "missing_patterns",
-    "pattern_keys",
+    "ones_by_class",
+    "padded",
+    "pairs_there",
+    "posteriors",
     "ratio",
     "rounding_of",
     "rows_by_class",
+    "scratch",
+    "tiles",
     "with_data",
+    "worth_a_factor",
 ]

@@ -11,22 +11,18 @@ from typing import Any, Literal
 
 Mode = Literal["auto", "reference", "compiled"]
 
-# Cells of a chunk from which on its kernel is compiled code; docs/performance.md has the measurements.
+# Cells or rows of a chunk from which on its kernel is compiled code; docs/performance.md says why so many.
 FROM_CELLS = 1 << 17
+FROM_ROWS = 1 << 13
 
 _mode: Mode = "auto"
 
 
-def compiled(name: str, cells: int) -> Any:
-    """The compiled module of that name, or None where the reference will do for so many cells."""
-    if _mode == "reference" or (_mode == "auto" and cells < FROM_CELLS):
+def compiled(name: str, cells: int, rows: int = 0) -> Any:
+    """The compiled module of that name, or None where the reference will do for so many cells and rows."""
+    if _mode == "reference" or (_mode == "auto" and cells < FROM_CELLS and rows < FROM_ROWS):
         return None
     return import_module(f"posterior.kernels.compiled.{name}")
-
-
-def mode() -> Mode:
-    """Which kernels are in use."""
-    return _mode
 
 
 @contextmanager

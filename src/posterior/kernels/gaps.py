@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
+from posterior.kernels.reference import rows_by_class
+from posterior.math import LOG_2PI
 
 # Cells of the stacks of small matrices that are in memory at once.
 STACK_CELLS = 1 << 20
@@ -21,6 +23,8 @@ ROWS_WORTH_A_PRODUCT = 8
 SMALL = 12
 BATCH = 512
 BITS_OF_A_KEY = 62
+# Cells of the matrices of rows that are factored together.
+BATCH_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,102 @@ def gap_groups(missing: Bools) -> list[GapGroup]:
     return groups
 
 
-def gappy_log_density(deviations: list[Floats], covariance: Floats, missing: Bools) -> Floats:
-    """Log densities (n, r) of rows with gaps from their deviations from r means.
+class Gaussians(NamedTuple):
+    """Means as pivot and remainder, (K, d), and covariances: of each class, or one for all (first axis 1).
 
-    The covariance of what is there, padded with the identity, is factored for each row, on the correlation
-    scale: no digit is lost to columns that are nearly collinear.
+    A covariance is given by standard deviations `sd` (·, d) and, on their scale, by correlations (·, d, d),
+    by the whitener B, upper triangular, and by the precision Λ = BB'; and by its log determinant (·,).
     """
-    sd = np.sqrt(np.diagonal(covariance))
-    there = ~missing
-    both = there[:, :, None] & there[:, None, :]
-    padded = np.where(both, covariance / sd[:, None] / sd, np.eye(len(sd)))
-    factor = np.linalg.cholesky(padded)
-    z = np.stack([np.where(there, deviation / sd, 0.0) for deviation in deviations], axis=-1)
-    white = np.linalg.solve(factor, z)
-    log_det = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1) + 2 * (there @ np.log(sd))
-    level = log_det + there.sum(axis=1) * np.log(2 * np.pi)
-    return np.asarray(-0.5 * (np.einsum("nij,nij->nj", white, white) + level[:, None]))
+
+    pivot: Floats
+    remainder: Floats
+    sd: Floats
+    correlation: Floats
+    white: Floats
+    precision: Floats
+    log_det: Floats
+
+    def writable(self) -> "Gaussians":
+        """The same in arrays that compiled code takes: those of a model read from a file may be read-only."""
+        return Gaussians(*(np.require(array, requirements=["C", "W"]) for array in self))
+
+
+class ExpectedSums(NamedTuple):
+    """What is to be expected of rows with gaps, by class, in standard deviations of the class.
+
+    Weight (K,) of the rows that have a cell, mean deviation (K, d), scatter about it (K, d, d), the log
+    likelihood (K,) of what is there, and on request the mixed moments of order 3 and 4 (K, d, d).
+    """
+
+    weight: Floats
+    shift: Floats
+    scatter: Floats
+    log_likelihood: Floats
+    third: Floats | None = None
+    fourth: Floats | None = None
+
+
+def expected_sums(
+    values: Floats, y: Ints, weight: Floats | None, given: Gaussians, *, fourth: bool
+) -> ExpectedSums:
+    """Fill in the gaps of each row as its class expects it, and add up; rows without a cell say nothing."""
+    n_classes, d = given.pivot.shape
+    total, shift, level = np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros(n_classes)
+    scatter, cubes, quarts = (np.zeros((n_classes, d, d)) for _ in range(3))
+    some = np.asarray(~np.isnan(values).all(axis=1))
+    for k, own in enumerate(rows_by_class(y, n_classes)):
+        rows = own[some[own]]
+        if len(rows) == 0:
+            continue
+        g = k if len(given.sd) > 1 else 0
+        w = np.ones(len(rows)) if weight is None else weight[rows]
+        z = (values.take(rows, axis=0) - given.pivot[k] - given.remainder[k]) / given.sd[g]
+        missing = np.isnan(z)
+        groups = gap_groups(missing)
+        expected = expected_rows(z, given.precision[g], groups, w)
+        total[k] = w.sum()
+        shift[k] = w @ expected.deviation / total[k]
+        centred = expected.deviation - shift[k]
+        root = centred * np.sqrt(w)[:, None]
+        scatter[k] = root.T @ root + expected.spread
+        log_det = given.log_det[g] - missing @ (2 * np.log(given.sd[g])) + expected.log_det
+        level[k] = -0.5 * (w @ (expected.quadratic + log_det + (~missing).sum(axis=1) * LOG_2PI))
+        if fourth:
+            cubes[k], quarts[k] = expected_mixed_moments(centred, given.precision[g], groups, w)
+    return ExpectedSums(total, shift, scatter, level, *((cubes, quarts) if fourth else (None, None)))
+
+
+def pairs_there(values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
+    """How much weight of rows of each class shows both of two columns, (K, d, d)."""
+    d = values.shape[1]
+    pairs = np.zeros((n_classes, d, d))
+    for k, rows in enumerate(rows_by_class(y, n_classes)):
+        there = (~np.isnan(values.take(rows, axis=0))).astype(np.float64)
+        w = 1.0 if weight is None else weight[rows, None]
+        pairs[k] = (there * w).T @ there
+    return pairs
+
+
+def gappy_log_density(values: Floats, rows: Ints, given: Gaussians, out: Floats) -> None:
+    """Write the log densities (n, K) of rows with gaps: of the cells that are there, 0 if there is none.
+
+    The correlation of what is there, padded with the identity, is factored for each row: no digit is lost
+    to columns that are nearly collinear.
+    """
+    n_classes, d = given.pivot.shape
+    size = max(1, BATCH_CELLS // d**2)
+    for some in (rows[start : start + size] for start in range(0, len(rows), size)):
+        x = values[some]
+        there = ~np.isnan(x)
+        both = there[:, :, None] & there[:, None, :]
+        for g, (sd, correlation) in enumerate(zip(given.sd, given.correlation, strict=True)):
+            classes = range(n_classes) if len(given.sd) == 1 else [g]
+            factor = np.linalg.cholesky(np.where(both, correlation, np.eye(d)))
+            z = [np.where(there, (x - given.pivot[k] - given.remainder[k]) / sd, 0.0) for k in classes]
+            white = np.linalg.solve(factor, np.stack(z, axis=-1))
+            log_det = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1) + 2 * (there @ np.log(sd))
+            level = log_det + there.sum(axis=1) * LOG_2PI
+            out[some[:, None], classes] = -0.5 * (np.einsum("nij,nij->nj", white, white) + level[:, None])
 
 
 class ExpectedRows(NamedTuple):

@@ -6,18 +6,23 @@ Kernels take clean input (checked at the edge): `y` holds codes 0…K−1, weigh
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from posterior._types import AnyArray, Bools, Floats, Ints
 
 
 class ClassMoments(NamedTuple):
-    """Weight, pivot, mean − pivot and centred sum of squares, each (K, d)."""
+    """Weight, pivot, mean − pivot and centred sum of squares, each (K, d).
+
+    `mark` (d,) is a number that two columns share, in practice, only if all their cells agree.
+    """
 
     weight: Floats
     pivot: Floats
     remainder: Floats
     scatter: Floats
+    mark: Floats
 
 
 def rows_by_class(y: Ints, n_classes: int) -> list[Ints]:
@@ -34,7 +39,8 @@ def class_moments(values: Floats, y: Ints, weight: Floats | None, n_classes: int
     offset of the column, even one of its own for each class, costs no digits.
     """
     d = values.shape[1]
-    out = ClassMoments(*(np.zeros((n_classes, d)) for _ in range(4)))
+    zeros = np.zeros((4, n_classes, d))
+    out = ClassMoments(zeros[0], zeros[1], zeros[2], zeros[3], column_marks(values, weight))
     complete = not has_missing(values)
     for k, rows in enumerate(rows_by_class(y, n_classes)):
         if len(rows) == 0:
@@ -119,6 +125,43 @@ def category_counts(codes: AnyArray, size: int, y: Ints, weight: Floats | None, 
     return counted.astype(np.float64).reshape(n_classes, size)
 
 
+WIDEST_SPAN = 1 << 16
+
+
+def distinct_whole(column: Floats) -> Ints | None:
+    """The sorted values of a column; None where they are other than whole numbers close together."""
+    known = column[~np.isnan(column)]
+    if not len(known):
+        return np.zeros(0, dtype=np.int64)
+    low, high = float(known.min()), float(known.max())
+    if max(-low, high) >= 2.0**31 or high - low >= WIDEST_SPAN or (known != np.rint(known)).any():
+        return None
+    return np.flatnonzero(np.bincount((known - low).astype(np.int64))) + int(low)
+
+
+def whole_places(values: Floats, low: Floats, span: Ints) -> NDArray[np.int32]:
+    """Values less the lowest of their column; −1 for missing, the span for what is none of them."""
+    place = values - low
+    fits = (place >= 0) & (place < span) & (np.floor(values) == values)  # x − low may round to a whole number
+    other = np.where(np.isnan(place), -1.0, span)
+    return np.where(fits, place, other).astype(np.int32)
+
+
+def ones_by_class(
+    values: Floats, threshold: float, y: Ints, weight: Floats | None, n_classes: int
+) -> tuple[Floats, Floats]:
+    """Weight of the cells above a threshold, and of missing cells, by class and column (K, d).
+
+    NaN in place of all weights where a cell is infinite.
+    """
+    on = class_sums((values > threshold).astype(np.float64), y, weight, n_classes)
+    if np.isfinite(values.sum()):
+        return on, np.zeros_like(on)
+    if np.isinf(values).any():
+        return np.full_like(on, np.nan), np.zeros_like(on)
+    return on, class_sums(np.isnan(values).astype(np.float64), y, weight, n_classes)
+
+
 def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
     """A number for each column that two columns share, in practice, only if all their cells agree.
 
@@ -128,9 +171,13 @@ def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
     x = np.asarray(cells, dtype=np.float64)
     if has_missing(x):
         x = np.where(np.isnan(x), -1.0, x)
-    mix = np.sqrt(2.0 + np.arange(x.shape[1])) * np.pi
-    row = np.modf(np.abs(x @ mix) + 0.5)[0]
+    row = np.modf(np.abs(x @ mixture(x.shape[1])) + 0.5)[0]
     return np.asarray(((row if weight is None else row * weight)[:, None] * (x + 2.0)).sum(axis=0))
+
+
+def mixture(n_columns: int) -> Floats:
+    """The irrational numbers by which the cells of a row are mixed."""
+    return np.asarray(np.sqrt(2.0 + np.arange(n_columns)) * np.pi)
 
 
 def rounding_of(values: Floats) -> Floats:
@@ -146,14 +193,28 @@ def rounding_of(values: Floats) -> Floats:
     return np.asarray(epsilon * np.abs(values).max(axis=0, initial=0.0))
 
 
-def linear_sums(counts: Any, log_table: Floats) -> Floats:
-    """`counts @ log_table.T` where 0 × −inf = 0: (n, d) counts ≥ 0 and (K, d) logs to (n, K)."""
-    impossible = np.isneginf(log_table)
-    sums = np.asarray(counts @ np.where(impossible, 0.0, log_table).T)
-    if impossible.any():
-        hits = np.asarray(counts @ impossible.T.astype(np.float64))
-        sums = np.where(hits > 0, -np.inf, sums)
+def linear_sums(counts: Any, logs: Floats, impossible: Floats | None) -> Floats:
+    """`counts @ logs` of (n, d) counts ≥ 0 and (d, K) logs; −inf where something impossible was counted."""
+    sums = np.asarray(counts @ logs)
+    if impossible is not None:
+        sums = np.where(np.asarray(counts @ impossible) > 0, -np.inf, sums)
     return sums
+
+
+def binary_sums(values: Floats, threshold: float, log_on: Floats, log_off: Floats) -> Floats:
+    """Σ ln p of features (n, d) that are on above a threshold, (n, K); a missing cell adds nothing."""
+    missing = np.isnan(values)
+    on = (values > threshold).astype(np.float64)
+    never, certain = np.isneginf(log_on), np.isneginf(log_off)
+    off = np.where(certain, 0.0, log_off)
+    out = linear_sums(on, np.where(never, 0.0, log_on).T, never.T.astype(np.float64) if never.any() else None)
+    out += off.sum(axis=1) - on @ off.T
+    if missing.any():
+        out -= missing.astype(np.float64) @ off.T
+    if certain.any():
+        sure = certain.astype(np.float64)
+        out[(sure.sum(axis=1) - (on + missing) @ sure.T) > 0.5] = -np.inf
+    return np.asarray(out)
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -163,7 +224,14 @@ def is_sparse(matrix: Any) -> bool:
 
 def with_data(matrix: Any, data: AnyArray) -> Any:
     """The sparse matrix with the same cells and other numbers in them."""
-    return sparse.csr_array((data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return csr(data.astype(np.float64), matrix.indices, matrix.indptr, matrix.shape)
+
+
+def csr(data: AnyArray, indices: AnyArray, indptr: AnyArray, shape: tuple[int, int]) -> Any:
+    """A CSR array of these parts, none of which is copied; scipy would copy views of larger arrays."""
+    matrix = sparse.csr_array(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    return matrix
 
 
 def has_missing(values: Floats) -> bool:

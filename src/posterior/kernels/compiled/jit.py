@@ -1,11 +1,13 @@
 """How kernels are compiled, and the arithmetic they share.
 
 The machine code is kept beside the source (or where `NUMBA_CACHE_DIR` says), so that only the first
-process that ever needs a kernel waits for the compiler. A change of this file does not make the kernels of
-other files stale by itself: `make clean` does.
+process that ever needs a kernel waits for the compiler. What is kept goes by the sources of all kernels: a
+change in any of them, which others may call, makes all of it stale.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -15,6 +17,15 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SOURCES = sha256(
+    b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()[:8]
+# Types of what is only read, which may be in memory that nobody may write to.
+ROWS, NUMBERS, CODES = (
+    "Array(float64, 2, 'C', True)",
+    "Array(float64, 1, 'C', True)",
+    "Array(int64, 1, 'C', True)",
+)
 # Sums keep their order, so that bits depend on the data alone; a·b + c may be one rounding instead of two.
 IN_ORDER = frozenset({"contract", "nsz", "arcp"})
 # Sums over rows of a tile that may be taken in any order, fixed when the kernel is compiled.
@@ -25,9 +36,12 @@ def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER) -> Callable[[F
     """Compile a function for these types: on one thread, without the interpreter lock, kept on disk."""
 
     def compiled(function: F) -> F:
-        options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-        wanted = list(signatures)
-        fast: F = numba.njit(wanted, fastmath=set(fastmath), **options)(function)
+        function.__qualname__ += _SOURCES  # which names the file on disk
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath)}
+        try:
+            fast: F = numba.njit(list(signatures), cache=True, **options)(function)
+        except RuntimeError:  # nowhere to keep it: then every process compiles for itself
+            fast = numba.njit(list(signatures), **options)(function)
         return fast
 
     return compiled
@@ -57,12 +71,12 @@ def _double(typing_context: Any, bits: Any) -> Any:
 LN2_HIGH, LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 LOG2_E = 1.4426950408889634
 ROUNDER = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to a whole number, in the low bits of the sum
-LOWEST = -708.5
+LOWEST = -708.39
 
 
 @numba.njit(fastmath={"contract"})  # type: ignore[untyped-decorator]  # numba has no types
 def exp(x: float) -> float:
-    """The exponential of x ≤ 0 to 2 units in the last place; below −708.5 as at −708.5, about 1e-308.
+    """The exponential of x ≤ 0 to 2 units in the last place; below −708.39 as there, about 2e-308.
 
     x = k ln 2 + r with |r| ≤ ½ ln 2; Taylor's polynomial of degree 12 for r, and k into the exponent.
     """
@@ -85,3 +99,9 @@ def exp(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     return float(_double(_bits(p) + (_bits(shifted) << 52)))
+
+
+@numba.njit(fastmath={"contract"})  # type: ignore[untyped-decorator]  # numba has no types
+def deviation(x: float, pivot: float, remainder: float) -> float:
+    """Take a location in two parts off x, in this order even in kernels that may reorder sums."""
+    return (x - pivot) - remainder

@@ -1,0 +1,212 @@
+"""Counts and their scores, dense and sparse: compiled code for many cells, the reference for few."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels import reference
+from posterior.kernels.choice import compiled
+from posterior.kernels.layouts import Columns, Table, in_rows, tiles
+from posterior.kernels.memory import codes_of, weights_of, writable
+from posterior.kernels.reference import is_sparse
+
+MANY_CLASSES = 8  # for fewer, scipy's product of sparse rows is as fast
+
+
+def category_tables(
+    codes: AnyArray, sizes: Sequence[int], y: Ints, weight: Floats | None, n_classes: int
+) -> tuple[Floats, ...]:
+    """Weight of every (class, category) pair, a table (K, V) for each column of codes."""
+    kernel = compiled("categories", codes.size)
+    if kernel is None:
+        columns = zip(codes.T, sizes, strict=True)
+        return tuple(reference.category_counts(c, size, y, weight, n_classes) for c, size in columns)
+    codes = writable(np.ascontiguousarray(codes, dtype=np.int32))
+    w = np.ones(len(y), dtype=np.int64) if weight is None else weights_of(weight)
+    counted: tuple[Floats, ...] = kernel.category_tables(
+        codes, np.asarray(sizes, dtype=np.int64), codes_of(y), w, n_classes
+    )
+    return counted
+
+
+class LookUps:
+    """Log probabilities of the codes of several columns, to be added up over the columns.
+
+    For each column a table (V + 2, K): the last line but one is of unseen codes, the last of missing cells.
+
+    >>> out = np.zeros((2, 1))
+    >>> LookUps([np.array([[-1.0], [-2.0], [-9.0], [0.0]])]).add(np.array([[1], [-1]]), out)
+    >>> out.T
+    array([[-2.,  0.]])
+    """
+
+    def __init__(self, tables: Sequence[Floats]) -> None:
+        self.tables = tuple(tables)
+        self._blocks: tuple[Ints, Ints, Floats] | None = None
+
+    def __reduce__(self) -> Any:
+        return LookUps, (self.tables,)  # without what was cached
+
+    def add(self, codes: AnyArray, out: Floats) -> None:
+        """Add the log probabilities (n, K) of rows of codes to `out`."""
+        kernel = compiled("categories", codes.size * out.shape[1] // 4)
+        if kernel is None or not self.tables:
+            for column, table in zip(codes.T, self.tables, strict=True):
+                out += table[column]
+            return
+        if self._blocks is None:
+            lengths = np.array([len(table) for table in self.tables])
+            starts = np.cumsum(lengths) - lengths
+            lines = np.concatenate([np.roll(table, 1, axis=0) for table in self.tables])
+            self._blocks = starts, lengths - 1, _in_blocks(lines)
+        kernel.add_lines(writable(np.ascontiguousarray(codes, dtype=np.int32)), *self._blocks, out)
+
+
+def ones_by_class(
+    table: Table, threshold: float, y: Ints, weight: Floats | None, n_classes: int
+) -> tuple[Floats, Floats]:
+    """Weight of the cells above a threshold, and of missing cells, by class and column (K, d).
+
+    NaN in place of all weights where a cell is infinite.
+    """
+    kernel = compiled("binary", table.size)
+    if kernel is None:
+        return reference.ones_by_class(in_rows(table), threshold, y, weight, n_classes)
+    on, gap = (np.zeros((n_classes, table.shape[1])) for _ in range(2))
+    y, w = codes_of(y), weights_of(weight)
+    if isinstance(table, Columns):
+        finite = kernel.add_columns(table.addresses, table.start, threshold, y, w, on)
+    else:
+        check = np.zeros(table.shape[1])
+        for rows, values in tiles(table):
+            kernel.add_complete(values, threshold, y[rows], w[rows], on, check)
+        finite = not check.any()
+    if not finite:
+        on[:] = 0.0
+        for rows, values in tiles(table):
+            kernel.add_ones(values, threshold, y[rows], w[rows], on, gap)
+            if np.isinf(values).any():
+                on[:] = np.nan
+    return on, gap
+
+
+class BinaryLookUps:
+    """Log probabilities (K, d) of features that are on above a threshold, and off otherwise.
+
+    >>> out = np.zeros((3, 1))
+    >>> coin = BinaryLookUps(np.array([[-1.0]]), np.array([[-2.0]]), 0.5)
+    >>> coin.add(np.array([[1.0], [0.0], [np.nan]]), out)
+    >>> out.T
+    array([[-1., -2.,  0.]])
+    """
+
+    def __init__(self, log_on: Floats, log_off: Floats, threshold: float) -> None:
+        self.log_on, self.log_off, self.threshold = log_on, log_off, threshold
+        self._blocks: Floats | None = None
+
+    def __reduce__(self) -> Any:
+        return BinaryLookUps, (self.log_on, self.log_off, self.threshold)  # without what was cached
+
+    def add(self, table: Table, out: Floats) -> None:
+        """Add the log probabilities (n, K) of the rows to `out`; a missing cell adds nothing."""
+        kernel = compiled("binary", table.size * out.shape[1] // 4)
+        if kernel is None:
+            out += reference.binary_sums(in_rows(table), self.threshold, self.log_on, self.log_off)
+            return
+        if self._blocks is None:
+            missing = np.zeros_like(self.log_on)
+            lines = np.stack([missing.T, self.log_off.T, self.log_on.T], axis=1)
+            self._blocks = _in_blocks(lines.reshape(-1, len(missing)))
+        for rows, values in tiles(table):
+            kernel.add_lines(values, self.threshold, self._blocks, out[rows])
+
+
+def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
+    """A number for each column that two columns share, in practice, only if all their cells agree."""
+    kernel = compiled("marks", cells.size)
+    if kernel is None:
+        return reference.column_marks(cells, weight)
+    mark = np.zeros(cells.shape[1])
+    kind = np.int32 if cells.dtype == np.int32 else np.float64
+    numbers = writable(np.ascontiguousarray(cells, dtype=kind))
+    kernel.add_marks(numbers, weights_of(weight), reference.mixture(cells.shape[1]), mark)
+    return mark
+
+
+def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
+    """Weighted column sums by class, (K, d), of a dense or sparse matrix without missing cells."""
+    sparse = is_sparse(matrix)
+    kernel = compiled("sums", matrix.nnz if sparse else matrix.size)
+    if kernel is None or (sparse and matrix.format != "csr"):
+        return reference.class_sums(matrix, y, weight, n_classes)
+    sums = np.zeros((n_classes, matrix.shape[1]))
+    y, w = codes_of(y), weights_of(weight)
+    if sparse:
+        kernel.add_sums(*_parts(matrix), y, w, sums)
+        return sums
+    for rows, values in tiles(matrix):
+        kernel.add_dense_sums(values, y[rows], w[rows], sums)
+    return sums
+
+
+class LinearSums:
+    """Sums of counts (n, d) times logarithms (K, d), `counts @ log_table.T` where 0 × −inf = 0.
+
+    >>> LinearSums(np.array([[-1.0, -np.inf]])).of(np.array([[2.0, 0.0], [0.0, 1.0]])).T
+    array([[ -2., -inf]])
+    """
+
+    def __init__(self, log_table: Floats) -> None:
+        self.log_table = log_table
+        self._lines: tuple[Floats, Floats, Floats | None] | None = None
+
+    def __reduce__(self) -> Any:
+        return LinearSums, (self.log_table,)  # without what was cached
+
+    def of(self, counts: Any) -> Floats:
+        """The sums (n, K) of counts that are not negative, dense or sparse."""
+        out = np.zeros((counts.shape[0], len(self.log_table)))
+        self.add(counts, out)
+        return out
+
+    def add(self, counts: Any, out: Floats) -> None:
+        """Add the sums to `out` (n, K)."""
+        if self._lines is None:
+            lines = writable(np.ascontiguousarray(self.log_table.T))
+            impossible = np.isneginf(lines)
+            some = bool(impossible.any())
+            finite = np.where(impossible, 0.0, lines) if some else lines
+            self._lines = lines, finite, impossible.astype(np.float64) if some else None
+        lines, finite, hits = self._lines
+        kernel = None
+        if is_sparse(counts) and counts.format == "csr" and lines.shape[1] >= MANY_CLASSES:
+            kernel = compiled("sums", counts.nnz * lines.shape[1] // 4)
+        if kernel is None:
+            out += reference.linear_sums(counts, finite, hits)
+            return
+        if hits is not None and not counts.data.all():
+            counts = counts.copy()
+            counts.eliminate_zeros()  # which would be multiplied by −inf
+        kernel.add_scores(*_parts(counts), lines, out)
+
+
+def _parts(matrix: Any) -> tuple[Floats, AnyArray, AnyArray]:
+    """Data, column numbers and bounds of the rows of a CSR array."""
+    same = matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    bounds, columns = (
+        writable(np.ascontiguousarray(part, dtype=np.int32 if same else np.int64))
+        for part in (matrix.indptr, matrix.indices)
+    )
+    return writable(np.ascontiguousarray(matrix.data, dtype=np.float64)), columns, bounds
+
+
+def _in_blocks(lines: Floats) -> Floats:
+    """Lines (R, K) as (B, R, width), filled up with zeros: blocks of up to 16 classes side by side."""
+    n_lines, n_classes = lines.shape
+    width = 4 if n_classes <= 4 else 8 if n_classes <= 8 else 16
+    n_blocks = -(-n_classes // width)
+    padded = np.zeros((n_lines, n_blocks * width))
+    padded[:, :n_classes] = lines
+    return np.ascontiguousarray(padded.reshape(n_lines, n_blocks, width).transpose(1, 0, 2))

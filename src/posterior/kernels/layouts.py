@@ -1,0 +1,121 @@
+"""Tables as they lie in memory: arrays of any layout, and columns apart from each other."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels.choice import compiled
+from posterior.kernels.memory import scratch, writable
+
+# Scores are added up over so many columns, and for so many classes, at a time.
+STEP = 2
+# Rows that are brought into C order at a time: they stay in the cache of a core while they are used.
+TILE_CELLS, TILE_ROWS = 1 << 15, 128
+
+
+class Columns:
+    """Rows `start` to `stop` of float64 columns that lie apart in memory, as data frames keep them.
+
+    >>> table = Columns.of([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    >>> table[1:2].in_rows()
+    array([[2., 4.]])
+    """
+
+    def __init__(self, arrays: tuple[Floats, ...], addresses: Ints, start: int, stop: int) -> None:
+        self.arrays, self.addresses, self.start, self.stop = arrays, addresses, start, stop
+
+    @classmethod
+    def of(cls, arrays: Sequence[Floats]) -> "Columns":
+        """Columns of equal length, each contiguous; they are not copied."""
+        addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
+        return cls(tuple(arrays), addresses, 0, len(arrays[0]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.stop - self.start, len(self.arrays)
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return (self.stop - self.start) * len(self.arrays)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __getitem__(self, rows: slice) -> "Columns":
+        start, stop, _ = rows.indices(len(self))
+        return Columns(self.arrays, self.addresses, self.start + start, self.start + max(stop, start))
+
+    def in_rows(self, out: Floats | None = None) -> Floats:
+        """A copy in C order."""
+        if out is None:
+            out = np.empty(self.shape)
+        kernel = compiled("columns", self.size)
+        if kernel is not None:
+            kernel.pack(self.addresses, self.start, out)
+        else:
+            for j, array in enumerate(self.arrays):
+                out[:, j] = array[self.start : self.stop]
+        return out
+
+
+Table: TypeAlias = Floats | Columns
+
+
+def in_rows(table: Any, use: str | None = None) -> Floats:
+    """A table as float64 in C order: itself where it is, else a copy, in `scratch` where a use is named."""
+    apart = isinstance(table, Columns)
+    if not apart and table.dtype == np.float64 and table.flags.c_contiguous:
+        rows: Floats = writable(table)
+        return rows
+    out = np.empty(table.shape) if use is None else scratch(use, *table.shape)
+    if apart:
+        table.in_rows(out)
+    else:
+        out[:] = table
+    return out
+
+
+def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
+    """The rows in C order: as a whole where they lie so, else in copies of a few, which the next replace.
+
+    Those are a multiple of `TILE_ROWS`, so that kernels see the same tiles in any layout.
+    """
+    n, d = table.shape
+    if not isinstance(table, Columns) and table.dtype == np.float64 and table.flags.c_contiguous:
+        yield slice(0, n), writable(table)
+        return
+    size = max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        yield rows, in_rows(table[rows], "tile")
+
+
+def as_they_lie(arrays: Sequence[AnyArray]) -> "Table | None":
+    """Columns as a table without a copy: apart, or as the array whose columns they are; None if neither."""
+    if any(a.dtype != np.float64 for a in arrays):
+        return None
+    if all(a.flags.c_contiguous for a in arrays):
+        return Columns.of(arrays)
+    strides = {a.strides[0] for a in arrays}
+    steps = {b - a for a, b in pairwise(a.__array_interface__["data"][0] for a in arrays)}
+    if len(strides) > 1 or steps != {np.dtype(np.float64).itemsize}:
+        return None
+    shape = len(arrays[0]), len(arrays)
+    return np.lib.stride_tricks.as_strided(arrays[0], shape, (*strides, *steps), writeable=False)
+
+
+def padded(table: Floats) -> Floats:
+    """A (K, d) table of parameters as the kernels of scores read it: columns first, zeros to whole steps.
+
+    >>> padded(np.ones((1, 3)))[:, 0]
+    array([1., 1., 1., 0.])
+    """
+    n_classes, d = table.shape
+    out = np.zeros((d + d % STEP, n_classes + n_classes % STEP))
+    out[:d, :n_classes] = table.T
+    return out

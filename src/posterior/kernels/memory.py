@@ -1,0 +1,72 @@
+"""Arrays as compiled code takes them, and memory that a thread uses again and again.
+
+Fresh memory costs more than most of what kernels do with it.
+"""
+
+import threading
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+
+# A buffer of more cells than this is not kept.
+LARGEST = 1 << 20
+NO_WEIGHTS = np.empty(0)
+
+
+class _Shared:
+    """The memory of an array, as NumPy asks for it; the array lives as long as anyone uses it."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self._array = array
+        interface: Any = dict(array.__array_interface__)
+        self.__array_interface__ = interface | {"data": (interface["data"][0], False)}
+
+
+def writable(array: AnyArray) -> AnyArray:
+    """The array, or the same memory without its ban on writing; nobody may write to it all the same.
+
+    Data frames and memory maps are often read-only, and the types of compiled code do not tell what it
+    only reads from what it writes.
+
+    >>> numbers = np.arange(3.0)
+    >>> numbers.flags.writeable = False
+    >>> writable(numbers).flags.writeable, np.shares_memory(writable(numbers), numbers)
+    (True, True)
+    """
+    return array if array.flags.writeable else np.asarray(_Shared(array))
+
+
+def codes_of(y: Ints) -> Ints:
+    """Class codes side by side."""
+    return writable(np.ascontiguousarray(y, dtype=np.int64))
+
+
+def weights_of(weight: Floats | None) -> Floats:
+    """Weights side by side; none at all where all are 1."""
+    return NO_WEIGHTS if weight is None else writable(np.ascontiguousarray(weight, dtype=np.float64))
+
+
+class _Buffers(threading.local):
+    def __init__(self) -> None:
+        self.by_use: dict[str, Floats] = {}
+
+
+_buffers = _Buffers()
+
+
+def scratch(use: str, *shape: int) -> Floats:
+    """An array in C order with anything in it, this thread's own until it asks for the same use again.
+
+    >>> scratch("example", 2, 3).shape
+    (2, 3)
+    """
+    size = prod(shape)
+    if size > LARGEST:
+        return np.empty(shape)
+    kept = _buffers.by_use.get(use)
+    if kept is None or kept.size < size:
+        kept = _buffers.by_use[use] = np.empty(size)
+    return kept[:size].reshape(shape)

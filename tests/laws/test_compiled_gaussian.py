@@ -1,0 +1,346 @@
+"""Compiled kernels of Gaussian blocks say what the reference says, and the same bits from any layout."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from posterior import LDA, QDA, GaussianNB, GenerativeClassifier, NaiveBayes
+from posterior.engines.local import threads
+from posterior.families import Bernoulli, MultivariateNormalDistribution, Normal, NormalDistribution
+from posterior.kernels import Columns, as_they_lie, in_rows, posteriors, reference, tiles
+from posterior.kernels.choice import using
+from posterior.kernels.compiled import moments, normalizing, scatter, scores
+
+
+def rows(seed, n, d, n_classes, *, offset=0.0, gaps=0.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    x = rng.normal(size=(n, d)) * np.exp(rng.normal(size=d)) + offset * (1 + y[:, None])
+    x[rng.random(x.shape) < gaps] = np.nan
+    return x, y, rng.random(n) + 0.1
+
+
+def same_mean(a, b, size):
+    apart = (a.pivot - b.pivot) + (a.remainder - b.remainder)
+    np.testing.assert_allclose(apart, 0.0, atol=1e-12 * size)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 400),
+    d=st.integers(1, 9),
+    n_classes=st.integers(1, 6),
+    offset=st.sampled_from([0.0, 1e8]),
+    gaps=st.sampled_from([0.0, 0.3]),
+    weighted=st.booleans(),
+)
+def test_moments(seed, n, d, n_classes, offset, gaps, weighted):
+    x, y, weight = rows(seed, n, d, n_classes, offset=offset, gaps=gaps)
+    w = weight if weighted else None
+    want, found = reference.class_moments(x, y, w, n_classes), moments.class_moments(x, y, w, n_classes)
+    np.testing.assert_allclose(found.weight, want.weight, rtol=1e-13)
+    same_mean(found, want, 100.0)
+    np.testing.assert_allclose(found.scatter, want.scatter, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_moments_have_the_same_bits_from_any_layout(gaps):
+    x, y, weight = rows(1, 3000, 7, 4, offset=1e8, gaps=gaps)
+    apart = Columns.of([column.copy() for column in x.T])
+    for w in (None, weight):
+        want = moments.class_moments(x, y, w, 4)
+        for table in (np.asfortranarray(x), apart, x[::-1][::-1], np.repeat(x, 2, axis=1)[:, ::2]):
+            found = moments.class_moments(table, y, w, 4)
+            for a, b in zip(want[:4], found[:4], strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_an_outlier_in_the_first_row_costs_no_digits():
+    x, y, _ = rows(2, 20_000, 3, 2)
+    x[0] = 1e8
+    weight = np.ones(len(y))
+    weight[0] = 1e-12  # its weight is nothing, so that the spread does not cover for it
+    moment = moments.class_moments(x, y, weight, 2)
+    product, _ = scatter.class_scatter(x, y, weight, 2, pooled=False)
+    for k in range(2):
+        own = y == k
+        z, w = x[own].astype(np.longdouble), weight[own].astype(np.longdouble)
+        z -= (w @ z) / w.sum()
+        want = ((w[:, None] * z).T @ z).astype(float)
+        np.testing.assert_allclose(moment.scatter[k], np.diagonal(want), rtol=1e-13)
+        np.testing.assert_allclose(product.scatter[k], want, rtol=1e-13, atol=1e-13 * want.max())
+
+
+def test_marks_tell_apart_columns_that_differ_and_only_those():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 20_000)
+    x = rng.integers(0, 2, size=(40_000, 4)).astype(float)
+    x[:, 1] = x[:, 0]
+    x[:, 2] = np.concatenate([x[:20_000, 0][::-1], x[20_000:, 0][::-1]])  # the same numbers in other rows
+    mark = moments.class_moments(x, y, None, 2).mark
+    assert mark[0] == mark[1]
+    assert len(np.unique(mark)) == 3
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 400),
+    d=st.integers(1, 12),
+    n_classes=st.integers(1, 6),
+    offset=st.sampled_from([0.0, 1e8]),
+    pooled=st.booleans(),
+    weighted=st.booleans(),
+)
+def test_scatter(seed, n, d, n_classes, offset, pooled, weighted):
+    x, y, weight = rows(seed, n, d, n_classes, offset=offset)
+    w = weight if weighted else None
+    want = reference.class_scatter(x, y, w, n_classes, pooled=pooled, fourth=False)
+    found, rounding = scatter.class_scatter(x, y, w, n_classes, pooled=pooled)
+    np.testing.assert_allclose(found.weight, want.weight, rtol=1e-13)
+    same_mean(found, want, 100.0)
+    size = max(np.abs(want.scatter).max(), 1e-300)
+    np.testing.assert_allclose(found.scatter, want.scatter, rtol=1e-10, atol=1e-12 * size)
+    np.testing.assert_array_equal(found.scatter, found.scatter.transpose(0, 2, 1))
+    np.testing.assert_array_equal(rounding, reference.rounding_of(x))
+
+
+def test_scatter_sees_gaps_and_infinity():
+    x, y, _ = rows(4, 500, 3, 2)
+    for wrong in (np.nan, np.inf, -np.inf):
+        x[250, 1] = wrong
+        assert scatter.class_scatter(x, y, None, 2, pooled=True) is None
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rounding_knows_single_precision_and_grids(kind):
+    rng = np.random.default_rng(5)
+    x = np.stack([rng.normal(size=300), rng.integers(0, 9, 300), rng.integers(0, 9, 300) / 4], axis=1)
+    x = x.astype(kind)
+    _, rounding = scatter.class_scatter(x, np.zeros(300, dtype=np.int64), None, 1, pooled=True)
+    np.testing.assert_array_equal(rounding, reference.rounding_of(x.astype(np.float64)))
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 200),
+    d=st.integers(1, 11),
+    n_classes=st.integers(1, 7),
+    gaps=st.sampled_from([0.0, 0.2]),
+    offset=st.sampled_from([0.0, 1e8]),
+)
+def test_scores_of_normal_columns(seed, n, d, n_classes, gaps, offset):
+    x, _, _ = rows(seed, n, d, 1, gaps=gaps)
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(n_classes, d)) * 3 + offset
+    density = NormalDistribution(mean, np.exp(rng.normal(size=(n_classes, d))))
+    with using("compiled"):
+        found = density.log_density(x + offset)
+    with using("reference"):
+        want = density.log_density(x + offset)
+    np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-10)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 200),
+    d=st.integers(1, 21),
+    n_classes=st.integers(1, 7),
+    tied=st.booleans(),
+    gaps=st.sampled_from([0.0, 0.05]),
+)
+def test_scores_of_gaussian_blocks(seed, n, d, n_classes, tied, gaps):
+    x, _, _ = rows(seed, n, d, 1, gaps=gaps)
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(1 if tied else n_classes, d, d)) * 0.3 + np.eye(d)
+    covariance = factor @ factor.transpose(0, 2, 1)
+    density = MultivariateNormalDistribution(rng.normal(size=(n_classes, d)), covariance)
+    size = 1 + float((1 / np.linalg.eigvalsh(covariance)).max())
+    for of in (density.log_density, lambda rows: added(density, rows)):
+        with using("compiled"):
+            found = of(x)
+        with using("reference"):
+            want = of(x)
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-11 * size)
+
+
+def added(density, x):
+    out = np.zeros((len(x), density.n_classes))
+    density.add_relative(x, out)
+    return out
+
+
+def test_classes_far_apart_lose_no_digits():
+    mean = np.array([[0.0, 0.0], [1e9, 1.0]])
+    x = np.array([[0.5, 0.5], [1e9 + 0.5, 0.5]])
+    for density in (
+        NormalDistribution(mean, np.ones((2, 2))),
+        MultivariateNormalDistribution(mean, np.eye(2)),
+    ):
+        with using("compiled"):
+            found = density.log_density(x)
+        assert np.isclose(found[0, 0], -np.log(2 * np.pi) - 0.25, rtol=1e-15)
+        assert np.isclose(found[1, 1], -np.log(2 * np.pi) - 0.25, rtol=1e-15)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 200),
+    n_classes=st.integers(1, 9),
+    size=st.sampled_from([1.0, 30.0, 400.0, 1e5]),
+    impossible=st.sampled_from([0.0, 0.3]),
+)
+def test_normalizing(seed, n, n_classes, size, impossible):
+    rng = np.random.default_rng(seed)
+    joint = rng.normal(size=(n, n_classes)) * size
+    joint[rng.random(joint.shape) < impossible] = -np.inf
+    joint[0] = joint[0, 0]  # equals
+    prior = np.log(rng.dirichlet(np.ones(n_classes)))
+    for logs in (False, True):
+        results = []
+        for mode in ("reference", "compiled"):
+            scores_, done = joint.copy(), None
+            with using(mode):
+                done = posteriors(scores_, prior, logs=logs)
+            results.append((scores_, done))
+        (want, fine), (found, fine_too) = results
+        assert fine == fine_too == bool(np.isfinite(joint.max(axis=1)).all())
+        np.testing.assert_allclose(found, want, rtol=2e-15 if not logs else 1e-13, atol=1e-318)
+    best = np.empty(n, dtype=np.int64)
+    normalizing.find_best(joint, prior, best)
+    dead = np.isneginf(joint.max(axis=1))
+    np.testing.assert_array_equal(best[~dead], joint[~dead].argmax(axis=1))
+    assert (best[dead] == prior.argmax()).all()
+
+
+def test_posteriors_reach_the_smallest_numbers_there_are():
+    joint = np.zeros((64, 2))
+    joint[:, 1] = -np.linspace(600, 800, 64)
+    found = joint.copy()
+    normalizing.to_posteriors(found, np.zeros(2))
+    np.testing.assert_allclose(found[:, 1], np.exp(joint[:, 1]), rtol=1e-14, atol=1e-323)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA()], ids=lambda m: type(m).__name__)
+def test_every_layout_and_number_of_threads_gives_the_same_bits(model):
+    x, y, _ = rows(6, 70_000, 5, 3)
+    apart = np.asfortranarray(x)
+    want = model.fit(x, y).predict_proba(x)
+    for table in (apart, x):
+        for n in (1, 2, 8):
+            with threads(n):
+                np.testing.assert_array_equal(model.fit(table, y).predict_proba(table), want)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA(), NaiveBayes()], ids=lambda m: type(m).__name__)
+def test_many_rows_are_treated_as_few(model):
+    x, y, weight = rows(7, 20_000, 4, 3)
+    with using("reference"):
+        want = model.fit(x, y, weight).predict_log_proba(x)
+    found = model.fit(x, y, weight).predict_log_proba(x)
+    np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-9)
+    assert (model.predict(x) == model.classes_[want.argmax(axis=1)]).all()
+    np.testing.assert_allclose(
+        model.fit(x.astype(np.float32), y, weight).predict_log_proba(x), want, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA(), NaiveBayes()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf])
+def test_infinity_is_refused_in_many_rows_as_in_few(model, wrong):
+    x, y, _ = rows(8, 20_000, 4, 3)
+    model.fit(x, y)
+    x[15_000, 2] = wrong
+    for table in (x, np.asfortranarray(x), x.astype(np.float32)):
+        with pytest.raises(ValueError, match=r"'x2'.*15000"):
+            model.fit(table, y)
+        for ask in (model.predict, model.predict_proba, model.score_samples):
+            with pytest.raises(ValueError, match=r"'x2'.*15000"):
+                ask(table)
+
+
+def test_numbers_too_large_to_be_squared_are_refused_in_many_rows_as_in_few():
+    x, y, _ = rows(9, 20_000, 3, 2)
+    x[12_345, 1] = 1e200
+    for model in (GaussianNB(), LDA()):
+        with pytest.raises(ValueError, match=r"column 'x1'.*1e\+200"):
+            model.fit(x, y)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA()], ids=lambda m: type(m).__name__)
+def test_memory_that_nobody_may_write_to_is_read(model):
+    x, y, weight = rows(11, 20_000, 4, 3)
+    want = model.fit(x, y, weight).predict_proba(x)
+    for array in (x, y, weight):
+        array.setflags(write=False)
+    np.testing.assert_array_equal(model.fit(x, y, weight).predict_proba(x), want)
+
+
+def test_tables_are_read_as_they_lie():
+    x = np.arange(12.0).reshape(4, 3)
+    assert in_rows(x) is x
+    assert isinstance(as_they_lie(list(np.asfortranarray(x).T)), Columns)
+    same = as_they_lie(list(x.T))
+    assert np.shares_memory(same, x)
+    np.testing.assert_array_equal(same, x)
+    assert as_they_lie([x[:, 0], x[:, 2]]) is None
+    assert as_they_lie([x[:, 0].astype(np.float32)]) is None
+    (only,) = tiles(x)
+    assert only[1] is x
+
+
+def test_whole_tiles_and_a_rest_are_scored_alike():
+    x, _, _ = rows(10, 130, 3, 1)
+    density = NormalDistribution(np.zeros((2, 3)), np.ones((2, 3)))
+    out = np.zeros((130, 2))
+    scores.normal_scores(x, density._parameters, out)
+    for i in range(130):
+        one = np.zeros((1, 2))
+        scores.normal_scores(x[i : i + 1], density._parameters, one)
+        np.testing.assert_array_equal(out[i : i + 1], one)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, np.float32])
+def test_codes_of_a_column_are_not_taken_for_its_numbers(layout):
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 2, 400)
+    x = layout(1.0 + (rng.random((400, 2)) < 0.2 + 0.6 * y[:, None]))
+    model = GenerativeClassifier([([0, 1], Normal())], kinds={0: "binary", 1: "binary"}).fit(x, y)
+    joint = model.predict_joint_log_proba(x)
+    want = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+    np.testing.assert_allclose(model.predict_proba(x), want, rtol=1e-12)
+
+
+def test_bernoulli_columns_that_lie_apart_are_read():
+    rng = np.random.default_rng(13)
+    y = rng.integers(0, 2, 300)
+    x = (rng.random((300, 2)) < 0.2 + 0.5 * y[:, None]).astype(float)
+    model, apart = GenerativeClassifier([([0, 1], Bernoulli(threshold=0.5))]), np.asfortranarray(x)
+    want = model.fit(x, y).predict_proba(x)
+    np.testing.assert_array_equal(model.fit(apart, y).predict_proba(apart), want)
+
+
+def test_a_large_number_in_a_light_row_is_refused():
+    x, y, weight = rows(14, 300, 3, 2)
+    x[3, 1], weight[3] = 1e151, 1e-6
+    for model in (GaussianNB(), LDA(), QDA()):
+        with pytest.raises(ValueError, match="x1"):
+            model.fit(x, y, weight)
+
+
+def test_exponentials_are_right_to_the_end_of_their_range():
+    for x in (np.linspace(-708.6, -708.3, 64), np.linspace(-708.38, -708.0, 64)):
+        joint = np.stack([np.zeros(64), x], axis=1)
+        normalizing.to_posteriors(joint, np.zeros(2))
+        np.testing.assert_allclose(joint[:, 1], np.exp(x), rtol=1e-13)
+
+
+def test_a_score_without_end_gets_the_likeliest_class_of_the_priors():
+    scores_, best = np.full((64, 2), np.inf), np.empty(64, dtype=np.int64)
+    assert normalizing.find_best(scores_, np.log([0.3, 0.7]), best) == 64
+    assert (best == 1).all()

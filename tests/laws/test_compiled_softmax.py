@@ -1,0 +1,314 @@
+"""Compiled softmax and logistic kernels say what the NumPy code of `posterior.linear` says."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+import posterior
+from posterior import kernels
+from posterior.engines import LocalDataset, threads
+from posterior.kernels.choice import using
+from posterior.kernels.compiled import series
+from posterior.linear import Design, Problem, Scan, SoftmaxLoss
+from posterior.linear.model import LinearModel
+from posterior.linear.scan import Block
+from posterior.linear.sums import FUSED_COLUMNS, Line, curvature_of, slope_of
+from posterior.schema import Schema, read_table
+
+EPSILON = np.finfo(float).eps
+
+
+def locked(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 3, axis=0)[::3],
+    "columns apart": lambda X: kernels.Columns.of([column.copy() for column in X.T]),
+    "read-only": locked,
+}
+
+
+def problem(seed, n, d, K, *, weighted=False, symmetric=False, shifted=False, offset=0.0):
+    rng = np.random.default_rng(seed)
+    loss = SoftmaxLoss(K, symmetric=symmetric)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2, d) + offset
+    y = rng.integers(0, K, n)
+    w = rng.integers(0, 4, n) * rng.random(n) if weighted else None
+    coef = rng.normal(size=(loss.n_scores, d)) * 3 / np.maximum(np.abs(X - offset).max(axis=0), 1e-300)
+    shift = offset + rng.normal(size=d) if shifted else None
+    return Block(X, y, w), loss, Line(coef, rng.normal(size=loss.n_scores), shift)
+
+
+def both(work):
+    with using("reference"):
+        truth = work()
+    with using("compiled"):
+        return truth, work()
+
+
+def sizes(block, line):
+    """How large the terms of a sum over rows are: its rounding is a share of that."""
+    X = np.abs(block.matrix - (0.0 if line.shift is None else line.shift))
+    w = np.ones(len(X)) if block.weight is None else block.weight
+    return w @ X + 1e-300, w.sum() + 1e-300
+
+
+CASES = {
+    "n": st.one_of(st.integers(1, 40), st.sampled_from([127, 128, 129, 255, 256, 257, 300])),
+    "seed": st.integers(0, 2**32 - 1),
+    "weighted": st.booleans(),
+    "symmetric": st.booleans(),
+    "shifted": st.booleans(),
+}
+
+
+@settings(max_examples=100)
+@given(d=st.sampled_from([1, 2, 3, 8, 21, FUSED_COLUMNS, FUSED_COLUMNS + 3]), K=st.integers(2, 7), **CASES)
+def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
+    block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
+    truth, found = both(lambda: slope_of(block, loss, line))
+    size, weight = sizes(block, line)
+    assert found.weight == truth.weight
+    assert_allclose(found.value, truth.value, rtol=1e-14, atol=64 * EPSILON * weight)
+    assert (np.abs(found.pull - truth.pull) <= 64 * EPSILON * size).all()
+    assert (np.abs(found.level - truth.level) <= 64 * EPSILON * weight).all()
+
+
+@settings(max_examples=100)
+@given(d=st.sampled_from([1, 2, 5, 20, 47]), K=st.integers(2, 6), **CASES)
+def test_curvature_is_that_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
+    block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
+    truth, found = both(lambda: curvature_of(block, loss, line))
+    assert found.weight == truth.weight
+    X = block.matrix - (0.0 if line.shift is None else line.shift)
+    w = np.ones(n) if block.weight is None else block.weight
+    Z = np.abs(np.column_stack([X, np.ones(n)])) * np.sqrt(w)[:, None]
+    assert (np.abs(found.blocks - truth.blocks) <= 64 * EPSILON * (Z.T @ Z)).all()
+
+
+@pytest.mark.parametrize("K", [2, 5])
+@pytest.mark.parametrize("shifted", [True, False])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_bits(layout, shifted, K):
+    block, loss, line = problem(0, 5_003, 9, K, weighted=True, shifted=shifted)
+    other = block._replace(matrix=LAYOUTS[layout](block.matrix))
+    with using("compiled"):
+        a, b = slope_of(block, loss, line), slope_of(other, loss, line)
+        c, d = curvature_of(block, loss, line), curvature_of(other, loss, line)
+    assert a.value == b.value
+    assert (a.pull == b.pull).all()
+    assert (a.level == b.level).all()
+    assert (c.blocks == d.blocks).all()
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_sparse_rows_have_the_slope_of_the_reference(weighted, symmetric):
+    block, loss, line = problem(0, 1_000, 30, 4, weighted=weighted, symmetric=symmetric)
+    cells = np.where(np.random.default_rng(1).random(block.matrix.shape) < 0.1, block.matrix, 0.0)
+    thin = block._replace(matrix=sparse.csr_array(cells))
+    truth, found = both(lambda: slope_of(thin, loss, line))
+    dense = slope_of(block._replace(matrix=cells), loss, line)
+    for other in (truth, dense):
+        assert_allclose(found.value, other.value, rtol=1e-13)
+        assert_allclose(found.pull, other.pull, rtol=1e-9, atol=1e-12 * np.abs(other.pull).max())
+        assert_allclose(found.level, other.level, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_single_precision_is_read_as_it_is(K):
+    block, loss, line = problem(0, 1_000, 6, K)
+    single = block._replace(matrix=block.matrix.astype(np.float32))
+    double = block._replace(matrix=single.matrix.astype(np.float64))
+    with using("compiled"):
+        assert slope_of(single, loss, line).value == slope_of(double, loss, line).value
+        found, truth = curvature_of(single, loss, line), curvature_of(double, loss, line)
+    assert (found.blocks == truth.blocks).all()
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_bits_do_not_depend_on_where_arrays_lie(K):
+    block, loss, line = problem(0, 200, 20, K, shifted=True)
+    rng, kept, seen = np.random.default_rng(0), [], set()
+    with using("compiled"):
+        for _ in range(300):
+            kept.append(np.empty(rng.integers(1, 60)))
+            kept = kept[-20:]
+            moved = Line(line.coef.copy(), line.offset.copy(), line.shift.copy())
+            found = slope_of(block, loss, moved)
+            seen.add((found.value, found.pull.tobytes(), found.level.tobytes()))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_an_offset_costs_nothing_where_the_centre_is_kept(K):
+    near, loss, line = problem(0, 1_000, 5, K)
+    whole = near._replace(matrix=np.round(near.matrix * 64) / 64)
+    far = whole._replace(matrix=whole.matrix + 2.0**27)
+    with using("compiled"):
+        here = slope_of(whole, loss, Line(line.coef, line.offset, np.zeros(5)))
+        there = slope_of(far, loss, Line(line.coef, line.offset, np.full(5, 2.0**27)))
+    assert here.value == there.value
+    assert (here.pull == there.pull).all()
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_scores_of_a_hundred_thousand_keep_their_digits(K):
+    coef = np.zeros((K - 1, 1))
+    coef[0] = 1.0
+    X, y = np.array([[1e5], [-1e5], [1e5], [-1e5]]), np.array([0, 0, 1, 1])
+    block, line = Block(X, y, None), Line(coef, np.zeros(K - 1))
+    truth, found = both(lambda: slope_of(block, SoftmaxLoss(K), line))
+    assert_allclose([found.value, *found.pull.ravel()], [truth.value, *truth.pull.ravel()], rtol=1e-15)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_the_loss_of_a_sure_row_keeps_its_digits(K):
+    for score in (1.0, 30.0, 300.0, 700.0):
+        block = Block(np.array([[score]]), np.array([1]), None)
+        line = Line(np.eye(K - 1, 1), np.full(K - 1, 0.0))
+        truth, found = both(lambda block=block, line=line: slope_of(block, SoftmaxLoss(K), line))
+        assert_allclose(found.value, truth.value, rtol=1e-14)
+        assert_allclose(found.pull, truth.pull, rtol=1e-14)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_curvature_goes_all_the_way_to_zero(K):
+    for score in (100.0, 700.0, 1e5):
+        block = Block(np.array([[score]]), np.array([1]), None)
+        line = Line(np.eye(K - 1, 1), np.zeros(K - 1))
+        truth, found = both(lambda block=block, line=line: curvature_of(block, SoftmaxLoss(K), line))
+        assert_allclose(found.blocks, truth.blocks, rtol=1e-13, atol=1e-300)
+        assert (found.blocks[0, -1, -1] == 0) == (score == 1e5)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_scores_that_are_no_numbers_are_not_hidden(bad, K):
+    block, loss, line = problem(0, 300, 3, K)
+    coef = line.coef.copy()
+    coef[0, 0] = bad
+    with using("compiled"), np.errstate(all="ignore"):
+        assert not np.isfinite(slope_of(block, loss, Line(coef, line.offset)).value)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_weights_are_repetitions(K):
+    block, loss, line = problem(0, 700, 6, K)
+    times = np.random.default_rng(1).integers(0, 4, 700)
+    heavy = block._replace(weight=times.astype(float))
+    repeated = Block(np.repeat(block.matrix, times, axis=0), np.repeat(block.target, times), None)
+    with using("compiled"):
+        a, b = slope_of(heavy, loss, line), slope_of(repeated, loss, line)
+        c, d = curvature_of(heavy, loss, line), curvature_of(repeated, loss, line)
+    assert_allclose(a.value, b.value, rtol=1e-13)
+    assert_allclose(a.pull, b.pull, rtol=1e-9, atol=1e-9)
+    assert_allclose(c.blocks, d.blocks, rtol=1e-9, atol=1e-9)
+
+
+def scan_of(X, y):
+    source = read_table(X)
+    schema = Schema.infer(source)
+    return Scan.of(LocalDataset(schema, schema.encode(source), y), Design.of(schema))
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 8])
+@pytest.mark.parametrize("far", [False, True])
+def test_the_longest_row_is_that_of_the_reference(far, d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(700, d)) @ rng.normal(size=(d, d)) + (1e6 if far else 1.0)
+    objective = Problem(scan_of(X, rng.integers(0, 2, 700)), SoftmaxLoss(2)).objective("whitened")
+    assert objective.axes.far == far
+    factor = np.tril(rng.normal(size=(d + 1, d + 1)))
+    truth, found = both(lambda: objective.longest_row(factor))
+    assert_allclose(found, truth, rtol=1e-8 if far else 1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_fits_have_the_same_bits_with_any_number_of_threads_and_in_any_layout(K):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, K, 70_000)
+    X = rng.normal(size=(K, 4))[y] + rng.normal(size=(70_000, 4))
+    fits = []
+    with using("compiled"):
+        for n, table in [(1, X), (2, X), (8, X), (2, np.asfortranarray(X)), (2, locked(X))]:
+            with threads(n):
+                fits.append(posterior.LogisticRegression().fit(table, y))
+    for other in fits[1:]:
+        assert (other.coef_ == fits[0].coef_).all()
+        assert (other.intercept_ == fits[0].intercept_).all()
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_fits_are_those_of_the_reference(K):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, K, 3_000)
+    X = rng.normal(size=(K, 5))[y] + rng.normal(size=(3_000, 5)) + 1e6
+    truth, found = both(lambda: posterior.LogisticRegression().fit(X, y))
+    assert_allclose(found.coef_, truth.coef_, rtol=1e-8, atol=1e-9)
+    assert found.converged_
+    assert_allclose(found.certificate_.gap, truth.certificate_.gap, rtol=0.5, atol=1e-13)
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("K", [1, 3])
+def test_predictions_are_those_of_the_reference(K, far):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_001, 4)) * 40 + (1e8 if far else 0.0)
+    model = LinearModel(
+        rng.normal(size=(K, 4)), rng.normal(size=K), np.full(4, 1e8) if far else np.zeros(4), far
+    )
+    scan = scan_of(X, np.zeros(len(X), dtype=int))
+    for read in (LinearModel.posterior, LinearModel.log_posterior, LinearModel.best, LinearModel.read):
+        truth, found = both(lambda read=read: read(model, scan))
+        assert truth.shape == found.shape
+        assert_allclose(found, truth, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_log_probabilities_are_exact_far_out(mode):
+    X = np.array([[1e5], [-1e5], [0.0]])
+    with using(mode):
+        model = LinearModel(np.array([[1.0]]), np.zeros(1), np.zeros(1))
+        logs = model.log_posterior(scan_of(X, np.zeros(3, dtype=int)))
+        shares = model.posterior(scan_of(X, np.zeros(3, dtype=int)))
+    assert logs.tolist() == [[-1e5, 0.0], [0.0, -1e5], [-math.log(2), -math.log(2)]]
+    assert shares.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+
+
+def test_a_score_that_is_no_number_gives_no_probability():
+    model = LinearModel(np.array([[np.nan]]), np.zeros(1), np.zeros(1))
+    with using("compiled"):
+        assert np.isnan(model.posterior(scan_of(np.array([[1.0], [2.0]]), np.zeros(2, dtype=int)))).all()
+
+
+# ---------------------------------------------------------------- the arithmetic below
+
+
+@given(st.floats(0, 1e6))
+def test_log1p_is_exact_to_two_units(x):
+    assert_allclose(series.log1p(x), math.log1p(x), rtol=2 * EPSILON, atol=0)
+
+
+@pytest.mark.parametrize("x", [1e-320, 1e-300, 1e-20, 1e-16, 1.5e-16, 2**-53, 0.4142135623730951])
+def test_log1p_keeps_the_digits_of_small_numbers(x):
+    assert_allclose(series.log1p(x), math.log1p(x), rtol=2 * EPSILON, atol=0)
+
+
+@given(st.lists(st.floats(-1e12, 1e12), max_size=50))
+def test_sums_keep_what_rounding_takes(parts):
+    total = np.zeros(2)
+    for part in parts:
+        series.add_up(total, part)
+    size = math.fsum(map(abs, parts))
+    assert_allclose(total.sum(), math.fsum(parts), rtol=EPSILON, atol=50 * EPSILON**2 * size)
