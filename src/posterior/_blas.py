@@ -4,6 +4,7 @@ import os
 import threading
 from typing import Any
 
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 
@@ -23,6 +24,7 @@ class _OneBlasThread:
         with self._lock:
             if self._depth == 0:
                 self._controller = self._controller or ThreadpoolController()
+                _take_control()
                 self._limiter = self._controller.limit(limits=1, user_api="blas")
             self._depth += 1
 
@@ -30,7 +32,16 @@ class _OneBlasThread:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
+                _take_control()
                 self._limiter.restore_original_limits()
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let this thread set the limits, which threadpoolctl leaves to the thread that did so first."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:  # since 3.7
+        clear(force=True)
 
 
 one_blas_thread = _OneBlasThread()

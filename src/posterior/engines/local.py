@@ -3,9 +3,9 @@
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
+from posterior.kernels import Table
 from posterior.schema import Codes, Encoded, Schema
 
 S = TypeVar("S")
@@ -22,8 +23,12 @@ T = TypeVar("T")
 A = TypeVar("A", bound=AnyArray)
 
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
-CHUNK_ROWS = 32_768
+CHUNK_ROWS = 65_536
 CHUNK_CELLS = 1 << 21
+# Rows are scored in smaller chunks, which stay in the cache of a core with their scores.
+FILL_ROWS = 16_384
+FILL_CELLS = 1 << 19
+TILE_ROWS = 64
 
 _threads: ContextVar[int | None] = ContextVar("posterior_threads", default=None)
 
@@ -92,13 +97,17 @@ class LocalChunk:
         """Numbers, NaN for missing."""
         return self.data.values(self.rows, columns)
 
+    def table(self, columns: tuple[int, ...]) -> Table:
+        """Numbers as they lie in memory, NaN for missing; infinity is not looked for."""
+        return self.data.table(self.rows, columns)
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
         return self.data.codes(self.rows, columns)
 
-    def matrix(self, columns: tuple[int, ...]) -> Any:
-        """A sparse matrix where the rows are sparse, else the values."""
-        return self.data.matrix(self.rows, columns)
+    def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
+        """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""
+        return self.data.matrix(self.rows, columns, check=check)
 
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, None for missing."""
@@ -130,7 +139,9 @@ class LocalDataset:
 
     def chunks(self, dense: int) -> list[LocalChunk]:
         """The rows in fixed ranges, small enough for `dense` columns to be read as values."""
-        size = max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(self.data.cells_per_row(dense), 1)))
+        return self._cut(max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(self.data.cells_per_row(dense), 1))))
+
+    def _cut(self, size: int) -> list[LocalChunk]:
         n, step = self.data.n_rows, self.step
         ranges = [slice(a, min(a + size * step, n), step) for a in range(0, n, size * step)]
         return [self.chunk(rows) for rows in ranges]
@@ -142,12 +153,13 @@ class LocalDataset:
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
         stack: list[tuple[int, S]] = []
-        for chunk_sum in _ordered(summarize, self.chunks(dense)):
-            part, level = chunk_sum, 0
-            while stack and stack[-1][0] == level:
-                part = stack.pop()[1] + part  # type: ignore[operator]
-                level += 1
-            stack.append((level, part))
+        with closing(_ordered(summarize, self.chunks(dense))) as sums:
+            for chunk_sum in sums:
+                part, level = chunk_sum, 0
+                while stack and stack[-1][0] == level:
+                    part = stack.pop()[1] + part  # type: ignore[operator]
+                    level += 1
+                stack.append((level, part))
         result = stack.pop()[1]
         while stack:
             result = stack.pop()[1] + result  # type: ignore[operator]
@@ -169,8 +181,49 @@ class LocalDataset:
         result: A = out
         return result
 
+    def fill(self, write: Callable[[Chunk, A], None], out: A, *, dense: int) -> A:
+        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part."""
+        size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
+        chunks = self._cut(size // TILE_ROWS * TILE_ROWS)
+        ends = np.cumsum([chunk.n_rows for chunk in chunks]).tolist()
+        parts: list[Any] = [out[end - chunk.n_rows : end] for chunk, end in zip(chunks, ends, strict=True)]
+        _each(lambda i: write(chunks[i], parts[i]), len(chunks))
+        return out
 
-def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Iterator[T]:
+
+def _each(work: Callable[[int], None], n: int) -> None:
+    """Do all of n pieces of work, in any order; of several errors that of the first piece is raised."""
+    workers = min(n_threads(), n)
+    with one_blas_thread:
+        if workers == 1:
+            for i in range(n):
+                work(i)
+            return
+        pieces = iter(range(n))
+        errors: dict[int, BaseException] = {}
+
+        def run() -> None:
+            for i in pieces:
+                if errors:
+                    return
+                try:
+                    work(i)
+                except Exception as error:
+                    errors[i] = error
+
+        with ThreadPoolExecutor(workers) as pool:
+            running = [pool.submit(run) for _ in range(workers)]
+            try:
+                for done in running:
+                    done.result()
+            except BaseException as interrupt:
+                errors[-1] = interrupt  # such as Ctrl-C, upon which the workers stop
+                raise
+    if errors:
+        raise errors[min(errors)]
+
+
+def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Generator[T, None, None]:
     """Results in the order of the chunks, only a few of them waiting at any time."""
     workers = min(n_threads(), len(chunks))
     with one_blas_thread:
