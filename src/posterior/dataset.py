@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.kernels import Table
 from posterior.schema import Codes, Schema
 
 S = TypeVar("S")
@@ -35,11 +36,14 @@ class Chunk(Protocol):
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, (m, b), NaN for missing."""
 
+    def table(self, columns: tuple[int, ...]) -> Table:
+        """Numbers as they lie in memory, NaN for missing; infinity is not looked for, which `values` does."""
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
 
-    def matrix(self, columns: tuple[int, ...]) -> Any:
-        """A sparse matrix where the rows are sparse, else the values."""
+    def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
+        """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""
 
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, (m, b), None for missing."""
@@ -82,12 +86,16 @@ class SomeRows:
         """Numbers, NaN for missing."""
         return self.chunk.values(columns)[self.rows]
 
+    def table(self, columns: tuple[int, ...]) -> Table:
+        """Numbers, NaN for missing."""
+        return self.values(columns)
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
         codes = self.chunk.codes(columns)
         return Codes(codes.array[self.rows], codes.sizes)
 
-    def matrix(self, columns: tuple[int, ...]) -> Any:
+    def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""
         return self.chunk.matrix(columns)[self.rows]
 
@@ -117,12 +125,16 @@ class ReadOnce:
         """Numbers, NaN for missing."""
         return np.asarray(self._read("values", columns))
 
+    def table(self, columns: tuple[int, ...]) -> Table:
+        """Numbers, NaN for missing."""
+        return self.values(columns)
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
         codes: Codes = self._read("codes", columns)
         return codes
 
-    def matrix(self, columns: tuple[int, ...]) -> Any:
+    def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""
         return self._read("matrix", columns)
 
@@ -154,6 +166,9 @@ class Dataset(Rows, Protocol):
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
+
+    def fill(self, write: Callable[[Chunk, A], None], out: A, *, dense: int) -> A:
+        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part; returns `out`."""
 
     def every(self, step: int) -> "Dataset":
         """The first of every `step` rows."""

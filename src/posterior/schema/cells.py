@@ -3,28 +3,37 @@
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterior._types import AnyArray, Bools, Floats
+from posterior import kernels
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.schema.kinds import Storage, listed, order, shortened
 
 Codes32: TypeAlias = NDArray[np.int32]
 Test: TypeAlias = Literal["binary", "count"]
 
+NO_CODES: Codes32 = np.zeros(0, dtype=np.int32)
+TALLY_ROWS = 1 << 16
+
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric or true/false column, left where the user keeps it; `missing` marks nulls of integers."""
+    """A numeric or true/false column, left where the user keeps it; `missing` marks nulls of integers.
+
+    `known` are its distinct values where they were found with those of other columns.
+    """
 
     storage: Storage
     array: AnyArray
     missing: Bools | None = None
+    known: Ints | None = field(default=None, repr=False, compare=False)
 
     def floats(self, rows: slice = slice(None)) -> Floats:
         """Return the rows as float64, NaN where missing; a float64 column is not copied."""
@@ -33,15 +42,44 @@ class Numbers:
             return np.asarray(part, dtype=np.float64)
         return np.where(self.missing[rows], np.nan, part).astype(np.float64, copy=False)
 
+    @cached_property
+    def whole(self) -> Ints | None:
+        """The sorted distinct values, or None if they are other than whole numbers close together."""
+        if self.known is not None:
+            return self.known
+        (found,) = kernels.distinct_whole(lambda rows: self.floats(rows)[:, None], len(self.array), 1)
+        return found
+
     def labels(self) -> "Labels":
         """Return the column as codes of its sorted distinct values."""
         gaps = self.gaps()
         known = self.array[~gaps] if gaps.any() else self.array
-        levels, inverse = _distinct_of_few(known) or np.unique(known, return_inverse=True)
+        if self.whole is None:
+            levels, inverse = np.unique(known, return_inverse=True)
+        else:
+            levels, inverse = self.whole.astype(known.dtype), np.searchsorted(self.whole, known)
         codes = np.full(len(self.array), -1, dtype=np.int32)
         codes[~gaps] = inverse
-        single = self.array.dtype == np.float32
-        return Labels(self.storage if len(levels) else "empty", codes, tuple(levels.tolist()), single=single)
+        return self._labels(levels, codes)
+
+    def only_levels(self) -> "Labels":
+        """Return the labels without the codes of the rows, which take memory."""
+        if self.whole is None:
+            return replace(self.labels(), codes=NO_CODES)
+        return self._labels(self.whole.astype(self.array.dtype), NO_CODES)
+
+    def _labels(self, levels: AnyArray, codes: "Codes32") -> "Labels":
+        storage: Storage = self.storage if len(levels) else "empty"
+        return Labels(storage, codes, tuple(levels.tolist()), single=self.array.dtype == np.float32)
+
+    def tally(self, values: Ints) -> list[int]:
+        """Return the number of rows of each of some sorted whole numbers."""
+        counts = np.zeros(len(values), dtype=np.int64)
+        for start in range(0, len(self.array), TALLY_ROWS):
+            cells = self.floats(slice(start, start + TALLY_ROWS))
+            place = np.minimum(np.searchsorted(values, cells), len(values) - 1)
+            counts += np.bincount(place[values[place] == cells], minlength=len(values))
+        return counts.tolist()
 
     def gaps(self) -> Bools:
         """Return which rows are missing."""
@@ -95,6 +133,10 @@ class Labels:
         """Return itself, as `Numbers.labels` returns a column of labels."""
         return self
 
+    def only_levels(self) -> "Labels":
+        """Return itself, whose codes are there already."""
+        return self
+
     def numbers(self) -> Numbers | None:
         """Return the column as numbers if all its levels are numbers (or there are none)."""
         if not all(isinstance(level, int | float) for level in self.levels):
@@ -107,10 +149,8 @@ class Labels:
 
         With `single`, numbers are equal if they are so as float32.
         """
-        known, found = (_in_single(v) if single else v for v in (categories, self.levels))
-        index = {category: code for code, category in enumerate(known)}
-        table = [index.get(level, len(categories)) for level in found]
-        return np.array([*table, -1], dtype=np.int32)[self.codes]
+        table = positions(self.levels, categories, single=single)
+        return np.append(table, np.int32(-1))[self.codes]
 
     def objects(self, rows: slice = slice(None)) -> AnyArray:
         """Return the values themselves, None where missing."""
@@ -129,6 +169,16 @@ class Labels:
 Cells: TypeAlias = Numbers | Labels
 
 
+def positions(levels: Sequence[Any], categories: Sequence[Any], *, single: bool = False) -> Codes32:
+    """Return where each level is among the categories, len(categories) for one that is not.
+
+    With `single`, numbers are equal if they are so as float32.
+    """
+    known, found = (_in_single(v) if single else v for v in (categories, levels))
+    index = {category: code for code, category in enumerate(known)}
+    return np.array([index.get(level, len(categories)) for level in found], dtype=np.int32)
+
+
 def _in_single(levels: Sequence[Any]) -> list[Any]:
     with np.errstate(over="ignore"):
         return [float(np.float32(level)) if isinstance(level, float) else level for level in levels]
@@ -142,18 +192,6 @@ def outside(array: AnyArray, test: Test) -> Bools:
     if array.dtype.kind == "f" and wrong.any():
         wrong &= ~np.isnan(array)
     return np.asarray(wrong, dtype=np.bool_)
-
-
-def _distinct_of_few(values: AnyArray) -> tuple[AnyArray, AnyArray] | None:
-    """Return what `np.unique` does, without sorting, for whole numbers close together; else None."""
-    if not len(values) or values.dtype.kind == "b" or not -(2**31) < values.min() <= values.max() < 2**31:
-        return None
-    low, high = int(values.min()), int(values.max())
-    if high - low >= 2**16 or (values.dtype.kind == "f" and (values != np.rint(values)).any()):
-        return None
-    offset = values.astype(np.int64) - low
-    found = np.bincount(offset) > 0
-    return (np.flatnonzero(found) + low).astype(values.dtype), (np.cumsum(found) - 1)[offset]
 
 
 def is_missing(value: Any) -> bool:

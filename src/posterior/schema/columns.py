@@ -1,7 +1,9 @@
 """What is known of one column of a table."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, overload
 
 from posterior.schema.kinds import Kind, Storage, listed
 
@@ -45,3 +47,51 @@ class Column:
         """Return the categories, shortened for a line of a table."""
         levels = self.levels
         return "" if levels is None else listed(levels, 4)
+
+
+class Alike(Sequence[Column]):
+    """Columns x0, x1, … that differ in nothing but their names, each made when it is asked for.
+
+    A table of words may have a million columns, of which nobody looks at one.
+
+    >>> columns = Alike(Column("", "count", "sparse, non-negative integers"), 3)
+    >>> columns[2].name, len(columns), columns == tuple(columns)
+    ('x2', 3, True)
+    """
+
+    def __init__(self, example: Column, n: int) -> None:
+        self.example, self._n = example, n
+
+    @cached_property
+    def _all(self) -> tuple[Column, ...]:
+        return tuple(replace(self.example, name=f"x{j}") for j in range(self._n))
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, position: int) -> Column: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Column, ...]: ...
+    def __getitem__(self, position: int | slice) -> Column | tuple[Column, ...]:
+        if isinstance(position, slice):
+            return self._all[position]
+        return replace(self.example, name=f"x{range(self._n)[position]}")
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Alike):
+            return (self.example, self._n) == (other.example, other._n)
+        return isinstance(other, tuple) and len(other) == self._n and self._all == other
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
+
+    def __reduce__(self) -> Any:
+        # Without what was cached, so that looking at the columns changes no pickle.
+        return Alike, (self.example, self._n)

@@ -26,7 +26,7 @@ def with_categories(name: str, kind: Kind, labels: Labels, reason: str, declared
 
 def declared_categorical(name: str, cells: Cells) -> Column:
     """Return a column whose values are categories, whatever they are."""
-    labels = cells.labels()
+    labels = cells.only_levels()
     refuse_infinite_level(name, labels.levels)
     return with_categories(name, "categorical", labels, "declared", declared=True)
 

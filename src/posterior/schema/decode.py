@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Bools
 from posterior.schema.columns import Column
 
 
-def decode_table(columns: tuple[Column, ...], container: Any, arrays: Sequence[AnyArray]) -> Any:
+def decode_table(columns: Sequence[Column], container: Any, arrays: Sequence[AnyArray]) -> Any:
     """Return one array per column as a table of the given container."""
     if len(arrays) != len(columns):
         raise ValueError(f"expected {len(columns)} arrays, one per column, found {len(arrays)}")

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from posterior import kernels
-from posterior._types import AnyArray, Floats
-from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside
-from posterior.schema.columns import Column
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside, positions
+from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import as_numbers, as_texts, count_message
 from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
-from posterior.schema.sources import ArraySource, Source, SparseSource, in_order
+from posterior.schema.sources import ArraySource, Source, SparseSource, in_order, some_rows
 
 AS_IN_TRAINING = "as in training (missing values may be None or NaN)"
 
@@ -34,11 +34,50 @@ class Coded:
     codes: Codes32
     size: int
 
+    def read(self, rows: slice) -> Codes32:
+        """Return the codes of some rows."""
+        return self.codes[rows]
+
     def floats(self, rows: slice) -> Floats:
         """Return the codes as numbers, NaN where missing or unseen."""
-        part = self.codes[rows].astype(np.float64)
-        part[(part < 0) | (part >= self.size)] = np.nan
-        return part
+        return floats_of_codes(self.read(rows), self.size)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A column of whole numbers that is encoded as it is read: the codes of `low`, `low` + 1, … are given."""
+
+    numbers: Numbers
+    low: int
+    given: Codes32
+    size: int
+
+    @classmethod
+    def of(cls, numbers: Numbers, values: Ints, codes: Codes32, size: int) -> "Whole":
+        """Return the column whose sorted distinct values have these codes."""
+        low = int(values[0]) if len(values) else 0
+        # Where codes follow each other as the values do, they are counted from the value of code 0.
+        first = low - int(codes[0]) if len(codes) else 0
+        if len(codes) and first <= low and (codes == values - first).all():
+            return cls(numbers, first, np.arange(values[-1] - first + 1, dtype=np.int32), size)
+        given = np.full(int(values[-1]) - low + 1 if len(values) else 0, size, dtype=np.int32)
+        given[values - low] = codes
+        return cls(numbers, low, given, size)
+
+    @cached_property
+    def _codes(self) -> kernels.WholeCodes:
+        return kernels.WholeCodes([(self.low, self.given)], [self.size], len(self.numbers.array))
+
+    def read(self, rows: slice) -> Codes32:
+        """Return the codes of some rows."""
+        return self._codes.of(self.numbers.floats(rows)[:, None])[:, 0]
+
+    def floats(self, rows: slice) -> Floats:
+        """Return the codes as numbers, NaN where missing or unseen."""
+        return floats_of_codes(self.read(rows), self.size)
+
+
+Part: TypeAlias = Numbers | Coded | Whole | Labels
 
 
 @dataclass(frozen=True)
@@ -46,14 +85,14 @@ class Encoded:
     """The rows of a table under a schema."""
 
     n_rows: int
-    columns: tuple[Column, ...]
-    parts: Sequence[Numbers | Coded | Labels]
+    columns: Sequence[Column]
+    parts: Sequence[Part]
     block: AnyArray | None = None
     unseen: dict[str, dict[Any, int]] = field(default_factory=dict)
 
     def cells_per_row(self, dense: int) -> int:
         """Return how many cells a row takes while it is read, `dense` of its columns being read as values."""
-        return len(self.columns)
+        return max(dense, len(self.columns))
 
     def values(self, rows: slice, columns: tuple[int, ...], *, check: bool = True) -> Floats:
         """Return rows as float64, NaN where missing: a view of a float64 array asked for all its columns."""
@@ -62,19 +101,49 @@ class Encoded:
             self._refuse_infinity(chunk, rows, columns)
         return chunk
 
+    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.Table:
+        """Return rows as they lie in memory, or as `values` does; infinity is not looked for."""
+        if rows.step in (None, 1):
+            if columns not in self._as_they_lie:
+                self._as_they_lie[columns] = self._without_copy(columns)
+            table = self._as_they_lie[columns]
+            if table is not None:
+                return table[rows]
+        return self._packed(rows, columns)
+
+    @cached_property
+    def _as_they_lie(self) -> dict[tuple[int, ...], kernels.Table | None]:
+        return {}
+
+    def _without_copy(self, columns: tuple[int, ...]) -> kernels.Table | None:
+        parts = [self.parts[j] for j in columns]
+        numbers = [part.array for part in parts if isinstance(part, Numbers) and part.missing is None]
+        if len(numbers) < len(parts):  # codes, or nulls of integers, are no numbers as they lie
+            return None
+        block = self.block
+        if block is None or not self._is_everything(columns):
+            return kernels.as_they_lie(numbers)
+        if block.dtype == np.float32 or (block.dtype == np.float64 and block.flags.c_contiguous):
+            return block
+        return kernels.as_they_lie(numbers)
+
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
         sizes = tuple(self.columns[j].size for j in columns)
         if self.block is not None and all(self._is_plain_binary(j) for j in columns):
             return Codes(codes_of_floats(self._packed(rows, columns)), sizes)
+        if self.block is not None and all(isinstance(self.parts[j], Whole) for j in columns):
+            if columns not in self._whole_codes:
+                self._whole_codes[columns] = self._joined(columns)
+            return Codes(self._whole_codes[columns].of(self._cells(rows, columns)), sizes)
         array = np.empty((self._length(rows), len(columns)), dtype=np.int32, order="F")
         for k, j in enumerate(columns):
             array[:, k] = self._codes_of(j, rows)
         return Codes(array, sizes)
 
-    def matrix(self, rows: slice, columns: tuple[int, ...]) -> Any:
-        """Return rows as a sparse matrix where the table is sparse, else as `values` does."""
-        return self.values(rows, columns)
+    def matrix(self, rows: slice, columns: tuple[int, ...], *, check: bool = True) -> Any:
+        """Return rows as a sparse matrix where the table is sparse, else as `values` or `table` does."""
+        return self.values(rows, columns) if check else self.table(rows, columns)
 
     def texts(self, rows: slice, column: int) -> AnyArray:
         """Return rows of a text column as strings, None where missing."""
@@ -84,18 +153,40 @@ class Encoded:
         return part.objects(rows)
 
     @cached_property
-    def _everything(self) -> tuple[int, ...]:
-        return tuple(range(len(self.columns)))
+    def _whole_codes(self) -> dict[tuple[int, ...], kernels.WholeCodes]:
+        return {}
+
+    def _joined(self, columns: tuple[int, ...]) -> kernels.WholeCodes:
+        parts = [part for part in (self.parts[j] for j in columns) if isinstance(part, Whole)]
+        given, unseen = [(part.low, part.given) for part in parts], [part.size for part in parts]
+        return kernels.WholeCodes(given, unseen, self.n_rows * len(columns))
+
+    def _cells(self, rows: slice, columns: tuple[int, ...]) -> AnyArray:
+        """Return cells of the array, a view where all columns are asked for."""
+        assert self.block is not None  # noqa: S101 -- for the type checker
+        part = self.block[rows]
+        return part if self._is_everything(columns) else part[:, list(columns)]
+
+    @cached_property
+    def _everything(self) -> list[tuple[int, ...]]:
+        return [tuple(range(len(self.columns)))]
+
+    def _is_everything(self, columns: tuple[int, ...]) -> bool:
+        """Return whether these are all columns in their order; a tuple once seen is not looked at again."""
+        known = self._everything
+        if any(columns is one for one in known):
+            return True
+        if columns != known[0]:
+            return False
+        known[1:] = [columns]
+        return True
 
     def _is_plain_binary(self, j: int) -> bool:
         return self.columns[j].kind == "binary" and isinstance(self.parts[j], Numbers)
 
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         if self.block is not None and all(isinstance(self.parts[j], Numbers) for j in columns):
-            part = self.block[rows]
-            if columns != self._everything:
-                part = part[:, list(columns)]
-            return np.asarray(part, dtype=np.float64)
+            return np.asarray(self._cells(rows, columns), dtype=np.float64)
         # Column by column, which is how the cells lie: three times the speed of packing by rows.
         chunk = np.empty((self._length(rows), len(columns)), order="F")
         for k, j in enumerate(columns):
@@ -109,8 +200,8 @@ class Encoded:
 
     def _codes_of(self, j: int, rows: slice) -> Codes32:
         part, column = self.parts[j], self.columns[j]
-        if isinstance(part, Coded):
-            return part.codes[rows]
+        if isinstance(part, Coded | Whole):
+            return part.read(rows)
         if column.kind != "binary" or not isinstance(part, Numbers):
             raise TypeError(f"column {column.name!r} is {column.kind} and has no codes")
         return codes_of_floats(part.floats(rows))
@@ -137,23 +228,28 @@ class SparseEncoded(Encoded):
 
     @cached_property
     def _coded(self) -> frozenset[int]:
-        return frozenset(j for j, part in enumerate(self.parts) if isinstance(part, Coded))
+        if isinstance(self.columns, Alike):
+            return frozenset()
+        return frozenset(j for j, part in enumerate(self.parts) if isinstance(part, Coded | Whole))
 
     def cells_per_row(self, dense: int) -> int:
         """Return how many cells a row takes; a stored one counts as two, with its column number."""
         return max(dense, 2 * int(self.csr.nnz) // max(self.n_rows, 1))
 
     def _sliced(self, rows: slice, columns: tuple[int, ...]) -> Any:
-        part = in_order(self.csr[rows])
-        return part if columns == self._everything else part[:, list(columns)]
+        part = in_order(some_rows(self.csr, rows))
+        return part if self._is_everything(columns) else part[:, list(columns)]
 
-    def matrix(self, rows: slice, columns: tuple[int, ...]) -> Any:
+    def matrix(self, rows: slice, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """Return rows as a float64 CSR array; a stored NaN is a missing value."""
         if self._coded and not self._coded.isdisjoint(columns):
             return sparse.csr_array(self.values(rows, columns))
         part = self._sliced(rows, columns)
         if part.dtype != np.float64:
             part = kernels.with_data(part, part.data)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(part.data.sum()):  # which no infinity survives
+                return part
         wrong = np.flatnonzero(np.isinf(part.data))
         if len(wrong):
             first = int(wrong[0])
@@ -163,21 +259,32 @@ class SparseEncoded(Encoded):
             raise ValueError(infinity_message(name, part.data[first].item(), row))
         return part
 
+    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.Table:
+        """Return rows as `values` does, but for the look for infinity."""
+        return self._packed(rows, columns)
+
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         chunk = np.asarray(self._sliced(rows, columns).toarray(), dtype=np.float64)
         for k, j in enumerate(columns) if self._coded else ():
             part_of = self.parts[j]
-            if isinstance(part_of, Coded):
+            if isinstance(part_of, Coded | Whole):
                 chunk[:, k] = part_of.floats(rows)
         return chunk
 
     def _codes_of(self, j: int, rows: slice) -> Codes32:
         part, column = self.parts[j], self.columns[j]
-        if isinstance(part, Coded):
-            return part.codes[rows]
+        if isinstance(part, Coded | Whole):
+            return part.read(rows)
         if column.kind != "binary":
             raise TypeError(f"column {column.name!r} is {column.kind} and has no codes")
         return codes_of_floats(self._packed(rows, (j,))[:, 0])
+
+
+def floats_of_codes(codes: Codes32, size: int) -> Floats:
+    """Return codes as numbers, NaN where missing or unseen."""
+    part = codes.astype(np.float64)
+    part[(part < 0) | (part >= size)] = np.nan
+    return part
 
 
 def codes_of_floats(values: Floats) -> Codes32:
@@ -187,13 +294,15 @@ def codes_of_floats(values: Floats) -> Codes32:
     return np.where(np.isnan(values), -1.0, values).astype(np.int32)
 
 
-def encode_table(columns: tuple[Column, ...], source: Source) -> Encoded:
+def encode_table(columns: Sequence[Column], source: Source) -> Encoded:
     """Return the rows of an aligned source under a schema's columns."""
     if isinstance(source, SparseSource):
         return _encode_sparse(columns, source)
     unseen: dict[str, dict[Any, int]] = {}
     in_place = _in_place(columns, source)
-    parts: list[Numbers | Coded | Labels] = [
+    if isinstance(source, ArraySource):
+        source.survey([j for j, c in enumerate(columns) if c.kind == "categorical" and not c.ignored])
+    parts: list[Part] = [
         _unread(source)
         if column.ignored
         else source.column(j)
@@ -210,7 +319,7 @@ def _unread(source: Source) -> Coded:
     return Coded(np.broadcast_to(np.int32(-1), source.n_rows), 0)
 
 
-def _in_place(columns: tuple[Column, ...], source: Source) -> set[int]:
+def _in_place(columns: Sequence[Column], source: Source) -> set[int]:
     """Return the 0/1 and count columns of an array that can be read where they are."""
     if not isinstance(source, ArraySource):
         return set()
@@ -219,9 +328,7 @@ def _in_place(columns: tuple[Column, ...], source: Source) -> set[int]:
     return source.holding("binary", plain) | source.holding("count", counts)
 
 
-def encode_column(
-    column: Column, cells: Cells, unseen: dict[str, dict[Any, int]]
-) -> Numbers | Coded | Labels:
+def encode_column(column: Column, cells: Cells, unseen: dict[str, dict[Any, int]]) -> Part:
     """Return one column as its schema reads it, and note the categories that the schema does not know."""
     if column.kind == "text":
         return as_texts(column.name, cells)
@@ -233,6 +340,8 @@ def encode_column(
         return numbers
     if column.categories is None and isinstance(cells, Numbers) and cells.first_outside("binary") is None:
         return cells
+    if isinstance(cells, Numbers) and cells.whole is not None:
+        return _encode_whole(column, cells, cells.whole, unseen)
     labels = cells.labels()
     refuse_infinite_level(column.name, labels.levels)
     levels = column.levels or ()
@@ -246,28 +355,45 @@ def encode_column(
     return Coded(codes, column.size)
 
 
-def _encode_sparse(columns: tuple[Column, ...], source: SparseSource) -> Encoded:
+def _encode_whole(column: Column, numbers: Numbers, values: Ints, unseen: dict[str, dict[Any, int]]) -> Whole:
+    """Return a column of whole numbers, whose rows are encoded when they are read."""
+    found, levels = numbers.only_levels(), column.levels or ()
+    refuse_other_type(column.name, levels, found.levels)
+    codes = positions(found.levels, levels, single=column.single or found.single)
+    new = codes == len(levels)
+    if new.any():
+        counts = numbers.tally(values[new])
+        known = [level for level, is_new in zip(found.levels, new, strict=True) if is_new]
+        unseen[column.name] = dict(zip(known, counts, strict=True))
+        codes[new] = column.size
+    return Whole.of(numbers, values, codes, column.size)
+
+
+def _encode_sparse(columns: Sequence[Column], source: SparseSource) -> Encoded:
     unseen: dict[str, dict[Any, int]] = {}
-    parts: list[Numbers | Coded | Labels] = [Numbers("float", np.empty(0))] * len(columns)  # read from `csr`
-    for j, column in enumerate(columns):
-        if column.ignored:
-            parts[j] = _unread(source)
-        elif column.kind == "text" or column.categories is not None:
-            parts[j] = encode_column(column, source.column(j), unseen)
-    kinds = np.array([column.kind for column in columns])
-    negative = source.first(lambda stored: stored < 0, kinds == "count")
+    parts: list[Part] = [Numbers("float", np.empty(0))] * len(columns)  # read from `csr`
+    if isinstance(columns, Alike):
+        counts, plain = (np.full(len(columns), columns.example.kind == kind) for kind in ("count", "binary"))
+    else:
+        for j, column in enumerate(columns):
+            if column.ignored:
+                parts[j] = _unread(source)
+            elif column.kind == "text" or column.categories is not None:
+                parts[j] = encode_column(column, source.column(j), unseen)
+        counts = np.array([column.kind == "count" for column in columns])
+        plain = np.array([column.kind == "binary" and column.categories is None for column in columns])
+    negative = source.first(lambda stored: stored < 0, counts)
     if negative is not None:
         row, j, value = negative
         raise ValueError(count_message(columns[j].name, row, value))
-    matrix = _without_foreign(source, columns, kinds == "binary", unseen)
+    matrix = _without_foreign(source, columns, plain, unseen)
     return SparseEncoded(source.n_rows, columns, parts, None, unseen, matrix)
 
 
 def _without_foreign(
-    source: SparseSource, columns: tuple[Column, ...], binary: AnyArray, unseen: dict[str, Any]
+    source: SparseSource, columns: Sequence[Column], plain: Bools, unseen: dict[str, Any]
 ) -> Any:
     """Return the matrix with NaN where a 0/1 column holds something else, which is counted as unseen."""
-    plain = binary & np.array([column.categories is None for column in columns])
     if source.first(partial(outside, test="binary"), plain) is None:
         return source.matrix
     matrix = in_order(source.matrix).astype(np.float64, copy=True)

@@ -1,6 +1,6 @@
 """Which kind a column is: by its type, or as the user declared it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from posterior._types import Bools
 from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message, outside
-from posterior.schema.columns import Column
+from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import DECLARED, count_message, declared_categorical, with_categories
 from posterior.schema.hints import number_hint
 from posterior.schema.kinds import Kind, check_kind, listed
@@ -20,10 +20,11 @@ WORDS_OF_A_TEXT = 3
 LEVELS_OF_A_TEXT = 20
 
 
-def infer_columns(
-    source: Source, kinds: Any = None, only: Collection[int] | None = None
-) -> tuple[Column, ...]:
+def infer_columns(source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Sequence[Column]:
     """Return a column description for each column of a table; those not in `only` are not read."""
+    alike = _alike(source, kinds) if only is None else None
+    if alike is not None:
+        return Alike(alike, source.n_columns)
     names = names_of(source)
     used = np.full(len(names), only is None)
     used[list(() if only is None else only)] = True
@@ -32,6 +33,8 @@ def infer_columns(
         return _infer_sparse(source, names, declared, used)
     fitting = _already_fitting(source, declared)
     in_place = isinstance(source, ArraySource) and source.block is not None
+    if isinstance(source, ArraySource):
+        source.survey([j for j, kind in declared.items() if kind == "categorical"])
     return tuple(
         ignored_column(name)
         if not used[j]
@@ -40,6 +43,26 @@ def infer_columns(
         else infer_column(name, source.column(j), declared.get(j), scan=not in_place)
         for j, name in enumerate(names)
     )
+
+
+def _alike(source: Source, kinds: Any) -> Column | None:
+    """Return what all columns of an array or a sparse table are, where that is plain to see."""
+    declared = _one_kind(kinds)
+    if kinds is not None and declared not in {"continuous", "count", "binary"}:
+        return None
+    if isinstance(source, SparseSource):
+        return _sparse_column(source, declared, np.ones(source.n_columns, dtype=np.bool_))
+    if not isinstance(source, ArraySource) or source.block is None or declared in {"count", "binary"}:
+        return None
+    return infer_column("", source.column(0), declared, scan=False)
+
+
+def _one_kind(kinds: Any) -> Kind | None:
+    """Return the kind that was declared for all columns at once, if one was."""
+    if not isinstance(kinds, list) or len(kinds) != 1:
+        return None
+    ((selection, kind),) = kinds
+    return check_kind(kind) if isinstance(selection, slice) and selection == slice(None) else None
 
 
 def ignored_column(name: str) -> Column:
@@ -118,25 +141,40 @@ def _already_fitting(source: Source, declared: dict[int, Kind]) -> dict[int, Col
 def _infer_sparse(
     source: SparseSource, names: tuple[str, ...], declared: dict[int, Kind], used: Bools
 ) -> tuple[Column, ...]:
-    _check_sparse(source, names, declared)
-    dtype = source.matrix.dtype
-    kind: Kind = "continuous"
-    reason = "sparse numbers"
-    if dtype.kind == "b":
-        kind, reason = "binary", "sparse true/false"
-    elif used.sum() > len(declared) and _holds_counts(source, used):
-        kind, reason = "count", "sparse, non-negative integers"
-    storage = STORAGE[dtype.kind]
+    _check_texts(names, declared)
+    kinds: tuple[Kind, ...] = ("continuous", "binary", "count")
+    known = {}
+    for kind in kinds:
+        asked = np.zeros(source.n_columns, dtype=np.bool_)
+        asked[[j for j, found in declared.items() if found == kind]] = True
+        known[kind] = _sparse_column(source, kind, asked)
+    rest = used.copy()
+    rest[list(declared)] = False
+    other = _sparse_column(source, None, used) if rest.any() else known["continuous"]
     return tuple(
         ignored_column(name)
         if not used[j]
-        else Column(name, kind, reason, storage=storage)
+        else replace(other, name=name)
         if j not in declared
         else declared_categorical(name, source.column(j))
         if declared[j] == "categorical"
-        else Column(name, declared[j], "declared", declared=True, storage=storage)
+        else replace(known[declared[j]], name=name)
         for j, name in enumerate(names)
     )
+
+
+def _sparse_column(source: SparseSource, declared: Kind | None, asked: Bools) -> Column:
+    """Return what the columns asked about are, of a kind that was declared or by what they hold."""
+    dtype = source.matrix.dtype
+    storage = STORAGE[dtype.kind]
+    if declared is not None:
+        _check_sparse(source, declared, asked)
+        return Column("", declared, "declared", declared=True, storage=storage)
+    if dtype.kind == "b":
+        return Column("", "binary", "sparse true/false", storage=storage)
+    if _holds_counts(source, asked):
+        return Column("", "count", "sparse, non-negative integers", storage=storage)
+    return Column("", "continuous", "sparse numbers", storage=storage)
 
 
 def _holds_counts(source: SparseSource, used: Bools) -> bool:
@@ -148,21 +186,23 @@ def _holds_counts(source: SparseSource, used: Bools) -> bool:
     return True
 
 
-def _check_sparse(source: SparseSource, names: tuple[str, ...], declared: dict[int, Kind]) -> None:
-    tests: tuple[Test, ...] = ("binary", "count")
-    for test in tests:
-        asked = np.zeros(source.n_columns, dtype=np.bool_)
-        asked[[j for j, kind in declared.items() if kind == test]] = True
-        wrong = source.first(partial(outside, test=test), asked)
-        if wrong is None:
-            continue
-        row, column, value = wrong
-        if test == "count":
-            raise ValueError(count_message(names[column], row, value))
-        raise ValueError(
-            f"column {names[column]!r} of a sparse table is read as binary, but row {row} is {value!r}; "
-            "a sparse binary column holds 0 and 1: recode it, or declare another kind"
-        )
+def _check_sparse(source: SparseSource, kind: Kind, asked: Bools) -> None:
+    """Refuse what is no 0/1, or no count, in columns that were declared so."""
+    if kind == "continuous":
+        return
+    wrong = source.first(partial(outside, test="count" if kind == "count" else "binary"), asked)
+    if wrong is None:
+        return
+    row, column, value = wrong
+    if kind == "count":
+        raise ValueError(count_message(f"x{column}", row, value))
+    raise ValueError(
+        f"column 'x{column}' of a sparse table is read as binary, but row {row} is {value!r}; "
+        "a sparse binary column holds 0 and 1: recode it, or declare another kind"
+    )
+
+
+def _check_texts(names: tuple[str, ...], declared: dict[int, Kind]) -> None:
     for j, kind in declared.items():
         if kind == "text":
             raise ValueError(

@@ -7,7 +7,8 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from posterior._types import AnyArray, Bools
+from posterior import kernels
+from posterior._types import AnyArray, Bools, Ints
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects, time_message
 from posterior.schema.frames import no_value, read_series
 from posterior.schema.kinds import Storage
@@ -63,6 +64,7 @@ class ArraySource:
         self.n_rows, self.n_columns = array.shape
         self._read: dict[int, Cells] = {}
         self._inside: dict[tuple[str, int], bool] = {}
+        self._whole: dict[int, Ints | None] = {}
 
     @property
     def block(self) -> AnyArray | None:
@@ -73,12 +75,22 @@ class ArraySource:
         """Read one column: a view for numbers, else codes."""
         part = self.array[:, position]
         if part.dtype.kind in "fiub":
-            return Numbers(STORAGE[part.dtype.kind], part)
+            return Numbers(STORAGE[part.dtype.kind], part, known=self._whole.get(position))
         if position not in self._read:
             name, values = f"x{position}", part.tolist()
             text = part.dtype.kind in "UT"
             self._read[position] = factorize(values, "string") if text else read_objects(values, name)
         return self._read[position]
+
+    def survey(self, positions: Sequence[int]) -> None:
+        """Find the distinct values of columns of whole numbers in one pass over the rows, remembered."""
+        new = [j for j in positions if j not in self._whole]
+        if self.block is None or not new:
+            return
+        block: AnyArray = self.block
+        columns: Any = slice(None) if new == list(range(self.n_columns)) else new
+        found = kernels.distinct_whole(lambda rows: block[rows, columns], self.n_rows, len(new))
+        self._whole.update(zip(new, found, strict=True))
 
     def holding(self, test: Test, positions: Sequence[int]) -> set[int]:
         """Return which columns hold nothing `outside`, found in one pass over the rows and remembered."""
@@ -122,7 +134,7 @@ class SparseSource:
         """Yield all rows in parts of a fixed size, each with the number of its first row."""
         step = max(1, SLICE_CELLS * self.n_rows // max(self.matrix.nnz, 1))
         for start in range(0, self.n_rows, step):
-            yield start, in_order(self.matrix[start : start + step])
+            yield start, in_order(some_rows(self.matrix, slice(start, start + step)))
 
     def first(self, wrong: Callable[[AnyArray], Bools], columns: Bools) -> tuple[int, int, Any] | None:
         """Return row, column and value of the first stored cell of some columns that is wrong, or None."""
@@ -138,6 +150,21 @@ class SparseSource:
                 row = int(np.searchsorted(part.indptr, k, side="right")) - 1
                 return start + row, int(part.indices[k]), part.data[k].item()
         return None
+
+
+def some_rows(matrix: Any, rows: slice) -> Any:
+    """Return rows of a CSR array: those next to each other in place, others as a copy."""
+    start, stop, step = rows.indices(matrix.shape[0])
+    if step != 1 or stop <= start:
+        return matrix[rows]
+    if stop - start == matrix.shape[0]:
+        return matrix
+    first, last = matrix.indptr[start], matrix.indptr[stop]
+    cells = matrix.data[first:last], matrix.indices[first:last], matrix.indptr[start : stop + 1] - first
+    part = kernels.csr(*cells, (stop - start, matrix.shape[1]))
+    if matrix.has_canonical_format:  # looked at once for all rows
+        part.has_canonical_format = True
+    return part
 
 
 def in_order(matrix: Any) -> Any:

@@ -4,13 +4,13 @@ import html
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterior._types import AnyArray
-from posterior.schema.columns import Column
+from posterior.schema.columns import Alike, Column
 from posterior.schema.decode import decode_table
 from posterior.schema.encode import Encoded, encode_table
 from posterior.schema.infer import infer_columns
@@ -35,7 +35,7 @@ class Schema:
     ValueError: column 'x0' is read as continuous: numbers were expected, found strings such as '7'; ...
     """
 
-    columns: tuple[Column, ...]
+    columns: Sequence[Column]
     named: bool = False
     container: str = "numpy"
     labels: tuple[Any, ...] | None = None
@@ -62,12 +62,27 @@ class Schema:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names; x0, x1, … where the table had none."""
+        if isinstance(self.columns, Alike):
+            return tuple(f"x{j}" for j in range(len(self)))
         return tuple(column.name for column in self.columns)
+
+    def names_of(self, columns: Sequence[int]) -> "Sequence[str]":
+        """The names of some columns, each made when it is asked for."""
+        return NamesOf(self, columns)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds, in the order of the columns."""
+        if isinstance(self.columns, Alike):
+            return (self.columns.example.kind,) * len(self)
         return tuple(column.kind for column in self.columns)
+
+    @cached_property
+    def hinted(self) -> frozenset[int]:
+        """The columns of which there is something that a user may want to change."""
+        if isinstance(self.columns, Alike):
+            return frozenset()
+        return frozenset(j for j, column in enumerate(self.columns) if column.hint)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -103,6 +118,8 @@ class Schema:
 
     def union(self, other: "Schema") -> "Schema":
         """Return the schema of both tables' rows together: same names and kinds, all categories of either."""
+        if isinstance(self.columns, Alike) and self.columns == other.columns:
+            return self
         mine, theirs = self.names, other.names
         if mine == theirs and self.labels is not None and other.labels is not None:
             mine, theirs = self.labels, other.labels
@@ -119,6 +136,8 @@ class Schema:
 
         A binary column with categories always has two codes, so its recoding has length two.
         """
+        if isinstance(self.columns, Alike) and isinstance(into.columns, Alike):
+            return (None,) * len(self)
         return tuple(recoded(old, new) for old, new in zip(self.columns, into.columns, strict=True))
 
     def resolve(self, selection: Any, source: Source | None = None) -> tuple[int, ...]:
@@ -149,6 +168,25 @@ class Schema:
             for line in self._lines()
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{html.escape(RULE)}</p>"
+
+
+class NamesOf(Sequence[str]):
+    """The names of some columns of a schema."""
+
+    def __init__(self, schema: Schema, columns: Sequence[int]) -> None:
+        self._schema, self._columns = schema, columns
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
+        if isinstance(position, slice):
+            return tuple(self._schema.columns[j].name for j in self._columns[position])
+        return self._schema.columns[self._columns[position]].name
 
 
 def _one_line(name: str) -> str:
