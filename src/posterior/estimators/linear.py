@@ -70,7 +70,8 @@ class LinearEstimator(BaseEstimator):
         """The rows of a new table, read as in training."""
         check_is_fitted(self)
         source = read_table(X)
-        return self._more(source, np.zeros(source.n_rows, dtype=np.int64), None)
+        no_target = np.broadcast_to(np.int64(0), source.n_rows)  # which takes no memory
+        return self._more(source, no_target, None)
 
     def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
         schema, who = self.design_.schema, type(self).__name__

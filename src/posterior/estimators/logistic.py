@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._blas import one_blas_thread
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats
 from posterior.estimators.linear import LinearEstimator, seed_of
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
@@ -301,9 +301,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
 
     def predict(self, X: Any) -> AnyArray:
         """The most probable class of each row; the first of equals."""
-        scores = self.decision_function(X)
-        best: Ints = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        scan = self._reading(X)
+        return np.asarray(self.classes_[self._current.best(scan)])
 
     # -- what can be read off ---------------------------------------------------------------------
 

@@ -244,6 +244,11 @@ class Design:
         return not (self.factors or self.gaps or self.squares)
 
     @property
+    def as_it_is(self) -> bool:
+        """Whether the numbers of a row are those of the table, gaps and all."""
+        return self.plain and self.fill is None
+
+    @property
     def dense(self) -> int:
         """How many columns are read as values."""
         return self.n_features if self._coded_width <= WIDE else len(self.numbers)
@@ -255,7 +260,7 @@ class Design:
     def matrix(self, chunk: Chunk) -> Matrix:
         """The numbers of some rows, (m, d); NaN where a gap is to be refused."""
         numbers = chunk.matrix(self.numbers)
-        if self.plain and self.fill is None:
+        if self.as_it_is:
             return numbers
         rare = kernels.is_sparse(numbers) or self._coded_width > WIDE
         holes = self._holes(numbers)

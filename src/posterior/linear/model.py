@@ -1,11 +1,11 @@
 """A fitted linear model: what multiplies the columns, and the scores of new rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from posterior import kernels
-from posterior._types import Floats
+from posterior._types import Floats, Ints
 from posterior.linear.design import Matrix
 from posterior.linear.scan import Block, Scan
 from posterior.math import log_softmax, softmax
@@ -44,16 +44,60 @@ class LinearModel:
 
     def read(self, scan: Scan) -> Floats:
         """Scores of all rows of a table."""
-        return scan.each(lambda block: self.scores(block.matrix))
+        if scan.sparse:
+            return scan.each(lambda block: self.scores(block.matrix))
+        return scan.fill(self._write, np.empty((scan.n_rows, len(self.coef))))
 
     def log_posterior(self, scan: Scan) -> Floats:
         """Log probabilities, ln p(class | row), (n, K); two classes have the scores 0 and η."""
-        return scan.each(lambda block: log_softmax(self._every_score(block), axis=1))
+        return self._posterior(scan, logs=True)
 
     def posterior(self, scan: Scan) -> Floats:
         """p(class | row), (n, K)."""
-        return scan.each(lambda block: softmax(self._every_score(block), axis=1))
+        return self._posterior(scan, logs=False)
 
-    def _every_score(self, block: Block) -> Floats:
-        scores = self.scores(block.matrix)
-        return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+    def best(self, scan: Scan) -> Ints:
+        """The most probable class of each row; the first of equals."""
+        model = self._of_every_class
+        if scan.sparse:
+            return scan.each(lambda block: model.scores(block.matrix).argmax(axis=1))
+        even = np.zeros(len(model.coef))
+
+        def write(block: Block, out: Ints) -> None:
+            scores = model._written(block)
+            if not kernels.best(scores, even, out):
+                out[:] = model._written(block).argmax(axis=1)
+
+        return scan.fill(write, np.empty(scan.n_rows, dtype=np.int64))
+
+    @property
+    def _of_every_class(self) -> "LinearModel":
+        """The same with a score for the first of two classes, 0."""
+        if len(self.coef) > 1:
+            return self
+        coef, level = np.vstack([np.zeros_like(self.coef), self.coef]), np.append(0.0, self.level)
+        return replace(self, coef=coef, level=level)
+
+    def _posterior(self, scan: Scan, *, logs: bool) -> Floats:
+        model, normalized = self._of_every_class, log_softmax if logs else softmax
+        if scan.sparse:
+            return scan.each(lambda block: normalized(model.scores(block.matrix), axis=1))
+        even = np.zeros(len(model.coef))
+
+        def write(block: Block, out: Floats) -> None:
+            model._write(block, out)
+            if not kernels.posteriors(out, even, logs=logs):  # of scores that are not finite
+                out[:] = normalized(model._written(block), axis=1)
+
+        return scan.fill(write, np.empty((scan.n_rows, len(model.coef))))
+
+    def _written(self, block: Block) -> Floats:
+        scores = np.empty((len(block.target), len(self.coef)))
+        self._write(block, scores)
+        return scores
+
+    def _write(self, block: Block, out: Floats) -> None:
+        """Write the scores of dense rows."""
+        X = block.packed().matrix
+        np.matmul(X - self.centre if self.far else X, self.coef.T, out=out)
+        out += self.level if self.far else self.intercept

@@ -11,11 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from posterior._types import Floats
+from posterior.kernels.choice import compiled
 from posterior.linear.axes import Axes
+from posterior.linear.held import HeldScan
 from posterior.linear.losses import Loss, SoftmaxLoss, unpacked
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Block, Scan
 from posterior.linear.sums import Curvature, Line, Slope, curvature_of, slope_of
+
+# Cells of a sample that is copied; rows of a part of it whose sums are kept until all are done.
+HELD_CELLS = 1 << 22
+HELD_PART = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +115,7 @@ class Objective:
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
         line = self.line(theta, centred=self.axes.far and not self.scan.sparse)
-        sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line))
+        sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line), as_they_lie=True)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
             pull = pull - np.outer(level, self.axes.centre)
@@ -133,7 +139,7 @@ class Objective:
         """
         centred = not self.scan.sparse
         line = self.line(theta, centred=centred)
-        sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line))
+        sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line), as_they_lie=True)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.axes.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
@@ -165,19 +171,30 @@ class Objective:
         """The same of the first of every `step` rows."""
         return replace(self, scan=self.scan.every(step))
 
+    def held(self) -> "Objective":
+        """The same with its rows in memory, where they are few and the sums over parts of them small."""
+        few = self.scan.n_rows * self.scan.n_features <= HELD_CELLS
+        small = self.size**2 * (1 + self.scan.n_rows // HELD_PART) <= HELD_CELLS
+        if self.scan.sparse or not (few and small):
+            return self
+        return replace(self, scan=HeldScan.copied(self.scan))
+
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates: how far a row is from the middle."""
         turned = self._turn() @ factor
-
         apart = self.axes.far and not self.scan.sparse
         level = turned[-1] if apart else turned[-1] - self.axes.centre @ turned[:-1]
 
         def longest(block: Block) -> "_Largest":
+            fast = None if self.scan.sparse else compiled("longest", block.matrix.size, len(block.target))
+            if fast is not None:
+                return _Largest(fast.longest(block.matrix, self.axes.centre, turned))
+            block = block.packed()
             z = (block.matrix - self.axes.centre if apart else block.matrix) @ turned[:-1] + level
             np.square(z, out=z)
             return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
 
-        return float(np.sqrt(self.scan.fold(longest).value))
+        return float(np.sqrt(self.scan.fold(longest, as_they_lie=True).value))
 
 
 @dataclass(frozen=True)

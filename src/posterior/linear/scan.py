@@ -20,11 +20,22 @@ SPARSE_CELLS = 256
 
 
 class Block(NamedTuple):
-    """Some rows: numbers (m, d), dense or sparse; targets (m,); weights, None where all are 1."""
+    """Some rows: numbers (m, d), dense or sparse; targets (m,); weights, None where all are 1.
+
+    The numbers may lie as they do in the table, of any type and apart from each other, where `fold` was asked
+    for them so.
+    """
 
     matrix: Matrix
     target: AnyArray
     weight: Floats | None
+
+    def packed(self) -> "Block":
+        """The same rows, with numbers that NumPy can reckon with."""
+        X = self.matrix
+        if kernels.is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
+            return self
+        return self._replace(matrix=kernels.in_rows(X))
 
     def __add__(self, other: Any) -> "Block":
         """Both blocks' rows, one after the other."""
@@ -65,13 +76,23 @@ class Scan:
         """The first of every `step` rows."""
         return replace(self, dataset=self.dataset.every(step))
 
-    def fold(self, work: Callable[[Block], S]) -> S:
-        """Add up `work(block)` over all rows, with the same bits whatever the number of threads."""
-        return self.dataset.reduce(lambda chunk: work(self._block(chunk)), dense=self._dense)
+    def fold(self, work: Callable[[Block], S], *, as_they_lie: bool = False) -> S:
+        """Add up `work(block)` over all rows, with the same bits whatever the number of threads.
+
+        `as_they_lie` leaves out the packing of columns, and the look for infinity that some earlier pass had.
+        """
+        block = self._block_as_it_lies if as_they_lie else self._block
+        return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
 
     def each(self, work: Callable[[Block], A]) -> A:
         """`work(block)`, an array with one entry a row, of all rows in their order."""
         return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self._dense)
+
+    def fill(self, write: Callable[[Block, A], None], out: A) -> A:
+        """Let `write(block, part)` write all rows of `out`; the blocks are small, and lie as they do."""
+        return self.dataset.fill(
+            lambda chunk, part: write(self._block_as_it_lies(chunk), part), out, dense=self._dense
+        )
 
     def collected(self) -> Block:
         """All rows in one block, for those who need them at once."""
@@ -84,3 +105,8 @@ class Scan:
 
     def _block(self, chunk: Chunk) -> Block:
         return Block(self.design.matrix(chunk), chunk.y, chunk.weight)
+
+    def _block_as_it_lies(self, chunk: Chunk) -> Block:
+        if self.sparse or not self.design.as_it_is:
+            return self._block(chunk)
+        return Block(chunk.table(self.design.numbers), chunk.y, chunk.weight)

@@ -65,7 +65,7 @@ class Newton(Solver):
             step = objective.scan.n_rows // n_rows
             if step < 2 or n_rows < 10 * objective.size:
                 continue
-            sample = objective.every(step)
+            sample = objective.every(step).held()
             point = sample.slope(objective.zero() if walk is None else walk.point.theta)
             origin = origin or point
             known = None if walk is None else walk.inverse

@@ -1,0 +1,64 @@
+"""A sample of the rows, copied side by side for those who read it many times."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from posterior._types import AnyArray, Ints
+from posterior.dataset import Chunk
+from posterior.linear.scan import Block, Scan
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class HeldScan(Scan):
+    """The rows of a scan whose numbers are in memory already, in C order."""
+
+    block: Block | None = None
+
+    @classmethod
+    def copied(cls, scan: Scan) -> "HeldScan":
+        """The rows of a dense scan, read once: every fiftieth row costs almost as much as all of them."""
+        X = np.empty((scan.n_rows, scan.n_features))
+        held = cls(scan.dataset, scan.design)
+        parts: dict[int, tuple[AnyArray, AnyArray | None]] = {}
+
+        def copy(chunk: Chunk, places: Ints) -> None:
+            block = held._block_as_it_lies(chunk).packed()
+            X[places] = block.matrix
+            parts[int(places[0])] = block.target, block.weight
+
+        held._over_places(copy)
+        ordered = [parts[at] for at in sorted(parts)]
+        target = np.concatenate([target for target, _ in ordered])
+        weights = [weight for _, weight in ordered if weight is not None]
+        return cls(
+            scan.dataset, scan.design, block=Block(X, target, np.concatenate(weights) if weights else None)
+        )
+
+    def every(self, step: int) -> Scan:
+        """The first of every `step` rows, read where they came from."""
+        return Scan(self.dataset.every(step), self.design)
+
+    def fold(self, work: Callable[[Block], S], *, as_they_lie: bool = False) -> S:
+        """Add up `work(block)` over all rows; those of a block are known from their places alone."""
+        if self.block is None:
+            return super().fold(work, as_they_lie=as_they_lie)
+        X, target, weight = self.block
+        sums: dict[int, S] = {}
+
+        def add(_: Chunk, places: Ints) -> None:
+            rows = slice(int(places[0]), int(places[-1]) + 1)
+            sums[rows.start] = work(Block(X[rows], target[rows], None if weight is None else weight[rows]))
+
+        self._over_places(add)
+        first, *others = (sums[at] for at in sorted(sums))
+        for other in others:
+            first = first + other  # type: ignore[operator]  # what is summed can be added
+        return first
+
+    def _over_places(self, work: Callable[[Chunk, Ints], None]) -> None:
+        self.dataset.fill(work, np.arange(self.n_rows), dense=self.design.dense)
