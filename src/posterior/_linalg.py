@@ -50,10 +50,22 @@ def dependent_columns(scatter: Floats, weight: float, rounding: Floats) -> list[
     return found
 
 
+def are_clear(covariances: Floats, rounding: Floats) -> bool:
+    """Whether no column of any of these covariances (g, d, d) is anywhere near a combination of others."""
+    variance = np.diagonal(covariances, axis1=1, axis2=2)
+    if not (variance > 0).all():
+        return False
+    sd = np.sqrt(variance)
+    if not (rounding < CLEAR * sd).all():
+        return False
+    return _smallest_residual(covariances / sd[:, :, None] / sd[:, None, :]) > CLEAR
+
+
 def _smallest_residual(correlation: Floats) -> float:
     """The smallest share of a column's variance that the columns before it leave; 0 where there is none."""
     try:
-        return float((np.diagonal(np.linalg.cholesky(correlation)) ** 2).min(initial=1.0))
+        factor = np.linalg.cholesky(correlation)
+        return float((np.diagonal(factor, axis1=-2, axis2=-1) ** 2).min(initial=1.0))
     except np.linalg.LinAlgError:
         return 0.0
 
@@ -92,13 +104,21 @@ def smallest_residual(covariance: Floats) -> float:
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:
     """`(B, ln|Σ|)` with `B` upper triangular and `‖(x−μ) B‖² = (x−μ)'Σ⁻¹(x−μ)`, for a positive definite Σ."""
-    if not (np.diagonal(covariance) > 0).all():
+    return whiteners(covariance[None])[0]
+
+
+def whiteners(covariances: Floats) -> list[tuple[Floats, float]]:
+    """What `whitener` gives of each covariance (g, d, d)."""
+    variance = np.diagonal(covariances, axis1=1, axis2=2)
+    if not (variance > 0).all():
         raise np.linalg.LinAlgError("a variance is not positive")
-    sd = np.sqrt(np.diagonal(covariance))
-    factor = np.linalg.cholesky(covariance / sd[:, None] / sd)
-    inverse = _lower_inverse(factor)
-    log_det = 2.0 * float(np.log(np.diagonal(factor)).sum() + np.log(sd).sum())
-    return np.ascontiguousarray(inverse.T / sd[:, None]), log_det
+    sd = np.sqrt(variance)
+    factors = np.linalg.cholesky(covariances / sd[:, :, None] / sd[:, None, :])
+    log_dets = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + np.log(variance).sum(axis=1)
+    return [
+        (np.ascontiguousarray(_lower_inverse(factor).T / scale[:, None]), log_det)
+        for factor, scale, log_det in zip(factors, sd, log_dets.tolist(), strict=True)
+    ]
 
 
 def _lower_inverse(factor: Any) -> Floats:

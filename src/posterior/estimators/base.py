@@ -205,14 +205,16 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             count = partial(_outside, block=block, distribution=distribution)
             rows = dataset.reduce(count, dense=block.dense)
             told += [
-                f"column {self.model_.schema.names[j]!r}: {n} rows with a value that no class can have"
-                for j, n in zip(block.columns, rows.tolist(), strict=True)
-                if n
+                f"column {self.model_.schema.names[block.columns[j]]!r}: {rows[j]} rows with a value that no "
+                "class can have"
+                for j in np.flatnonzero(rows).tolist()
             ]
         if told:
             warnings.warn("; ".join(told) + ": left out", OutsideSupportWarning, stacklevel=4)
 
     def _report_unseen(self, data: Encoded) -> None:
+        if not data.unseen:
+            return
         names = self.model_.schema.names
         treatment = {names[j]: d.unseen for b, d in self.model_.distributions for j in b.columns}
         told = []

@@ -126,7 +126,7 @@ class BernoulliNB(DiscreteNB):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         if self.binarize is not None and self.binarize < 0:
             raise ValueError(f"binarize must be None or not negative, found {self.binarize}")
-        family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize)
+        family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize, repeats=False)
         return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING, NOTHING),), self._priors())
 
     @property
@@ -289,7 +289,7 @@ class CategoricalNB(DiscreteNB):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         if np.ndim(self.alpha):
             raise ValueError(f"alpha must be a single number for CategoricalNB, found {self.alpha!r}")
-        family = Categorical(alpha=self._alpha(schema))
+        family = Categorical(alpha=self._alpha(schema), repeats=False)
         return GenerativeSpec(
             (Block(tuple(range(len(schema))), family, NOTHING, frozenset({"identifier"})),), self._priors()
         )

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
 
 
@@ -37,7 +38,8 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
     types = sorted({"str" if isinstance(v, str) else type(v).__name__ for v in objects})
     if "str" in types and len(types) > 1:
         raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
-    check_classification_targets(labels)
+    if labels.dtype.kind not in "iub":  # whole numbers are classes, however many
+        check_classification_targets(labels)
     return np.asarray(labels)
 
 
@@ -115,9 +117,9 @@ def _distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
         low, high = int(labels.min()), int(labels.max())
         if high - low < len(labels) and abs(low) < 2**62 and abs(high) < 2**62:
             places = labels.astype(np.int64) - low if low else labels.astype(np.int64, copy=False)
-            seen = np.bincount(places) > 0
+            seen = kernels.class_weights(places, None, high - low + 1) > 0
             found = (np.flatnonzero(seen) + low).astype(labels.dtype)
-            return found, (np.cumsum(seen) - 1)[places]
+            return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
     found, codes = np.unique(labels, return_inverse=True)
     return found, codes.reshape(-1).astype(np.int64)
 

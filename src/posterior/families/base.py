@@ -73,6 +73,16 @@ class Distribution(ABC):
     def log_terms(self, block: Any) -> Floats:
         """(n, b, K) terms by column that add up, with `log_base`, to the log density."""
 
+    takes_tables: ClassVar[bool] = False
+
+    def add_relative(self, block: Any, out: Floats) -> None:
+        """Add `log_relative` of the rows to `out` (n, K).
+
+        A distribution that takes tables reads them as they lie in memory; of an infinite number it makes a
+        score that is not finite.
+        """
+        out += self.log_relative(block)
+
     @property
     def log_base(self) -> Floats:
         """The part of the log density that belongs to no column, (K,)."""
@@ -136,7 +146,8 @@ class Family(ABC, Generic[S]):
     """A parametric family with its hyperparameters, and no data.
 
     Several columns given to a one-column family are independent given the class. `reads` says in which
-    form it reads a block, `kinds` which kinds of columns it takes, and `read_as` the kind that a column
+    form it reads a block (one that `takes_tables` is also given numbers as they lie in memory, not yet looked
+    at), `kinds` which kinds of columns it takes, and `read_as` the kind that a column
     becomes when a user hands it to this family by name. `choices` lists, simplest first, the values among
     which cross-validation chooses where a setting is "auto". A family that is `alone` describes one column
     only, and several columns get one of it each.
@@ -153,6 +164,11 @@ class Family(ABC, Generic[S]):
     def marginal(self, columns: Sequence[int]) -> Self:
         """The family of some of the columns; only hyperparameters by column change."""
         return self
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether numbers may come as they lie in memory, with infinity among them: see `magnitude`."""
+        return False
 
     @property
     def unharmed_by(self) -> frozenset[Problem]:
@@ -262,8 +278,13 @@ class GapFillingFamily(Family[S]):
         """A prior that gives the likelihood a maximum where rows are too few: `rows`, `added`, `height`."""
 
     @abstractmethod
-    def expect(self, block: Any, y: Ints, weight: Floats | None, given: Any) -> "Expected[S]":
-        """The statistics to be expected of rows with gaps, under a given distribution."""
+    def expect(
+        self, block: Any, y: Ints, weight: Floats | None, given: Any, *, first: bool = False
+    ) -> "Expected[S]":
+        """The statistics to be expected of rows with gaps, under a given distribution.
+
+        The `first` ones also hold what does not depend on it; the anchor adds that to all others.
+        """
 
     @property
     @abstractmethod

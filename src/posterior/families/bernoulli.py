@@ -1,7 +1,8 @@
 """The Bernoulli family: binary features, thousands of them if need be."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,9 +19,14 @@ from posterior.stats import Totals
 BATCH_CELLS = 1 << 20
 
 
+def above(threshold: float | None) -> float:
+    """The number above which a value counts as on."""
+    return 0.5 if threshold is None else threshold
+
+
 def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
     """Indicators of the cells above the threshold and of missing cells, dense or sparse as the block is."""
-    threshold = 0.5 if threshold is None else threshold
+    threshold = above(threshold)
     if not kernels.is_sparse(block):
         missing = np.isnan(block)
         return (block > threshold).astype(np.float64), missing.astype(np.float64), bool(missing.any())
@@ -61,19 +67,37 @@ class BernoulliDistribution(ProductDistribution):
         self._set(log_on, log_off, threshold)
         return self
 
+    @cached_property
+    def _look_ups(self) -> kernels.BinaryLookUps:
+        return kernels.BinaryLookUps(self.log_on, self.log_off, above(self.threshold))
+
+    @cached_property
+    def _odds(self) -> kernels.LinearSums:
+        """What a feature adds that is on, where all are taken for off; one that is never off adds it all."""
+        certain = np.isneginf(self.log_off)
+        return kernels.LinearSums(self.log_on - np.where(certain, 0.0, self.log_off))
+
     def log_density(self, block: Any) -> Floats:
-        """Two products, never dense where the block is sparse."""
+        """Log probabilities added up over the features, never dense where the block is sparse."""
+        out = np.zeros((block.shape[0], self.n_classes))
+        self.add_relative(block, out)
+        return out
+
+    def add_relative(self, block: Any, out: Floats) -> None:
+        """Log probabilities added to what is there."""
+        if not kernels.is_sparse(block):
+            self._look_ups.add(block, out)
+            return
         on, gap, any_gap = ones_and_gaps(block, self.threshold)
         certain = np.isneginf(self.log_off)
         off = np.where(certain, 0.0, self.log_off)
-        out = kernels.linear_sums(on, self.log_on)
-        out += off.sum(axis=1) - np.asarray(on @ off.T)
+        out += off.sum(axis=1)
+        self._odds.add(on, out)
         if any_gap:
             out -= np.asarray(gap @ off.T)
         if certain.any():
             sure = certain.astype(np.float64)
             out[(sure.sum(axis=1) - (on + gap) @ sure.T) > 0.5] = -np.inf
-        return out
 
     def class_terms(self, block: Any, k: int) -> Floats:
         """Log probability of every cell under class `k`."""
@@ -111,7 +135,8 @@ class Bernoulli(Family[Totals]):
 
     `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
     likelihood with 0, one number or one for each column, or "auto"). The values are 0 and 1, or with a
-    `threshold` any numbers, those above it being ones.
+    `threshold` any numbers, those above it being ones. With `repeats=False` nobody looks for columns that
+    repeat another one.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -121,6 +146,7 @@ class Bernoulli(Family[Totals]):
 
     alpha: Any = 1.0
     threshold: float | None = None
+    repeats: bool = field(default=True, compare=False, repr=False)
     reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
 
@@ -134,6 +160,11 @@ class Bernoulli(Family[Totals]):
         """The smoothing of some of the columns."""
         return replace(self, alpha=alphas_of(self.alpha, columns))
 
+    @property
+    def takes_tables(self) -> bool:
+        """With a threshold any number will do, but for infinity, which makes the counts not finite."""
+        return self.threshold is not None and self.threshold >= 0
+
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Without a threshold the values are zeros and ones."""
         if kernels.is_sparse(block):
@@ -144,19 +175,27 @@ class Bernoulli(Family[Totals]):
                 )
             return
         if self.threshold is None:
-            outside = ~np.isnan(block) & (block != 0) & (block != 1)
+            outside = (block != 0) & (block != 1)
+            if not outside.any():
+                return
+            outside &= ~np.isnan(block)
             rule = "a Bernoulli column takes 0 and 1 (or set a threshold)"
             refuse_outside(outside, block, names, rule)
 
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Weight of the rows and of the ones by class."""
-        on, gap, any_gap = ones_and_gaps(block, self.threshold)
-        rows = kernels.class_sums(np.ones((block.shape[0], 1)), y, weight, n_classes)
-        there = np.broadcast_to(rows, (n_classes, block.shape[1])).copy()
-        if any_gap:
-            there -= kernels.class_sums(gap, y, weight, n_classes)
-        total = kernels.class_sums(on, y, weight, n_classes)
-        mark = None if kernels.is_sparse(block) else kernels.column_marks(block, weight)
+        rows = kernels.class_weights(y, weight, n_classes)
+        there = np.tile(rows[:, None], block.shape[1])
+        mark = None
+        if kernels.is_sparse(block):
+            on, gap, any_gap = ones_and_gaps(block, self.threshold)
+            total = kernels.class_sums(on, y, weight, n_classes)
+            if any_gap:
+                there -= kernels.class_sums(gap, y, weight, n_classes)
+        else:
+            total, gaps = kernels.ones_by_class(block, above(self.threshold), y, weight, n_classes)
+            there -= gaps
+            mark = kernels.column_marks(kernels.in_rows(block), weight) if self.repeats else None
         return Totals(there, total, np.zeros_like(total), mark, binary=True)
 
     def estimate(self, statistics: Totals) -> BernoulliDistribution:

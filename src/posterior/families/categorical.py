@@ -1,7 +1,7 @@
 """The categorical family: one column, or the joint table of several."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Literal
@@ -86,6 +86,10 @@ class CategoricalDistribution(Distribution):
             for t, unseen in zip(self.log_tables, self.log_unseen, strict=True)
         )
 
+    @cached_property
+    def _look_ups(self) -> kernels.LookUps:
+        return kernels.LookUps(self._lookup)
+
     def log_terms(self, block: "Codes | AnyArray") -> Floats:
         """Log density by column, (n, b, K), 0 for a missing cell; a joint table is shared out evenly."""
         codes = block.array if isinstance(block, Codes) else block
@@ -102,9 +106,16 @@ class CategoricalDistribution(Distribution):
         if self.joint:
             return self._log_joint(codes)
         out = np.zeros((len(codes), self.n_classes))
-        for j, lookup in enumerate(self._lookup):
-            out += lookup[codes[:, j]]
+        self._look_ups.add(codes, out)
         return out
+
+    def add_relative(self, block: "Codes | AnyArray", out: Floats) -> None:
+        """Look-ups, added to what is there."""
+        codes = block.array if isinstance(block, Codes) else block
+        if self.joint:
+            out += self._log_joint(codes)
+        else:
+            self._look_ups.add(codes, out)
 
     def _log_joint(self, codes: AnyArray) -> Floats:
         """Cells of the joint table, summed over the columns that are missing or unseen in a row."""
@@ -170,7 +181,8 @@ class Categorical(Family[CategoryCounts]):
     Several columns are independent given the class, or with `joint=True` one table of all their
     combinations. `unknown` says what to do with a category that training has not seen:
     "marginalize" leaves the cell out, "smooth" gives it the probability of a further category that was
-    never counted, α/(N + α(V+1)), and "error" refuses.
+    never counted, α/(N + α(V+1)), and "error" refuses. With `repeats=False` nobody looks for columns that
+    repeat another one.
 
     >>> rows = Categorical().summarize(Codes(np.array([[0], [1], [1]]), (2,)), np.array([0, 0, 0]), None, 1)
     >>> np.exp(Categorical(alpha=1).estimate(rows).log_tables[0])
@@ -180,6 +192,7 @@ class Categorical(Family[CategoryCounts]):
     alpha: Any = 1.0
     joint: bool = False
     unknown: Unknown = "marginalize"
+    repeats: bool = field(default=True, compare=False, repr=False)
     reads: ClassVar[Any] = "codes"
     read_as: ClassVar[str | None] = "categorical"
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
@@ -200,7 +213,9 @@ class Categorical(Family[CategoryCounts]):
                 f"a joint table of columns with {list(block.sizes)} categories has {cells:,} "
                 f"cells, more than {LARGEST_TABLE:,}; join fewer columns, or leave joint=True out"
             )
-        return CategoryCounts.of(block.array, block.sizes, y, weight, n_classes, joint=self.joint)
+        return CategoryCounts.of(
+            block.array, block.sizes, y, weight, n_classes, joint=self.joint, marked=self.repeats
+        )
 
     def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:
         """Smoothed relative frequencies; a class without any row is even-handed."""

@@ -42,11 +42,13 @@ class Anchor:
 
     Where hardly any rows show the same columns the likelihood may rise without end towards a singular
     covariance. So many rows more, as an inverse-Wishart prior, give it a maximum (Little & Rubin 2019,
-    Statistical analysis with missing data, section 11.2).
+    Statistical analysis with missing data, section 11.2). `pairs` and `rounding` are of the data alone.
     """
 
     rows: Floats
     spread: Floats
+    pairs: Floats | None
+    rounding: Floats
 
     @classmethod
     def of(cls, statistics: Scatter, expected: Scatter) -> "Anchor":
@@ -62,14 +64,20 @@ class Anchor:
         rows = np.where(scarce & (expected.weight > 0), float(d), 0.0)
         if expected.pooled:
             rows = rows * expected.weight / max(float(expected.weight.sum()), 1e-300)
-        return cls(rows, spread)
+        return cls(rows, spread, expected.pairs, expected.rounding)
 
     def added(self, statistics: Scatter) -> Scatter:
-        """The statistics with these rows."""
+        """The statistics with these rows, and with what the first reading counted."""
         more = self.rows[:, None, None] * np.diag(self.spread)
         if statistics.pooled:
             more = more.sum(axis=0, keepdims=True)
-        return replace(statistics, weight=statistics.weight + self.rows, scatter=statistics.scatter + more)
+        return replace(
+            statistics,
+            weight=statistics.weight + self.rows,
+            scatter=statistics.scatter + more,
+            rounding=self.rounding,
+            pairs=self.pairs,
+        )
 
     def height(self, given: MultivariateNormalDistribution) -> float:
         """What the prior adds to the log-likelihood."""
@@ -97,45 +105,28 @@ def expected_scatter(
     fourth: bool,
 ) -> Expected[Scatter]:
     """Moments of the rows with their gaps filled in, and the spread of what is not known of them."""
-    n_classes = given.n_classes
-    rows = np.flatnonzero(~np.isnan(block).all(axis=1))  # a row without a cell says nothing
-    block, y = block[rows], y[rows]
-    one = np.ones(len(rows)) if weight is None else weight[rows]
-    nothing = Scatter.of(block[:0], y[:0], None, n_classes, pooled=pooled, fourth=fourth)
-    parts = [
-        _expected_of_class(block[own], one[own], k, given, pooled=pooled, fourth=fourth)
-        for k, own in enumerate(kernels.rows_by_class(y, n_classes))
-        if len(own)
-    ]
-    return sum(parts, Expected(nothing, 0.0))
+    sums = kernels.expected_sums(block, y, weight, given.gaussians, fourth=fourth)
+    sd = np.broadcast_to(given.gaussians.sd, sums.shift.shape)
+    unit = sd[:, :, None] * sd[:, None, :]
+    scatter = sums.scatter * unit
+    cubes = None if sums.third is None else sums.third * unit * sd[:, :, None]
+    quarts = None if sums.fourth is None else sums.fourth * unit**2
+    if pooled:
+        scatter = scatter.sum(axis=0, keepdims=True)
+        cubes = None if cubes is None else cubes.sum(axis=0, keepdims=True)
+        quarts = None if quarts is None else quarts.sum(axis=0, keepdims=True)
+    location = Location(given.location.pivot, given.location.remainder + sums.shift * sd)
+    found = Scatter(sums.weight, location, scatter, np.zeros(block.shape[1]), cubes, quarts, pooled)
+    return Expected(found, float(sums.log_likelihood.sum()))
 
 
-def _expected_of_class(
-    x: Floats, weight: Floats, k: int, given: MultivariateNormalDistribution, *, pooled: bool, fourth: bool
+def with_counts(
+    expected: Expected[Scatter], block: Floats, y: Ints, weight: Floats | None
 ) -> Expected[Scatter]:
-    groups = kernels.gap_groups(np.isnan(x))
-    rows, density = given.expected(x, k, groups, weight)
-    sd, precision = given.standard(k)
-    total, there = float(weight.sum()), ~np.isnan(x)
-    shift = weight @ rows.deviation / total
-    centred = rows.deviation - shift
-    root = centred * np.sqrt(weight)[:, None]
-    unit = sd[:, None] * sd
-    cubes = quarts = None
-    if fourth:
-        cubes, quarts = kernels.expected_mixed_moments(centred, precision, groups, weight)
-        cubes, quarts = (cubes * unit * sd[:, None])[None], (quarts * unit**2)[None]
-    found = Scatter(
-        np.array([total]),
-        Location(given.location.pivot[[k]], given.location.remainder[[k]] + shift * sd),
-        ((root.T @ root + rows.spread) * unit)[None],
-        kernels.rounding_of(np.where(np.isnan(x), 0.0, x)),
-        cubes,
-        quarts,
-        pooled,
-        pairs=((there * weight[:, None]).T @ there)[None],
-    )
-    return Expected(found.reindex(np.array([k]), given.n_classes), float(weight @ density))
+    """Also how much weight of rows shows both of two columns, and how finely values are rounded."""
+    pairs = kernels.pairs_there(block, y, weight, len(expected.statistics.weight))
+    rounding = kernels.rounding_of(np.where(np.isnan(block), 0.0, block))
+    return replace(expected, statistics=replace(expected.statistics, pairs=pairs, rounding=rounding))
 
 
 def leap(

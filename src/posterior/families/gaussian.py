@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._linalg import FAR_APART, whitener
-from posterior._types import Bools, Floats, Ints
+from posterior._linalg import FAR_APART, whiteners
+from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
 from posterior.forms import QuadraticScores
+from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
 from posterior.stats import Location, Scatter
 
 Shape = Literal["full", "diagonal", "spherical"]
 
-# With fewer rows for a pattern of gaps than this, rows get a factor each instead of one a pattern.
-FEW_ROWS = 32
-BATCH_CELLS = 1 << 18
+# Where fewer rows have gaps than this share, all are scored as complete first, and those with gaps again.
+MOST = 0.75
 
 
 class MultivariateNormalDistribution(Distribution):
@@ -58,7 +58,11 @@ class MultivariateNormalDistribution(Distribution):
         self.shape = shape
         self._uncounted = uncounted
         self._repairs = repairs
+        self._squares: Any = None
         self._whiteners  # noqa: B018  (refuses a covariance that is not positive definite, at once)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_squares": None}  # which compiled code makes again, when it is needed
 
     @property
     def mean(self) -> Floats:
@@ -78,7 +82,7 @@ class MultivariateNormalDistribution(Distribution):
     @cached_property
     def _whiteners(self) -> list[tuple[Floats, float]]:
         try:
-            return [whitener(c) for c in self.covariance]
+            return whiteners(self.covariance)
         except np.linalg.LinAlgError as error:
             raise ValueError("a covariance must be positive definite") from error
 
@@ -106,15 +110,65 @@ class MultivariateNormalDistribution(Distribution):
         """The linear form (x−c)·β + γ where the covariance is shared, else the log density."""
         return self._by_pattern(block, MultivariateNormalDistribution._log_relative_complete)
 
+    takes_tables = True
+
+    def add_relative(self, block: kernels.Table, out: Floats) -> None:
+        """Add the linear form where the covariance is shared, else the log density."""
+        scores = compiled("scores", block.size, len(block))
+        if scores is None or self._spread > FAR_APART:
+            out += self.log_relative(kernels.in_rows(block))
+            return
+        rows = kernels.in_rows(block, "rows")
+        if self.tied:
+            coef, level, centre = self._linear
+            product = kernels.scratch("product", len(rows), self.n_classes)
+            np.matmul(rows if centre is None else centre.deviation(rows), coef, out=product)
+            gappy = np.empty(0, dtype=np.int64)
+            if scores.add_product(product, level, out):
+                gappy = np.flatnonzero(~np.isfinite(product).all(axis=1))
+        else:
+            done = self._quadratic(scores).add(rows, self._centre.pivot, self._centre.remainder, out)
+            out[:done] += self._levels
+            gappy = np.arange(done, len(rows))
+        if len(gappy):
+            out[gappy] += self.log_relative(rows[gappy])
+
+    @cached_property
+    def _linear(self) -> tuple[Floats, Floats, Location | None]:
+        """Coefficients (d, K) and constants of the linear form, about a centre unless that is near zero."""
+        coef = self._white_means @ self._whiteners[0][0].T
+        level = -0.5 * (self._white_means**2).sum(axis=1)
+        centre = self._centre
+        sd = np.sqrt(np.diagonal(self.covariance[0]))
+        if (np.abs(centre.value) > FAR_APART * sd).any():
+            return np.ascontiguousarray(coef.T), level, centre
+        return np.ascontiguousarray(coef.T), level - coef @ centre.value, None
+
+    def _quadratic(self, scores: Any) -> Any:
+        """The factors of the squared distances, made once."""
+        if self._squares is None:
+            whiteners = np.stack([self._whitener(k)[0] for k in range(self.n_classes)])
+            self._squares = scores.Quadratic(whiteners, self._white_means)
+        return self._squares
+
+    @cached_property
+    def _levels(self) -> Floats:
+        """Log densities at the class means."""
+        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
+        return -0.5 * (log_dets + self.n_columns * LOG_2PI)
+
     def _by_pattern(self, block: Floats, score: Any) -> Floats:
         if not kernels.has_missing(block):
             return np.asarray(score(self, block))
         missing = np.isnan(block)
         lacking = missing.any(axis=1)
-        if len(np.unique(kernels.pattern_keys(missing[lacking]))) * FEW_ROWS > lacking.sum():
-            out = np.empty((len(block), self.n_classes))
-            out[~lacking] = score(self, block[~lacking])
-            out[lacking] = self._row_by_row(block[lacking], missing[lacking])
+        if kernels.worth_a_factor(missing[lacking]):
+            if lacking.mean() < MOST:  # the rest is overwritten; so many rows are worth compiled code
+                out = np.array(score(self, np.where(missing, self._centre.value, block)))
+            else:
+                out = np.empty((len(block), self.n_classes))
+                out[~lacking] = score(self, block[~lacking]) if not lacking.all() else 0.0
+            kernels.gappy_log_density(block, np.flatnonzero(lacking), self.gaussians, out)
             return out
         out = np.zeros((len(block), self.n_classes))
         for rows, gone in kernels.missing_patterns(missing):
@@ -123,27 +177,23 @@ class MultivariateNormalDistribution(Distribution):
                 out[rows] = score(self.marginal(there.tolist()), block[np.ix_(rows, there)])
         return out
 
-    def _row_by_row(self, block: Floats, missing: Bools) -> Floats:
-        """Log density of rows with gaps, each with a factor of its own, in batches."""
-        out = np.empty((len(block), self.n_classes))
-        size = max(1, BATCH_CELLS // self.n_columns**2)
-        for rows in (slice(start, start + size) for start in range(0, len(block), size)):
-            deviations = [self.location.deviation(block[rows], k) for k in range(self.n_classes)]
-            if len(self.covariance) == 1:
-                out[rows] = kernels.gappy_log_density(deviations, self.covariance[0], missing[rows])
-                continue
-            for k, (z, covariance) in enumerate(zip(deviations, self.covariance, strict=True)):
-                out[rows, k] = kernels.gappy_log_density([z], covariance, missing[rows])[:, 0]
-        return out
-
     @cached_property
-    def _standard(self) -> list[tuple[Floats, Floats]]:
-        """Standard deviations, and the precision on their scale."""
-        parts = []
-        for covariance, (white, _) in zip(self.covariance, self._whiteners, strict=True):
-            sd = np.sqrt(np.diagonal(covariance))
-            parts.append((sd, (sd[:, None] * white) @ (sd[:, None] * white).T))
-        return parts
+    def gaussians(self) -> kernels.Gaussians:
+        """The parameters as the kernels for rows with gaps take them."""
+        sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        white = np.stack([w for w, _ in self._whiteners]) * sd[:, :, None]
+        log_det = np.array([log_det for _, log_det in self._whiteners])
+        precision = white @ white.transpose(0, 2, 1)
+        correlation = self.covariance / sd[:, :, None] / sd[:, None, :]
+        return kernels.Gaussians(
+            np.ascontiguousarray(self.location.pivot),
+            np.ascontiguousarray(self.location.remainder),
+            sd,
+            correlation,
+            white,
+            precision,
+            log_det,
+        )
 
     def log_det(self, k: int) -> float:
         """Log determinant of the covariance of class k."""
@@ -153,39 +203,31 @@ class MultivariateNormalDistribution(Distribution):
         """The inverse covariance of class k."""
         return np.asarray(self.precision[0 if len(self.covariance) == 1 else k])
 
-    def standard(self, k: int) -> tuple[Floats, Floats]:
-        """Standard deviations of class k, and its precision on their scale."""
-        return self._standard[0 if len(self.covariance) == 1 else k]
-
-    def expected(
-        self, block: Floats, k: int, groups: "list[kernels.GapGroup]", weight: Floats | None = None
-    ) -> tuple[kernels.ExpectedRows, Floats]:
-        """What class k expects of rows with gaps, in standard deviations from its mean; their log density."""
-        sd, precision = self.standard(k)
-        z = self.location.deviation(block, k) / sd
-        rows = kernels.expected_rows(z, precision, groups, weight)
-        there = ~np.isnan(block)
-        log_det = self._whitener(k)[1] - (~there) @ (2 * np.log(sd)) + rows.log_det
-        density = -0.5 * (rows.quadratic + log_det + there.sum(axis=1) * LOG_2PI)
-        density[~there.any(axis=1)] = 0.0
-        return rows, density
-
     def filled(self, block: Floats, posterior: Floats) -> Floats:
         """Rows with their gaps filled in by what is to be expected there, averaged over the classes."""
         missing = np.isnan(block)
         groups = kernels.gap_groups(missing)
         expected = np.zeros_like(block)
         for k in range(self.n_classes):
-            deviation = self.expected(block, k, groups)[0].deviation * self.standard(k)[0]
+            g = 0 if len(self.covariance) == 1 else k
+            sd = self.gaussians.sd[g]
+            z = self.location.deviation(block, k) / sd
+            deviation = kernels.expected_rows(z, self.gaussians.precision[g], groups).deviation * sd
             expected += posterior[:, [k]] * (self.location.value[k] + deviation)
         return np.where(missing, expected, block)
 
     def _log_density_complete(self, block: Floats) -> Floats:
+        scores = compiled("scores", block.size, len(block))
+        if scores is not None and self._spread <= FAR_APART:
+            out = np.tile(self._levels, (len(block), 1))
+            centre, rows = self._centre, kernels.in_rows(block)
+            if self._quadratic(scores).add(rows, centre.pivot, centre.remainder, out) == len(block):
+                return out
         out = np.empty((len(block), self.n_classes))
         for k in range(self.n_classes):
-            white, log_det = self._whitener(k)
+            white, _ = self._whitener(k)
             z = self.location.deviation(block, k) @ white
-            out[:, k] = -0.5 * (np.einsum("ij,ij->i", z, z) + log_det + self.n_columns * LOG_2PI)
+            out[:, k] = self._levels[k] - 0.5 * np.einsum("ij,ij->i", z, z)
         return out
 
     def _log_relative_complete(self, block: Floats) -> Floats:
@@ -197,9 +239,11 @@ class MultivariateNormalDistribution(Distribution):
 
     @cached_property
     def _white_means(self) -> Floats:
-        return np.asarray((self.location - self._centre) @ self._whiteners[0][0])
+        """The class means about the centre, each whitened by its own covariance."""
+        apart = self.location - self._centre
+        return np.stack([apart[k] @ self._whitener(k)[0] for k in range(self.n_classes)])
 
-    @property
+    @cached_property
     def _spread(self) -> float:
         return float(np.sqrt((self._white_means**2).sum(axis=1)).max())
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from posterior._linalg import dependent_columns, is_positive_definite
+from posterior._linalg import are_clear, dependent_columns, is_positive_definite
 from posterior._types import Floats
 from posterior.families.base import Repair
 from posterior.stats import Scatter
@@ -42,6 +42,10 @@ class Mender:
     def _blend(self) -> float:
         d = len(self.statistics.rounding)
         return d / (float(self.statistics.weight.sum()) + d)
+
+    def are_determined(self, covariances: Floats) -> bool:
+        """Whether nothing is to be mended of any of these, (g, d, d): most are, and one look will do."""
+        return are_clear(covariances, self.statistics.rounding)
 
     def pooled(self, raw: Floats) -> Mended:
         """The covariance within classes."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,7 +48,7 @@ class MultinomialDistribution(Distribution):
 
     def outside(self, block: Any) -> Any:
         """Negative counts, sparse where the block is."""
-        if kernels.is_sparse(block) and not (block.data < 0).any():
+        if kernels.is_sparse(block) and not has_gaps(block):
             return type(block)(block.shape, dtype=np.bool_)
         return block < 0
 
@@ -63,10 +64,21 @@ class MultinomialDistribution(Distribution):
         orders = 0.0 if self.ordered else _log_orders(_split(block)[0])[:, None]
         return np.asarray(orders + self.log_relative(block))
 
+    @cached_property
+    def _sums(self) -> kernels.LinearSums:
+        return kernels.LinearSums(self.log_probability)
+
+    def add_relative(self, block: Any, out: Floats) -> None:
+        """Σ x ln p added to what is there, without the term that all classes share."""
+        if has_gaps(block):
+            out += self.log_relative(block)
+        else:
+            self._sums.add(block, out)
+
     def log_relative(self, block: Any) -> Floats:
         """Σ x ln p, without the term that all classes share."""
         counts, gaps = _split(block)
-        out = kernels.linear_sums(counts, self.log_probability)
+        out = self._sums.of(counts)
         if gaps is not None:
             there = _share_there(gaps, self.probability)
             total = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
@@ -120,16 +132,21 @@ def _share_there(gaps: Any, probability: Floats) -> Floats:
     return out
 
 
+def has_gaps(block: Any) -> bool:
+    """Whether a cell is missing or negative."""
+    cells = block.data if kernels.is_sparse(block) else block
+    return bool(cells.size and not cells.min() >= 0)  # the least is NaN if any cell is
+
+
 def _split(block: Any) -> tuple[Any, Any]:
     """Counts with 0 for missing cells, and the indicator of missing cells or None; no count is negative."""
+    if not has_gaps(block):
+        return block, None
     if not kernels.is_sparse(block):
         missing = np.isnan(block) | (block < 0)
         counts = np.where(missing, 0.0, block)
-        return counts, missing.astype(np.float64) if missing.any() else None
+        return counts, missing.astype(np.float64)
     missing = np.isnan(block.data) | (block.data < 0)
-    if not missing.any():
-        return block, None
-
     counts = kernels.with_data(block, np.where(missing, 0.0, block.data))
     return counts, kernels.with_data(block, missing)
 
@@ -183,9 +200,10 @@ class Multinomial(Family[Totals]):
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Counts must not be negative."""
-        dense = block if not kernels.is_sparse(block) else None
-        if dense is not None:
-            refuse_outside(dense < 0, dense, names, NEGATIVE)
+        if not has_gaps(block):
+            return
+        if not kernels.is_sparse(block):
+            refuse_outside(block < 0, block, names, NEGATIVE)
         elif (block.data < 0).any():
             first = np.flatnonzero(block.data < 0)[0]
             column = int(block.indices[first])
@@ -200,13 +218,13 @@ class Multinomial(Family[Totals]):
             unread = float((~complete).sum() if weight is None else weight[~complete].sum())
             counts, y = counts[complete], y[complete]
             weight = None if weight is None else weight[complete]
-        orders = np.zeros(len(y)) if self.ordered else _log_orders(counts)
-        return Totals(
-            kernels.class_sums(np.ones((len(y), 1)), y, weight, n_classes),
-            kernels.class_sums(counts, y, weight, n_classes),
-            kernels.class_sums(orders[:, None], y, weight, n_classes),
-            unread=unread,
-        )
+        rows = np.bincount(y, weight, n_classes).astype(np.float64)
+        orders = np.zeros(n_classes)
+        if not self.ordered:
+            each = _log_orders(counts)
+            orders += np.bincount(y, each if weight is None else each * weight, n_classes)
+        total = kernels.class_sums(counts, y, weight, n_classes)
+        return Totals(rows[:, None], total, orders[:, None], unread=unread)
 
     def estimate(self, statistics: Totals) -> MultinomialDistribution:
         """Smoothed relative frequencies; a class without any count is even-handed."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from posterior import kernels
 from posterior._types import Floats, Ints
 from posterior.families.base import (
     AUTO,
@@ -16,7 +17,14 @@ from posterior.families.base import (
     never_seen,
     refuse_outside,
 )
-from posterior.families.filling import Anchor, expected_scatter, leap, neutral, starting_point
+from posterior.families.filling import (
+    Anchor,
+    expected_scatter,
+    leap,
+    neutral,
+    starting_point,
+    with_counts,
+)
 from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.left_out.covariances import Covariances
 from posterior.families.left_out.normal import Score, left_out_normal
@@ -98,11 +106,16 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
     def _shrink(self) -> Shrinkage | None:
         return None if is_open(self.shrinkage) else shrinkage_named(self.shrinkage)
 
+    @property
+    def takes_tables(self) -> bool:
+        """Moments of infinite numbers are not finite."""
+        return True
+
     def check(self, block: Floats, names: Sequence[str]) -> None:
         """Squares must not overflow."""
         refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
 
-    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
+    def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""
         return Scatter.of(block, y, weight, n_classes, pooled=self._pools_at_once, fourth=self._wants_fourth)
 
@@ -117,17 +130,18 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         """Estimate, shape, shrink, tie, and repair what the data leave open."""
         self.refuse_open()
         mender = Mender(statistics, self.floor, self.on_singular)
-        pooled = mender.pooled(self._pooled(statistics))
-        mended = [pooled]
-        covariances = pooled.covariance[None]
-        if self.tied < 1:
-            own = [mender.own(self._own(statistics, k), pooled, k) for k in range(len(statistics.weight))]
-            mended += own
-            covariances = (1 - self.tied) * np.stack([m.covariance for m in own]) + self.tied * covariances
+        every, tied = range(len(statistics.weight)), self.tied
+        raw = np.stack([self._pooled(statistics), *(self._own(statistics, k) for k in every if tied < 1)])
+        mended = []
+        if not ((statistics.weight > 0).all() and mender.are_determined(raw)):
+            pooled = mender.pooled(raw[0])
+            mended = [pooled, *(mender.own(raw[1 + k], pooled, k) for k in every if tied < 1)]
+            raw = np.stack([m.covariance for m in mended])
+        covariances = raw[:1] if tied == 1 else (1 - tied) * raw[1:] + tied * raw[:1]
         repairs = [m.repair for m in mended if m.repair is not None]
         location = _fill_empty(statistics)
         if statistics.never_seen.any():
-            location, covariances = neutral(statistics, location, covariances, pooled.covariance)
+            location, covariances = neutral(statistics, location, covariances, raw[0])
             repairs += never_seen(statistics.never_seen)
         return MultivariateNormalDistribution(
             location,
@@ -171,12 +185,19 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         return leap(first, second, third)
 
     def expect(
-        self, block: Floats, y: Ints, weight: Floats | None, given: MultivariateNormalDistribution
+        self,
+        block: Floats,
+        y: Ints,
+        weight: Floats | None,
+        given: MultivariateNormalDistribution,
+        *,
+        first: bool = False,
     ) -> Expected[Scatter]:
         """Moments of the rows with their gaps filled in, and the spread of what is not known of them."""
-        return expected_scatter(
+        expected = expected_scatter(
             block, y, weight, given, pooled=self._pools_at_once, fourth=self._wants_fourth
         )
+        return with_counts(expected, block, y, weight) if first else expected
 
     @property
     def _wants_fourth(self) -> bool:

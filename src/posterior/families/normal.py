@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
+from posterior._linalg import FAR_APART
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import (
     AUTO,
@@ -22,6 +23,7 @@ from posterior.families.base import (
 )
 from posterior.families.left_out.columns import LeftOutColumns
 from posterior.forms import QuadraticScores
+from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
 from posterior.stats import Location, Moments
 
@@ -78,8 +80,39 @@ class NormalDistribution(ProductDistribution):
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
 
+    takes_tables = True
+
     def log_density(self, block: Floats) -> Floats:
-        """The sum over columns; for complete rows from the squared distances at once."""
+        """The sum over columns."""
+        out = np.zeros((len(block), self.n_classes))
+        self.add_relative(block, out)
+        return out
+
+    def add_relative(self, block: kernels.Table, out: Floats) -> None:
+        """Add the log density, from standard scores about a common centre where classes are not far apart."""
+        scores = compiled("scores", block.size, len(block))
+        if scores is None or np.abs(self._standard[1]).max(initial=0.0) > FAR_APART:
+            out += self._by_class(kernels.in_rows(block))
+            return
+        scores.normal_scores(block, self._parameters, out)
+
+    @cached_property
+    def _standard(self) -> tuple[Floats, Floats]:
+        """What turns a deviation from the centre into a standard score: its factor, and what is taken off."""
+        scale = 1 / np.sqrt(self.variance)
+        return scale, (self.location - self._centre) * scale
+
+    @cached_property
+    def _centre(self) -> Location:
+        return self.location.average(np.full(self.n_classes, 1 / self.n_classes))
+
+    @cached_property
+    def _parameters(self) -> tuple[Floats, ...]:
+        tables = (kernels.padded(table) for table in (*self._standard, self._log_scale))
+        return self._centre.pivot, self._centre.remainder, *tables
+
+    def _by_class(self, block: Floats) -> Floats:
+        """The log density class by class; for complete rows from the squared distances at once."""
         if kernels.has_missing(block):
             return super().log_density(block)
         out = np.empty((len(block), self.n_classes))
@@ -162,11 +195,16 @@ class Normal(Family[Moments]):
         if not self.floor >= 0:
             raise ValueError(f"floor must not be negative, found {self.floor}")
 
+    @property
+    def takes_tables(self) -> bool:
+        """Moments of infinite numbers are not finite."""
+        return True
+
     def check(self, block: Floats, names: Sequence[str]) -> None:
         """Squares must not overflow."""
         refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
 
-    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
+    def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
         """Weight, mean and sum of squares by class."""
         return Moments.of(block, y, weight, n_classes)
 

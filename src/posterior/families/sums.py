@@ -22,12 +22,18 @@ def safe_log(p: Floats) -> Floats:
 
 def column_totals(block: Floats, log_base: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
     """Totals by class and column over the cells that are not missing."""
+    mark = kernels.column_marks(block, weight)
+    if not kernels.has_missing(block):
+        rows = np.bincount(y, weight, n_classes).astype(np.float64)
+        there = np.tile(rows[:, None], block.shape[1])
+        total, base = (kernels.class_sums(cells, y, weight, n_classes) for cells in (block, log_base))
+        return Totals(there, total, base, mark)
     observed = ~np.isnan(block)
     return Totals(
         kernels.class_sums(observed.astype(np.float64), y, weight, n_classes),
         kernels.class_sums(np.where(observed, block, 0.0), y, weight, n_classes),
         kernels.class_sums(np.where(observed, log_base, 0.0), y, weight, n_classes),
-        kernels.column_marks(block, weight),
+        mark,
     )
 
 

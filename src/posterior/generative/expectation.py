@@ -18,6 +18,9 @@ from posterior.generative.notes import Note, held_note, refusal, unfinished_note
 from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.statistics import ClassStatistics
 
+# Chunks are small enough for so many copies of their cells, what the expectations need at once.
+COPIES = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Filled:
@@ -64,37 +67,47 @@ class _Gaps:
     rows: Rows
     anchors: list[Any] = field(default_factory=list)
 
-    def at(self, distributions: list[Distribution]) -> _Point:
-        """One reading of the rows."""
+    def read(
+        self, families: list[GapFillingFamily[Any]], given: list[Distribution], *, first: bool = False
+    ) -> _Expectations:
+        """What is to be expected of the rows, in one reading."""
 
         def expected(chunk: Chunk) -> _Expectations:
+            cells = (read(chunk, f.reads, c) for f, c in zip(families, self.columns, strict=True))
+            parts = zip(families, cells, given, strict=True)
             return _Expectations(
-                tuple(
-                    family.expect(read(chunk, family.reads, columns), chunk.y, chunk.weight, given)
-                    for family, columns, given in zip(self.families, self.columns, distributions, strict=True)
-                )
+                tuple(f.expect(x, chunk.y, chunk.weight, g, first=first) for f, x, g in parts)
             )
 
-        found = self.rows.reduce(expected, dense=sum(map(len, self.columns)))
-        prior = sum(a.height(given) for a, given in zip(self.anchors, distributions, strict=False))
-        return _Point(distributions, found, found.log_likelihood + prior)
+        return self.rows.reduce(expected, dense=COPIES * sum(map(len, self.columns)))
+
+    def point(self, given: list[Distribution], expected: _Expectations) -> _Point:
+        """Distributions with what they expect."""
+        prior = sum(a.height(g) for a, g in zip(self.anchors, given, strict=True))
+        return _Point(given, expected, expected.log_likelihood + prior)
+
+    def at(self, given: list[Distribution]) -> _Point:
+        """One reading of the rows for the likeliest model."""
+        return self.point(given, self.read(self.likeliest, given))
+
+    @property
+    def likeliest(self) -> list[GapFillingFamily[Any]]:
+        """The families by maximum likelihood."""
+        return [family.likeliest for family in self.families]
 
     def estimated(self, families: list[GapFillingFamily[Any]], point: _Point) -> list[Distribution]:
         """The distributions that fit what was expected."""
         parts = zip(families, self.anchors, point.expected.blocks, strict=True)
         return [f.estimate(anchor.added(e.statistics)) for f, anchor, e in parts]
 
-    def climb(
-        self, given: list[Distribution], tolerance: float, most: int
-    ) -> tuple[_Point, list[float], bool]:
+    def climb(self, here: _Point, tolerance: float, most: int) -> tuple[_Point, list[float], bool]:
         """The top, the log-likelihood on the way there, and whether it was reached in `most` readings.
 
         Between two steps of EM a leap follows them further along their line (Varadhan & Roland 2008,
         Simple and globally convergent methods for accelerating the convergence of any EM algorithm); one
         that would lose height is not taken.
         """
-        families = [family.likeliest for family in self.families]
-        here = self.at(given)
+        families = self.likeliest
         path = [here.height]
         while len(path) <= most:
             step = self.at(self.estimated(families, here))
@@ -158,12 +171,14 @@ def filled_in(
     parts = [plan.part(statistics.blocks[i]) for i, plan in open_plans.items()]
     start = [f.likeliest.start(part) for f, part in zip(families, parts, strict=True)]
     gaps = _Gaps(columns, families, rows)
-    first = gaps.at(start).expected.blocks
-    anchors = [f.anchor(p, e.statistics) for f, p, e in zip(families, parts, first, strict=True)]
+    first = gaps.read(families, start, first=True)
+    anchors = [f.anchor(p, e.statistics) for f, p, e in zip(families, parts, first.blocks, strict=True)]
     gaps = replace(gaps, anchors=anchors)
     tolerance = min(f.tol for f in families) * float(statistics.weight.sum())
     most = max(f.max_iter for f in families)
-    top, path, reached = gaps.climb(start, tolerance, most)
+    top, path, reached = gaps.climb(gaps.point(start, first), tolerance, most)
+    if families != gaps.likeliest:  # they may ask for moments that the likeliest do without
+        top = gaps.point(top.given, gaps.read(families, top.given))
     end = gaps.at(gaps.estimated(families, top))
     expected = {
         i: Expected(anchor.added(e.statistics), last.log_likelihood)
@@ -171,7 +186,9 @@ def filled_in(
             open_plans, anchors, top.expected.blocks, end.expected.blocks, strict=True
         )
     }
-    if reached and end.height >= path[-1]:
+    if reached and families == gaps.likeliest:  # one iteration more, which may lose a digit to rounding
+        path = [height for height in path if height <= end.height]
+    if reached and (not path or end.height >= path[-1]):
         path.append(end.height)
     notes = [] if reached else [unfinished_note(most, path[-1] - path[-2], tolerance)]
     for family, anchor, where in zip(families, anchors, columns, strict=True):

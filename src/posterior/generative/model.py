@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note, gaps_message
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
-from posterior.kernels import is_sparse
-from posterior.math import log_sum_exp
 from posterior.schema import Schema
 
 if TYPE_CHECKING:
@@ -42,6 +40,12 @@ class FittedBlock:
         """The columns of a chunk, as the distribution takes them."""
         return read(chunk, self.reads, self.columns)
 
+    def scored(self, chunk: Chunk) -> Any:
+        """The columns of a chunk to be scored, as they lie in memory where the distribution reads that."""
+        if self.distribution is not None and self.distribution.takes_tables and self.reads == "values":
+            return chunk.table(self.columns)
+        return self.read(chunk)
+
     def there(self, chunk: Chunk) -> Bools:
         """Which cells of a chunk the distribution looks at, (m, b): none that is missing or left out."""
         cells = self.read(chunk)
@@ -51,7 +55,7 @@ class FittedBlock:
             left_out = self.distribution is None or self.distribution.unseen == "marginalize"
             sizes = np.asarray(cells.sizes)
             return np.asarray((cells.array >= 0) & ((cells.array < sizes) | (not left_out)))
-        return np.asarray(~np.isnan(cells.toarray() if is_sparse(cells) else cells))
+        return np.asarray(~np.isnan(cells.toarray() if kernels.is_sparse(cells) else cells))
 
     @property
     def dense(self) -> int:
@@ -113,7 +117,11 @@ class GenerativeModel:
     def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log density ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
-        return dataset.map(lambda chunk: log_sum_exp(self._chunk_density(chunk) + prior), dense=self._dense)
+
+        def write(chunk: Chunk, out: Floats) -> None:
+            kernels.evidence(self._chunk_density(chunk) + prior, out)
+
+        return dataset.fill(write, np.empty(dataset.n_rows), dense=self._dense)
 
     def log_posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log posterior ln p(class | row), (n, K).
@@ -121,38 +129,52 @@ class GenerativeModel:
         A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
         outside the support of every density) says nothing, and gets the priors.
         """
-        return dataset.map(lambda chunk: self.chunk_log_posterior(chunk, log_prior), dense=self._dense)
+        return self._normalized(dataset, log_prior, logs=True)
 
     def chunk_log_posterior(self, chunk: Chunk, log_prior: Floats | None = None) -> Floats:
         """Log posterior of the rows of a chunk."""
-        return log_normalized(self._chunk_scores(chunk, log_prior))
+        prior = self.log_prior if log_prior is None else log_prior
+        out = np.empty((chunk.n_rows, self.n_classes))
+        self._score(chunk, prior, out)
+        self._accept(kernels.posteriors(out, prior, logs=True), chunk)
+        return out
 
     def posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """The posterior p(class | row), (n, K)."""
+        return self._normalized(dataset, log_prior, logs=False)
 
-        def normalized(chunk: Chunk) -> Floats:
-            share = np.exp(self._chunk_scores(chunk, log_prior))
-            share /= share.sum(axis=1, keepdims=True)
-            return np.asarray(share)
+    def _normalized(self, dataset: Dataset, log_prior: Floats | None, *, logs: bool) -> Floats:
+        prior = self.log_prior if log_prior is None else log_prior
 
-        return dataset.map(normalized, dense=self._dense)
+        def write(chunk: Chunk, out: Floats) -> None:
+            self._score(chunk, prior, out)
+            self._accept(kernels.posteriors(out, prior, logs=logs), chunk)
+
+        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes)), dense=self._dense)
 
     def best(self, dataset: Dataset, log_prior: Floats | None = None) -> Ints:
         """Code of the most probable class of each row, the first of equals, (n,)."""
-
-        def largest(chunk: Chunk) -> Ints:
-            return np.asarray(self._chunk_scores(chunk, log_prior).argmax(axis=1), dtype=np.int64)
-
-        return dataset.map(largest, dense=self._dense)
-
-    def _chunk_scores(self, chunk: Chunk, log_prior: Floats | None) -> Floats:
-        """Log posteriors up to a term of the row, the largest being 0."""
         prior = self.log_prior if log_prior is None else log_prior
-        scores: Floats | None = None
-        for block, distribution in self.distributions:
-            part = distribution.log_relative(block.read(chunk))
-            scores = part if scores is None else np.add(scores, part, out=scores)
-        return with_prior(np.zeros((chunk.n_rows, self.n_classes)) if scores is None else scores, prior)
+
+        def write(chunk: Chunk, out: Ints) -> None:
+            scores = kernels.scratch("scores", chunk.n_rows, self.n_classes)
+            self._score(chunk, prior, scores)
+            self._accept(kernels.best(scores, prior, out), chunk)
+
+        return dataset.fill(write, np.empty(dataset.n_rows, dtype=np.int64), dense=self._dense)
+
+    def _score(self, chunk: Chunk, log_prior: Floats, out: Floats) -> None:
+        """Write log posteriors up to a term of the row; they are not finite where a number is infinite."""
+        out[:] = log_prior
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block, distribution in self.distributions:
+                distribution.add_relative(block.scored(chunk), out)
+
+    def _accept(self, finite: bool, chunk: Chunk) -> None:
+        """Raise the error of an infinite number, if that is why scores were not finite."""
+        if not finite:
+            for block, _ in self.distributions:
+                block.read(chunk)
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = self._chunk_kept_density(chunk)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from posterior import kernels
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.families import Expected
@@ -25,6 +27,11 @@ from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.stats import Statistics
+
+# Statistics of numbers this large are looked at again, cell by cell.
+SUSPICIOUS = 1e149
+# How often the values of a chunk are in memory at once, in families that do not read them as they lie.
+COPIES = 4
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,9 @@ class GenerativeSpec:
 
     def fit(self, rows: Rows, classes: AnyArray) -> GenerativeModel:
         """The model of these rows: one reading, and more only to fill in gaps where a family needs them."""
-        spec = self.prepared(rows)
-        return spec.finished(spec.summarize(rows, classes), rows)
+        with one_blas_thread:
+            spec = self.prepared(rows)
+            return spec.finished(spec.summarize(rows, classes), rows)
 
     def finished(self, statistics: ClassStatistics, rows: Rows) -> GenerativeModel:
         """The model that fits the statistics of these rows, read again where gaps must be filled in."""
@@ -84,12 +92,26 @@ class GenerativeSpec:
     def sums(self, chunk: Chunk, schema: Schema, n_classes: int) -> Sums:
         """What each family needs to know of some rows."""
         y, weight = chunk.y, chunk.weight
+        # A light row shows in the sums by the root of its weight.
+        suspicious = SUSPICIOUS * (
+            1.0 if weight is None else min(1.0, float(np.sqrt(weight.min(initial=1.0))))
+        )
         parts = []
         for block in self.blocks:
-            rows = block.read(chunk)
-            block.family.check(rows, tuple(map(schema.names.__getitem__, block.columns)))
-            parts.append(block.family.summarize(rows, y, weight, n_classes))
-        return Sums(np.bincount(y, weight, n_classes).astype(np.float64), chunk.n_rows, tuple(parts))
+            family, columns = block.family, block.columns
+            if not family.takes_tables:
+                rows = block.read(chunk)
+                family.check(rows, schema.names_of(columns))
+                parts.append(family.summarize(rows, y, weight, n_classes))
+                continue
+            numbers = family.reads == "values"
+            as_it_lies = chunk.table(columns) if numbers else chunk.matrix(columns, check=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                part = family.summarize(as_it_lies, y, weight, n_classes)
+            if not part.magnitude < suspicious:
+                family.check(block.read(chunk), schema.names_of(columns))
+            parts.append(part)
+        return Sums(kernels.class_weights(y, weight, n_classes), chunk.n_rows, tuple(parts))
 
     def statistics(self, sums: Sums, schema: Schema, classes: AnyArray) -> ClassStatistics:
         """Sums with what gives their positions a meaning."""
@@ -98,8 +120,9 @@ class GenerativeSpec:
 
     @property
     def dense(self) -> int:
-        """How many columns are read as values."""
-        return sum(len(block.columns) for block in self.blocks if block.family.reads == "values")
+        """How many cells a row takes while its values are summed up, which families may do in copies."""
+        reading = [block for block in self.blocks if block.family.reads == "values"]
+        return sum(len(block.columns) * (1 if block.family.takes_tables else COPIES) for block in reading)
 
     @property
     def is_open(self) -> bool:
@@ -131,7 +154,8 @@ class GenerativeSpec:
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             if sums.has_gaps:
                 raise ValueError(gaps_message([statistics.schema.names[j] for j in block.columns]))
-        return self._estimate(statistics, self.plans(statistics), None)
+        with one_blas_thread:
+            return self._estimate(statistics, self.plans(statistics), None)
 
     def _estimate(
         self, statistics: ClassStatistics, plans: Sequence[Plan], filled: Filled | None
@@ -140,8 +164,9 @@ class GenerativeSpec:
         columns = statistics.schema.columns
         notes = [no_value_note(columns[j].name) for j in self.without_family]
         notes += self.remarks
-        used = [columns[j] for block in self.blocks for j in block.columns]
-        notes += [hint_note(column.name, column.hint) for column in used if column.hint]
+        hinted = statistics.schema.hinted
+        used = [j for block in self.blocks for j in block.columns if j in hinted] if hinted else []
+        notes += [hint_note(columns[j].name, columns[j].hint) for j in used]
         log_likelihood = 0.0
         parts = zip(self.blocks, statistics.blocks, plans, strict=True)
         for i, (block, sums, plan) in enumerate(parts):
@@ -194,13 +219,13 @@ def _estimate_block(
     kept = plan.part(sums) if expected is None else expected.statistics
     distribution = plan.family.estimate(kept)
     gain = distribution.log_likelihood(kept) if expected is None else expected.log_likelihood
-    columns = tuple(block.columns[j] for j in plan.keep)
+    columns = block.columns if plan.whole else tuple(block.columns[j] for j in plan.keep)
     return FittedBlock(columns, distribution, plan.fillings, block.family.reads, plan), gain
 
 
 def _notes(block: Block, plan: Plan, part: FittedBlock, statistics: ClassStatistics) -> list[Note]:
     """What was noticed about the columns of a block and about its parameters, in words."""
-    names = [statistics.schema.names[j] for j in block.columns]
+    names = statistics.schema.names_of(block.columns)
     notes = [
         column_note(fact.problem, names[fact.column], [names[j] for j in fact.of], left_out=left_out)
         for fact, left_out in plan.facts

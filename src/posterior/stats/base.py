@@ -69,6 +69,11 @@ class Statistics(ABC):
         return ()
 
     @property
+    def magnitude(self) -> float:
+        """About the largest number among the rows, for statistics of numbers; not finite if one was not."""
+        return 0.0
+
+    @property
     def unread(self) -> float:
         """Weight of the rows that had gaps and could not be counted."""
         return 0.0

@@ -20,12 +20,13 @@ class CategoryCounts(Statistics):
     """Weight of every category by class: a (K, V_j) table for each column, or one (K, V_1, …, V_m).
 
     `mark` tells columns apart that have the same counts in other rows; it is of the codes as they were
-    when a part was counted, which is all the same to two columns that repeat each other.
+    when a part was counted, which is all the same to two columns that repeat each other. None where nobody
+    looks for those.
     """
 
     tables: tuple[Floats, ...]
     joint: bool
-    mark: Floats
+    mark: Floats | None
     unread: float = 0.0
 
     @classmethod
@@ -38,26 +39,23 @@ class CategoryCounts(Statistics):
         n_classes: int,
         *,
         joint: bool = False,
+        marked: bool = True,
     ) -> Self:
         """Count these rows; in a joint table a row with a gap is not counted."""
-        mark = kernels.column_marks(codes, weight)
+        mark = kernels.column_marks(codes, weight) if marked and not joint else None
         if not joint:
-            tables = (
-                kernels.category_counts(codes[:, j], size, y, weight, n_classes)
-                for j, size in enumerate(sizes)
-            )
-            return cls(tuple(tables), joint, mark)
+            return cls(kernels.category_tables(codes, sizes, y, weight, n_classes), joint, mark)
         complete = ((codes >= 0) & (codes < np.asarray(sizes))).all(axis=1)
         cells = int(np.prod(sizes))
         flat = np.ravel_multi_index(tuple(codes[complete].T), tuple(sizes)) if cells else codes[complete, 0]
         w = None if weight is None else weight[complete]
-        table = kernels.category_counts(flat, cells, y[complete], w, n_classes)
+        (table,) = kernels.category_tables(flat[:, None], (cells,), y[complete], w, n_classes)
         gone = float((~complete).sum() if weight is None else weight[~complete].sum())
         return cls((table.reshape(n_classes, *sizes),), joint, mark, gone)
 
     def __add__(self, other: Self) -> Self:
         tables = tuple(a + b for a, b in zip(self.tables, other.tables, strict=True))
-        return type(self)(tables, self.joint, self.mark + other.mark, self.unread + other.unread)
+        return type(self)(tables, self.joint, _both(self.mark, other.mark), self.unread + other.unread)
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
@@ -78,7 +76,7 @@ class CategoryCounts(Statistics):
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The counts of some of the columns."""
-        mark = self.mark[list(columns)]
+        mark = None if self.mark is None else self.mark[list(columns)]
         if not self.joint:
             return replace(self, tables=tuple(self.tables[j] for j in columns), mark=mark)
         table = self.tables[0]
@@ -92,7 +90,9 @@ class CategoryCounts(Statistics):
         totals = [t.sum(axis=0) for t in self.tables]
         levels = [int((t > 0).sum()) for t in totals]
         constant = {j for j, n in enumerate(levels) if n <= 1}
-        marks = [t.tobytes() + m.tobytes() for t, m in zip(self.tables, self.mark, strict=True)]
+        marks: list[bytes] = []
+        if self.mark is not None:
+            marks = [t.tobytes() + m.tobytes() for t, m in zip(self.tables, self.mark, strict=True)]
         return (
             *(ColumnFact(j, "constant") for j in sorted(constant)),
             *(
@@ -107,6 +107,11 @@ class CategoryCounts(Statistics):
         """The code of a constant column."""
         seen = np.flatnonzero(self.tables[fact.column].sum(axis=0))
         return Fill(float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
+
+
+def _both(a: Floats | None, b: Floats | None) -> Floats | None:
+    """The marks of both sets of rows; None unless both have some."""
+    return None if a is None or b is None else a + b
 
 
 def _move(table: Floats, axis: int, codes: Ints | None, size: int) -> Floats:
@@ -125,7 +130,8 @@ class Totals(Statistics):
 
     `log_base` is the sum of the part of the log density that no parameter touches, such as −ln x!.
     The values are counts or other non-negative numbers, for which plain sums lose nothing. `mark` tells
-    columns apart that have the same totals in other rows; None where columns are too many to compare.
+    columns apart that have the same totals in other rows; None where columns are too many to compare, or
+    nobody looks for those that repeat another.
     The counts of a multinomial are one variable: their `weight` and `log_base` are (K, 1).
     """
 
@@ -135,6 +141,11 @@ class Totals(Statistics):
     mark: Floats | None = None
     binary: bool = False
     unread: float = 0.0
+
+    @property
+    def magnitude(self) -> float:
+        """Not finite if a number among the rows was not."""
+        return 0.0 if np.isfinite(self.total).all() else np.inf
 
     @property
     def _is_one_variable(self) -> bool:
@@ -147,7 +158,7 @@ class Totals(Statistics):
             weight=self.weight + other.weight,
             total=self.total + other.total,
             log_base=self.log_base + other.log_base,
-            mark=None if self.mark is None or other.mark is None else self.mark + other.mark,
+            mark=_both(self.mark, other.mark),
             unread=self.unread + other.unread,
         )
 

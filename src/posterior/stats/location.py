@@ -43,16 +43,18 @@ class Location:
     def __getitem__(self, index: Any) -> "Location":
         return Location(self.pivot[index], self.remainder[index])
 
-    def deviation(self, values: Floats, k: int) -> Floats:
-        """Rows minus the mean of class `k`."""
-        z = np.subtract(values, self.pivot[k], order="C")  # the same bits from any memory layout
-        z -= self.remainder[k]
+    def deviation(self, values: Floats, k: int | None = None) -> Floats:
+        """Rows minus the mean of class `k`, or minus the mean where there is only one."""
+        pivot, remainder = (self.pivot, self.remainder) if k is None else (self.pivot[k], self.remainder[k])
+        z = np.subtract(values, pivot, order="C")  # the same bits from any memory layout
+        z -= remainder
         return np.asarray(z)
 
     def average(self, share: Floats) -> "Location":
         """The weighted average over classes, kept about the pivot of the class with the largest share."""
         anchor = self[int(np.argmax(share))]
-        return Location(anchor.pivot, anchor.remainder + share @ (self - anchor))
+        remainder = anchor.remainder + share @ (self - anchor)
+        return Location(np.ascontiguousarray(anchor.pivot), np.ascontiguousarray(remainder))
 
 
 class Merged(NamedTuple):

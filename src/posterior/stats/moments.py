@@ -25,11 +25,15 @@ class Moments(Statistics):
     mark: Floats
 
     @classmethod
-    def of(cls, values: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Self:
+    def of(cls, values: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Self:
         """The moments of these rows."""
         m = kernels.class_moments(values, y, weight, n_classes)
-        mark = kernels.column_marks(values, weight)
-        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter, mark)
+        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter, m.mark)
+
+    @property
+    def magnitude(self) -> float:
+        """About the largest number among the rows; not finite if one was not."""
+        return float(np.abs(self.location.pivot).max(initial=0.0) + np.sqrt(self.scatter.sum()))
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(

@@ -44,7 +44,7 @@ class Scatter(Statistics):
     @classmethod
     def of(
         cls,
-        values: Floats,
+        values: kernels.Table,
         y: Ints,
         weight: Floats | None,
         n_classes: int,
@@ -53,16 +53,36 @@ class Scatter(Statistics):
         fourth: bool = False,
     ) -> Self:
         """The scatter of the complete rows, and the moments of those with gaps."""
-        gaps = None
-        if kernels.has_missing(values):
-            lacking = np.isnan(values).any(axis=1)
-            some, others = np.flatnonzero(lacking), np.flatnonzero(~lacking)
-            gaps = Moments.of(values[some], y[some], None if weight is None else weight[some], n_classes)
-            values, y, weight = values[others], y[others], None if weight is None else weight[others]
-        s = kernels.class_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
-        rounding = kernels.rounding_of(values)
+        found = kernels.complete_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
+        if found is None:
+            return cls._with_gaps(kernels.in_rows(values), y, weight, n_classes, pooled=pooled, fourth=fourth)
+        s, rounding = found
         location = Location(s.pivot, s.remainder)
-        return cls(s.weight, location, s.scatter, rounding, s.third, s.fourth, pooled, gaps)
+        return cls(s.weight, location, s.scatter, rounding, s.third, s.fourth, pooled)
+
+    @classmethod
+    def _with_gaps(
+        cls, values: Floats, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool, fourth: bool
+    ) -> Self:
+        lacking = ~np.isfinite(values).all(axis=1)
+        some, others = np.flatnonzero(lacking), np.flatnonzero(~lacking)
+        gaps = Moments.of(values[some], y[some], None if weight is None else weight[some], n_classes)
+        complete = cls.of(
+            values[others],
+            y[others],
+            None if weight is None else weight[others],
+            n_classes,
+            pooled=pooled,
+            fourth=fourth,
+        )
+        return replace(complete, gaps=gaps)
+
+    @property
+    def magnitude(self) -> float:
+        """About the largest number among the rows; not finite if one was not."""
+        size = np.abs(self.location.pivot).max(initial=0.0)
+        spread = np.sqrt(np.einsum("kjj->", self.scatter))
+        return float(size + spread) + (0.0 if self.gaps is None else self.gaps.magnitude)
 
     @property
     def has_gaps(self) -> bool:
@@ -198,13 +218,11 @@ class Scatter(Statistics):
         constant = np.flatnonzero((weight > 0) & (spread == 0)).tolist()
         rest = [j for j in range(len(self.rounding)) if j not in {*empty, *constant}]
         found = self._redundant(rest)
-        marks = [
-            np.concatenate([self.location.value[:, j], np.diagonal(self.scatter, axis1=1, axis2=2)[:, j]])
-            for j in rest
-        ]
-        repeats = {f.column: f.of for f in duplicate_facts([m.tobytes() for m in marks], set())}
         facts = [ColumnFact(j, "empty") for j in empty]
         facts += [ColumnFact(j, "constant") for j in constant]
+        sums = np.concatenate([self.location.value, np.diagonal(self.scatter, axis1=1, axis2=2)])
+        marks = [column.tobytes() for column in sums[:, rest].T] if found else []
+        repeats = {f.column: f.of for f in duplicate_facts(marks, set())}
         for j, on in found:
             of = repeats.get(j, on)
             facts.append(ColumnFact(rest[j], "redundant", tuple(rest[i] for i in of)))
