@@ -36,9 +36,9 @@ format: $(READY) ## apply the formatter and the safe fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## time against scikit-learn, after checking that the answers agree
-	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.linear
+bench: $(READY) ## time against rivals, after checking that the answers agree (ARGS=--quick: a minute)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
+	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -6,14 +6,9 @@ of its own, which builds the table slice by slice, so that building it sets no p
 """
 
 import argparse
-import ctypes
-import gc
 import json
-import resource
 import subprocess
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +17,7 @@ from sklearn import naive_bayes
 from sklearn.feature_extraction.text import CountVectorizer
 
 import posterior
+from benchmarks.measure import resident_growth, timed
 from posterior.families import BagOfWords
 
 STORED = 60
@@ -66,26 +62,10 @@ def texts_table(n_rows: int, n_words: int) -> tuple[np.ndarray, np.ndarray]:
     return texts, y
 
 
-def resident(field: str) -> int:
-    """Resident memory of this process in bytes, now (VmRSS) or at its peak (VmHWM)."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    line = next(line for line in status.read_text().splitlines() if line.startswith(field))
-    return int(line.split()[1]) * 1024
-
-
 def growth(work: Any) -> tuple[Any, float, float]:
     """The result, by how many bytes resident memory rose at its highest, and seconds."""
-    gc.collect()
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts afresh
-    except (OSError, AttributeError):
-        pass
-    before, start = resident("VmRSS"), time.perf_counter()
-    result = work()
-    return result, resident("VmHWM") - before, time.perf_counter() - start
+    (result, rose), took = timed(lambda: resident_growth(work))
+    return result, rose, took
 
 
 def agree(ours: np.ndarray, theirs: np.ndarray, what: str) -> None:
