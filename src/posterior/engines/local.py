@@ -157,12 +157,12 @@ class LocalDataset:
             for chunk_sum in sums:
                 part, level = chunk_sum, 0
                 while stack and stack[-1][0] == level:
-                    part = stack.pop()[1] + part  # type: ignore[operator]
+                    part = stack.pop()[1] + part  # type: ignore[operator]  # sums can be added
                     level += 1
                 stack.append((level, part))
         result = stack.pop()[1]
         while stack:
-            result = stack.pop()[1] + result  # type: ignore[operator]
+            result = stack.pop()[1] + result  # type: ignore[operator]  # sums can be added
         return result
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:

@@ -9,6 +9,7 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import ANY_ORDER, IN_ORDER, kernel
 from posterior.kernels.gaps import ExpectedSums, Gaussians
+from posterior.kernels.memory import weights_of
 from posterior.math import LOG_2PI
 
 # Rows that are filled in side by side, and added to the scatter together.
@@ -248,7 +249,7 @@ def expected_sums(values: Floats, y: Ints, weight: Floats | None, given: Gaussia
     scatter, spread = np.zeros((n_classes, wide, wide)), np.zeros((n_classes, d, d))
     white = np.zeros((len(given.white), wide, wide))
     white[:, :d, :d] = given.white
-    weights = np.empty(0) if weight is None else np.ascontiguousarray(weight)
+    weights = weights_of(weight)
     ends = np.zeros((n_classes, d + 1), dtype=np.int64)
     order = sort_rows(values, y, ends)
     for k in range(n_classes):
