@@ -1,0 +1,75 @@
+"""Colours, markers and widths that every picture shares: told apart by colour-blind eyes and in grey."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+# Okabe & Ito (2008), reordered so that neighbours differ in lightness too.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A5195", "#8C8C00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":")
+INK = "#333333"
+FAINT = "#B8B8B8"
+# Inches: the width of a page's text, and the height that goes with it.
+WIDTH, HEIGHT = 6.4, 4.2
+
+_SETTINGS = {
+    "figure.figsize": (WIDTH, HEIGHT),
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "posterior",
+}
+
+
+@contextmanager
+def our_style() -> Iterator[None]:
+    """Our settings for as long as a figure is made; what the user has set stays set elsewhere."""
+    with pyplot().rc_context(_SETTINGS):
+        yield
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or the error that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415 -- an extra, needed only where something is drawn
+    except ImportError as error:
+        raise ImportError(
+            "pictures need matplotlib, which is not installed; run `pip install 'posterior[plot]'`"
+        ) from error
+    return plt
+
+
+def colours_of(classes: Sequence[Any]) -> list[str]:
+    """One colour for each class, the same in every picture.
+
+    >>> colours_of(["no", "yes"])
+    ['#0072B2', '#E69F00']
+    """
+    return [COLOURS[k % len(COLOURS)] for k in range(len(classes))]
+
+
+def markers_of(classes: Sequence[Any]) -> list[str]:
+    """One marker for each class, so that the picture needs no colours."""
+    return [MARKERS[k % len(MARKERS)] for k in range(len(classes))]
+
+
+def axes_for(ax: Any = None, **figure: Any) -> Any:
+    """The axes to draw on: those given, or new ones in our style."""
+    if ax is not None:
+        return ax
+    with our_style():
+        return pyplot().subplots(**figure)[1]
