@@ -17,8 +17,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	@touch $(READY)
 
-demo: $(READY) ## classify the bundled penguins, strings and gaps and all
-	$(BIN)/python examples/penguins.py
+demo: $(READY) ## compare models of the bundled penguins and write report.html
+	$(BIN)/posterior compare penguins --report report.html
 
 test: $(READY) ## the test suite (minutes)
 	$(BIN)/python -m pytest -n auto -m "not long"

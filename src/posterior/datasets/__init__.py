@@ -19,7 +19,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import narwhals as nw
 
-__all__ = ["Backend", "Table", "available", "load", "load_penguins", "load_pokemon", "load_voters"]
+__all__ = [
+    "Backend",
+    "Description",
+    "Table",
+    "available",
+    "describe",
+    "load",
+    "load_penguins",
+    "load_pokemon",
+    "load_voters",
+]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -42,27 +52,29 @@ class Table:
 
 
 @dataclass(frozen=True)
-class _Spec:
+class Description:
+    """What is known of a bundled table: its class column, its source, and columns that only name a row."""
+
     target: str
     description: str
     identifiers: tuple[str, ...] = ()
 
 
-_TABLES: dict[str, _Spec] = {
-    "penguins": _Spec(
+_TABLES: dict[str, Description] = {
+    "penguins": Description(
         "species",
         "Size, sex and island of 344 penguins of three species near Palmer Station, Antarctica, 2007-2009. "
         "Source: Horst, Hill & Gorman (2020), the palmerpenguins package; "
         "data of Gorman, Williams & Fraser (2014). Licence: CC0 1.0.",
     ),
-    "pokemon": _Spec(
+    "pokemon": Description(
         "type_1",
         "Types and base stats of 800 Pokémon of generations 1 to 6; total is the sum of the six stats. "
         "Source: the Pokédex in the poke-env package, rows as in the Kaggle table abcsds/pokemon. "
         "Licence: MIT (poke-env); the numbers are facts from games by Nintendo and Game Freak.",
         identifiers=("number", "name"),
     ),
-    "voters": _Spec(
+    "voters": Description(
         "candidate",
         "Voted before, income in thousands, and state of 400 voters for three candidates, with gaps. "
         "Source: invented, by scripts/build_voters.py. Licence: that of this package, BSD-3-Clause.",
@@ -79,6 +91,17 @@ def available() -> tuple[str, ...]:
     return tuple(_TABLES)
 
 
+def describe(name: str) -> Description:
+    """Return what is known of a bundled table, without reading it.
+
+    >>> describe("pokemon").target, describe("pokemon").identifiers
+    ('type_1', ('number', 'name'))
+    """
+    if name not in _TABLES:
+        raise ValueError(f"no bundled table is named {name!r}; choose one of {', '.join(_TABLES)}")
+    return _TABLES[name]
+
+
 def load(name: str, backend: Backend | None = None) -> Table:
     """Return a bundled table in a data frame of pandas, polars or pyarrow; by default the first installed.
 
@@ -87,9 +110,7 @@ def load(name: str, backend: Backend | None = None) -> Table:
     >>> load("voters").frame.shape
     (400, 4)
     """
-    if name not in _TABLES:
-        raise ValueError(f"no bundled table is named {name!r}; choose one of {', '.join(_TABLES)}")
-    spec = _TABLES[name]
+    spec = describe(name)
     text = files(__name__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
     header, *rows = csv.reader(text.splitlines())
     columns = {title: _typed(cells) for title, cells in zip(header, zip(*rows, strict=True), strict=True)}

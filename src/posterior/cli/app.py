@@ -1,0 +1,77 @@
+"""The commands, put together."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from posterior.cli.compare import compare
+from posterior.cli.curve import curve
+from posterior.cli.data import data
+from posterior.cli.explain import explain
+from posterior.cli.fit import fit
+from posterior.cli.inspect import inspect
+from posterior.cli.predict import predict
+from posterior.cli.stopping import INTERRUPTED, USER_ERROR, one_line, outcome
+
+app = typer.Typer(
+    name="posterior",
+    help="Probabilities you can act on, from a table of data.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (compare, fit, predict, inspect, explain, curve, data):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+) -> None:
+    """Probabilities you can act on, from a table of data."""
+    if version:
+        import posterior  # noqa: PLC0415 -- the whole library, for one line
+
+        print(f"posterior {posterior.__version__}")
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    try:
+        code = outcome(lambda: _called(arguments), _complain)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        told = getattr(error, "format_message", None)  # of a mistake in the arguments
+        if told is None:
+            raise
+        where = getattr(getattr(error, "ctx", None), "command_path", "posterior")
+        _complain(
+            f"{one_line(told())} (posterior --help)"
+            if where == "posterior"
+            else f"{one_line(told())} ({where} --help)"
+        )
+        return USER_ERROR
+    return code
+
+
+def _called(arguments: Sequence[str] | None) -> None:
+    result = app(list(arguments) if arguments is not None else None, standalone_mode=False)
+    if isinstance(result, int) and result:
+        raise typer.Exit(result)
+
+
+def _complain(message: str) -> None:
+    print(f"posterior: {message}", file=sys.stderr)

@@ -1,0 +1,193 @@
+"""`posterior compare`: every sensible model of a table, on rows it has not seen."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from posterior.cli.grouped import grouped
+from posterior.cli.labelled import Labelled, read_labelled
+from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
+from posterior.cli.voice import Voice
+from posterior.cli.wishes import COSTS, read_costs
+from posterior.comparison import Comparison, Result
+
+
+@grouped
+def compare(
+    data: Data,
+    reading: Reading,
+    columns: Columns,
+    talk: Talk,
+    target: Target = None,
+    models: Annotated[
+        str | None, typer.Option("--models", metavar="A,B,…", help="Which models; all if not given.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", min=2, help="How many parts; chosen by the rows if not given.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", min=1, help="How often rows are dealt out anew.")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option("--groups", metavar="COL", help="Rows with the same value stay together.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="COL", help="Later rows are predicted from earlier ones.")
+    ] = None,
+    costs: Annotated[str | None, typer.Option("--costs", metavar="TEXT|FILE", help=COSTS)] = None,
+    positive: Annotated[
+        str | None, typer.Option("--positive", metavar="CLASS", help="Which of two classes is looked for.")
+    ] = None,
+    false_alarms: Annotated[
+        float,
+        typer.Option(
+            "--false-alarms", min=0, max=1, help="Share of the other class that may be lost to find it."
+        ),
+    ] = 0.005,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write a report, an HTML file to look at.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Compare every sensible model of a table by cross-validation, and recommend one.
+
+    The table is taken as it is: numbers, categories, text, gaps.
+    """
+    voice = Voice(talk)
+    if report is not None:
+        refuse_no_folder(report)
+    with voice.noticing():
+        read = read_labelled(data, target, reading, columns, groups=groups, time=time)
+        classes = np.unique(read.y).tolist()
+        schema = read.schema
+        if not talk.json:
+            show_reading(voice, read, schema)
+        with voice.progress() as told:
+            comparison = Comparison.of(
+                read.X,
+                read.y,
+                models=None if models is None else [name.strip() for name in models.split(",")],
+                folds=folds,
+                repeats=repeats,
+                groups=read.aside.get("groups"),
+                time=read.aside.get("time"),
+                costs=None if costs is None else read_costs(costs, classes),
+                kinds=read.kinds,
+                positive=None if positive is None else label_of(positive, classes),
+                false_alarms=false_alarms,
+                seed=seed,
+                progress=told,
+            )
+        where = None if report is None else write(voice, comparison, read, data, report)
+    if talk.json:
+        voice.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
+        return
+    show(voice, comparison)
+    if where is not None:
+        voice.say(Text.assemble(("report: ", "bold"), where))
+
+
+def show(voice: Voice, comparison: Comparison) -> None:
+    """The leaderboard, what it means, and what was not tried."""
+    heads, rows = leaderboard(comparison)
+    voice.say(Text(comparison.folds, style="dim"))
+    voice.say(table_of(heads, rows, left=2))
+    if voice.err.quiet:
+        voice.say(Text(comparison.recommendation))
+        return
+    for name, reason in comparison.left_out.items():
+        voice.tell(Text(f"not tried: {name} ({reason})", style="dim"))
+    for note in comparison.notes:
+        voice.note(note)
+    voice.say(Text.assemble("\n", (comparison.recommendation, "bold")))
+
+
+def leaderboard(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
+    """Heads and rows of the table of results; columns that no model has are left out."""
+    best = {result.name for result in (comparison.recommended, *comparison.ties)}
+    ways: list[tuple[str, Any]] = [
+        ("model", lambda r: Text(r.title, style="bold" if r.name == comparison.recommended.name else "")),
+        ("", lambda r: r.approach),
+        ("log loss", lambda r: number(r.log_loss)),
+        ("±", lambda r: number(r.log_loss_se)),
+        ("tie", lambda r: "=" if r.name in best and comparison.ties else ""),
+        ("accuracy", lambda r: number(r.accuracy)),
+        ("Brier", lambda r: number(r.brier)),
+        ("calibration", lambda r: number(r.calibration_error)),
+        ("AUC", lambda r: number(r.roc_auc)),
+        (recall_head(comparison), lambda r: number(r.recall_at)),
+        ("cost", lambda r: number(r.average_cost)),
+        ("parameters", lambda r: "–" if r.n_parameters is None else f"{r.n_parameters:,}"),
+        ("fit", lambda r: seconds(r.fit_seconds)),
+        ("predict", lambda r: seconds(r.predict_seconds)),
+    ]
+    cells = [(head, [show(result) for result in comparison.results]) for head, show in ways]
+    kept = [(head, column) for head, column in cells if any(str(cell) not in {"–", ""} for cell in column)]
+    return [head for head, _ in kept], [
+        list(row) for row in zip(*(column for _, column in kept), strict=True)
+    ]
+
+
+def recall_head(comparison: Comparison) -> str:
+    """What the recall is of, and what it may cost."""
+    return f"{comparison.positive} found at {100 * comparison.false_alarms:g} % lost"
+
+
+FIGURES = (
+    "name", "title", "approach", "about", "columns", "log_loss", "log_loss_se", "accuracy", "accuracy_se", "brier",
+    "calibration_error", "average_cost", "roc_auc", "recall_at", "n_parameters", "fit_seconds", "predict_seconds",
+)  # fmt: skip
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison for a script."""
+    return {
+        "results": [figures(result) for result in comparison.results],
+        "recommended": comparison.recommended.name,
+        "recommendation": comparison.recommendation,
+        "ties": [result.name for result in comparison.ties],
+        "left_out": comparison.left_out,
+        "notes": list(comparison.notes),
+        "folds": comparison.folds,
+        "seed": comparison.seed,
+        "positive": comparison.positive,
+        "false_alarms": comparison.false_alarms,
+    }
+
+
+def figures(result: Result) -> dict[str, Any]:
+    """One model's figures."""
+    return {name: getattr(result, name) for name in FIGURES}
+
+
+def write(voice: Voice, comparison: Comparison, read: Labelled, source: str, path: str) -> str:
+    """Write the report and return where it is."""
+    from posterior.report import write_report  # noqa: PLC0415 -- matplotlib and jinja2, only for a report
+
+    with voice.progress() as told:
+        written = write_report(
+            comparison, read.X, read.y, path, source=source, target=read.target, progress=told
+        )
+    return str(Path(written).resolve())
+
+
+def refuse_no_folder(path: str) -> None:
+    """Refuse, before the work is done, a path that nothing can be written to."""
+    folder = Path(path).parent
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file")
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {str(folder)!r} to write {Path(path).name} to; create it first")
+
+
+def label_of(text: str, classes: Sequence[Any]) -> Any:
+    """The class that is written so."""
+    known = {str(label): label for label in classes}
+    if text not in known:
+        raise ValueError(f"--positive: {text!r} is not a class; the classes are {', '.join(known)}")
+    return known[text]

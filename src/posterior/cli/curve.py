@@ -1,0 +1,80 @@
+"""`posterior curve`: how much data generative and discriminative models need."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from posterior.cli.compare import refuse_no_folder
+from posterior.cli.grouped import grouped
+from posterior.cli.labelled import read_labelled
+from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.shown import show_reading
+from posterior.cli.voice import Voice
+from posterior.comparison import LearningCurve
+
+
+@grouped
+def curve(
+    data: Data,
+    reading: Reading,
+    columns: Columns,
+    talk: Talk,
+    target: Target = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="N,M,…", help="Numbers of rows; chosen if not given.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", min=1, help="How often rows are drawn anew.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the curves: PNG, SVG or PDF.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Show the loss of generative and discriminative models by the number of rows, and where they cross."""
+    voice = Voice(talk)
+    if plot is not None:
+        refuse_no_folder(plot)
+    with voice.noticing():
+        read = read_labelled(data, target, reading, columns)
+        if not talk.json:
+            show_reading(voice, read, read.schema)
+        settings: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
+        if sizes is not None:
+            settings["sizes"] = whole_numbers(sizes)
+        with voice.progress() as told:
+            found = LearningCurve.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told, **settings)
+        if plot is not None:
+            draw(found, plot)
+    if talk.json:
+        voice.data(found.as_dict())
+        return
+    voice.say(Text(str(found)))
+    if plot is not None:
+        voice.say(Text.assemble(("plot: ", "bold"), plot))
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Numbers separated by commas.
+
+    >>> whole_numbers("20, 50,100")
+    [20, 50, 100]
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--sizes {text}: expected whole numbers, such as 20,50,100") from None
+
+
+def draw(found: LearningCurve, path: str) -> None:
+    """Write the picture."""
+    from posterior import files, plot  # noqa: PLC0415 -- matplotlib, only for a picture
+    from posterior.plot.style import pyplot  # noqa: PLC0415
+
+    display = plot.LearningCurveDisplay.from_curve(found).plot()
+    try:
+        with files.writing(path) as part:
+            display.figure_.savefig(part, format=path.rpartition(".")[2].lower(), dpi=150)
+    finally:
+        pyplot().close(display.figure_)

@@ -1,0 +1,46 @@
+"""`posterior data`: the bundled tables."""
+
+from typing import Annotated, Any
+
+import typer
+
+from posterior import datasets, files
+from posterior.cli.grouped import grouped
+from posterior.cli.options import Talk
+from posterior.cli.shown import table_of
+from posterior.cli.voice import Voice
+
+
+@grouped
+def data(
+    talk: Talk,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="Print this table as CSV.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there instead.")
+    ] = None,
+) -> None:
+    """List the bundled tables, or print one of them."""
+    voice = Voice(talk)
+    if name is not None:
+        files.write_batches(output or "-", iter([datasets.load(name, "pyarrow").frame]))
+        return
+    tables = [_facts(bundled) for bundled in datasets.available()]
+    if talk.json:
+        voice.data(tables)
+        return
+    rows = [(t["name"], t["target"], t["description"], f"{t['rows']:,}") for t in tables]
+    voice.say(table_of(("name", "target", "what it is", "rows"), rows, left=3))
+
+
+def _facts(name: str) -> dict[str, Any]:
+    about = datasets.describe(name)
+    frame = datasets.load(name, "pyarrow").frame
+    return {
+        "name": name,
+        "target": about.target,
+        "rows": len(frame),
+        "columns": frame.column_names,
+        "description": about.description,
+    }

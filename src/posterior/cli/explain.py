@@ -1,0 +1,92 @@
+"""`posterior explain`: why a row got its class, as bars."""
+
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from rich.text import Text
+
+from posterior.cli.grouped import grouped
+from posterior.cli.model_files import Opened, open_model
+from posterior.cli.options import Data, ModelFile, Reading, Talk
+from posterior.cli.predict import decide
+from posterior.cli.shown import bar, number, table_of
+from posterior.cli.voice import Voice
+from posterior.cli.wishes import Wishes
+from posterior.estimators import DecisionClassifier
+from posterior.workflow import contributions_of, predictions
+
+SHOWN = 20  # features
+CELL = 40  # characters of a value
+
+
+@grouped
+def explain(
+    file: ModelFile,
+    data: Data,
+    reading: Reading,
+    wishes: Wishes,
+    talk: Talk,
+    row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
+) -> None:
+    """Show why a row gets its class: its log odds, by feature."""
+    voice = Voice(talk)
+    opened = open_model(file)
+    decide(opened.model, wishes)
+    with voice.noticing():
+        X = opened.columns_of(row_of(opened, data, reading, row), data)
+        said = {name: values[0] for name, values in predictions(opened.model, X).items()}
+        parts = contributions_of(opened.model, X)
+        words = opened.model.explain(X)[0] if isinstance(opened.model, DecisionClassifier) else None
+    order = np.argsort(-np.abs(parts.values[0]), kind="stable")
+    terms = [(parts.terms[j], float(parts.values[0, j])) for j in order]
+    if talk.json:
+        voice.data(
+            {
+                "row": row,
+                **said,
+                "of": parts.of[0],
+                "against": parts.against[0],
+                "log_odds": parts.total[0],
+                "by_feature": dict(terms),
+                "explanation": None if words is None else str(words),
+            }
+        )
+        return
+    if words is not None:
+        voice.tell(Text(str(words)))
+    voice.say(
+        Text(f"\nlog odds of {parts.of[0]} against {parts.against[0]}: {parts.total[0]:+.2f}", style="bold")
+    )
+    values = {name: X[name][0].as_py() for name in X.column_names}
+    voice.say(chart(terms, values))
+
+
+def chart(terms: list[tuple[str, float]], values: dict[str, Any]) -> Any:
+    """A bar for each feature, the longest first; the prior and the rest as they are."""
+    largest = max((abs(odds) for _, odds in terms if np.isfinite(odds)), default=0.0)
+    rows = [
+        (name, _cell(name, values), number(odds, "+.2f"), bar(odds, largest)) for name, odds in terms[:SHOWN]
+    ]
+    if len(terms) > SHOWN:
+        rest = sum(odds for _, odds in terms[SHOWN:])
+        rows.append((f"{len(terms) - SHOWN} others", "", number(rest, "+.2f"), bar(rest, largest)))
+    return table_of(("feature", "value", "log odds", "against ◂ ▸ for"), rows, left=2)
+
+
+def _cell(name: str, values: dict[str, Any]) -> str:
+    if name not in values:
+        return ""
+    text = "missing" if values[name] is None else str(values[name])
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
+def row_of(opened: Opened, path: str, reading: Reading, row: int) -> pa.Table:
+    """One row of a file, without reading further than there."""
+    seen = 0
+    for batch in opened.batches(path, reading):
+        if row < seen + len(batch):
+            return batch.slice(row - seen, 1)
+        seen += len(batch)
+    raise ValueError(f"--row {row}: {path} has {seen:,} rows, numbered from 0 to {seen - 1:,}")

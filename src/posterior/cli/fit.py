@@ -1,0 +1,105 @@
+"""`posterior fit`: one model of a table, into a file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from posterior.cli.compare import figures, refuse_no_folder, show
+from posterior.cli.grouped import grouped
+from posterior.cli.labelled import Labelled, read_labelled
+from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.shown import number, show_reading
+from posterior.cli.voice import Voice
+from posterior.comparison import MODELS, Comparison
+from posterior.decision import brier_score, log_loss
+from posterior.persistence import save
+from posterior.schema import Schema
+from posterior.workflow import coefficient_table, train
+
+BEST = "best"
+CHOICES = f"{BEST} (of a comparison), {', '.join(MODELS)}"
+
+
+@grouped
+def fit(
+    data: Data,
+    reading: Reading,
+    columns: Columns,
+    talk: Talk,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
+    ],
+    target: Target = None,
+    model: Annotated[str, typer.Option("--model", "-m", metavar="NAME", help=CHOICES)] = BEST,
+    calibration: Annotated[
+        str | None,
+        typer.Option("--calibration", metavar="HOW", help="Scale the posteriors: temperature or vector."),
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Fit a model to a table and write it to a file that is safe to open."""
+    voice = Voice(talk)
+    refuse_no_folder(output)
+    refuse_model(model)
+    with voice.noticing():
+        read = read_labelled(data, target, reading, columns)
+        schema = read.schema
+        if not talk.json:
+            show_reading(voice, read, schema)
+        name = _best(voice, read, seed) if model == BEST else model
+        voice.tell(Text(f"fitting {MODELS[name].title} …", style="dim"))
+        fitted = train(read.X, read.y, name, kinds=read.kinds, calibration=calibration)
+        about = {
+            "model": name,
+            "title": MODELS[name].title,
+            "approach": MODELS[name].approach,
+            "target": read.target,
+            "rows": len(read.y),
+            "columns": read.X.column_names,
+            "reading": reading.options(),
+            "held_out": held_out(fitted),
+            "coefficients": coefficient_table(fitted, read.X, read.y),
+        }
+        save(fitted, output, about=about)
+    size = Path(output).stat().st_size
+    if talk.json:
+        voice.data({**about, "file": output, "bytes": size})
+        return
+    voice.say(
+        Text.assemble((about["title"], "bold"), f" of {about['rows']:,} rows in {output} ({size:,} bytes)")
+    )
+    if about["held_out"]:
+        told = ", ".join(f"{what} {number(value)}" for what, value in about["held_out"].items())
+        voice.say(Text(f"on rows held out: {told}"))
+    voice.tell(Text(f"next: posterior inspect {output}; posterior predict {output} DATA -o OUT", style="dim"))
+
+
+def refuse_model(name: str) -> None:
+    """Refuse a model that there is not, before anything is read."""
+    if name != BEST and name not in MODELS:
+        raise ValueError(f"--model {name}: there is no such model; choose {CHOICES}")
+
+
+def held_out(model: Any) -> dict[str, float]:
+    """How well the model does on rows it had not seen, where any were held out."""
+    learnt = getattr(model, "learnt_", None)
+    if learnt is None or learnt.held_out is None:
+        return {}
+    rows = learnt.held_out
+    logs, truth = learnt.scaled(rows.log_posterior, model.calibration), rows.y
+    return {
+        "log loss": float(log_loss(logs, truth)),
+        "accuracy": float((logs.argmax(axis=1) == truth).mean()),
+        "Brier score": float(brier_score(logs, truth)),
+    }
+
+
+def _best(voice: Voice, read: Labelled, seed: int) -> str:
+    """The model that a comparison recommends, of those that have probabilities."""
+    with voice.progress() as told:
+        comparison = Comparison.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told)
+    if not voice.as_json:
+        show(voice, comparison)
+    return comparison.recommended.name

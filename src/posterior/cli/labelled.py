@@ -1,0 +1,87 @@
+"""The rows of a file with their classes, as commands that learn take them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from posterior import datasets, files
+from posterior._types import AnyArray
+from posterior.cli.options import Columns, Reading, known_column, listed_columns
+from posterior.schema import Schema, read_table
+
+# A class column has fewer different numbers than this, or than a tenth of its rows.
+MANY_CLASSES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A table without its class column, the classes, and other columns that were asked for."""
+
+    X: pa.Table
+    y: AnyArray
+    target: str
+    kinds: dict[str, str] | None
+    aside: dict[str, AnyArray]
+    dropped: int
+
+    @property
+    def schema(self) -> Schema:
+        """How the columns are read."""
+        return Schema.infer(read_table(self.X), self.kinds)
+
+
+def read_labelled(
+    path: str, target: str | None, reading: Reading, columns: Columns, **aside: str | None
+) -> Labelled:
+    """Read a file and take its class column out; `aside` are columns that say which rows belong together."""
+    table = reading.table(path)
+    names = table.column_names
+    bundled = datasets.describe(path) if files.is_bundled(path) else None
+    target = target or (bundled and bundled.target)
+    if target is None:
+        raise ValueError(f"which column holds the classes? Pass --target COL; {listed_columns(names)}")
+    known_column(target, names, "--target")
+    kinds = columns.kinds(names)
+    extra = {option: known_column(name, names, f"--{option}") for option, name in aside.items() if name}
+    left_out = {known_column(name, names, "--drop") for name in columns.drop or ()}
+    left_out |= set(bundled.identifiers if bundled else ()) - set(kinds or ())
+    classes = table[target].combine_chunks()
+    _refuse_numbers(target, classes)
+    there = classes.is_valid()
+    dropped = len(table) - there.sum().as_py()
+    if dropped == len(table):
+        raise ValueError(f"--target {target}: every cell is missing; {listed_columns(names)}")
+    if dropped:
+        table, classes = table.filter(there), classes.filter(there)
+    X = table.drop_columns([*dict.fromkeys([target, *extra.values(), *(left_out - {target})])])
+    if not X.num_columns:
+        raise ValueError(f"there is no column beside {target!r} to learn from")
+    return Labelled(
+        X,
+        as_labels(classes),
+        target,
+        {name: kind for name, kind in (kinds or {}).items() if name in X.column_names} or None,
+        {option: as_labels(table[name].combine_chunks()) for option, name in extra.items()},
+        dropped,
+    )
+
+
+def as_labels(cells: Any) -> AnyArray:
+    """Cells as labels: strings as objects, numbers and true/false as such."""
+    values = cells.to_pylist()
+    kinds = {type(value) for value in values}
+    return np.asarray(values, dtype=object if str in kinds or len(kinds) > 1 else None)
+
+
+def _refuse_numbers(target: str, cells: Any) -> None:
+    """Refuse a column of measurements as a column of classes."""
+    if not (pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type)):
+        return
+    distinct = cells.unique().drop_null()
+    if len(distinct) > max(MANY_CLASSES, len(cells) // 10):
+        raise ValueError(
+            f"--target {target}: holds {len(distinct)} different numbers, where classes were expected; "
+            "choose another column, or put the numbers into groups first"
+        )

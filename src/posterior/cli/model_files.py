@@ -1,0 +1,63 @@
+"""Model files as commands open them: the model, what is known of it, and the rows it is to look at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from posterior import files
+from posterior.cli.options import Reading
+from posterior.persistence import describe, load
+from posterior.schema import Column, Schema
+from posterior.workflow import schema_of
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A model, the facts that were written beside it, and how the rows of training were read."""
+
+    model: Any
+    about: dict[str, Any]
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of training."""
+        return schema_of(self.model)
+
+    def batches(self, path: str, reading: Reading, rows: int = 65_536) -> Iterator[pa.Table]:
+        """The rows of a file, read as those of training were unless the user says otherwise."""
+        options = {**self.about.get("reading", {}), **_given(reading)}
+        types = {column.name: _type(column) for column in self.schema.columns if not column.ignored}
+        return files.batches(path, **options, types=types, rows=rows)
+
+    def columns_of(self, table: pa.Table, path: str) -> pa.Table:
+        """The columns that the model looks at; others are nobody's business here."""
+        needed = [c.name for c in self.schema.columns if not c.ignored]
+        absent = [name for name in needed if name not in table.column_names]
+        if absent:
+            raise ValueError(
+                f"{path} has no column {', '.join(map(repr, absent[:5]))}, which the model was fitted with; "
+                f"it has {', '.join(map(repr, table.column_names[:12]))}"
+            )
+        return table.select([c.name for c in self.schema.columns if c.name in table.column_names])
+
+
+def open_model(path: str) -> Opened:
+    """Open a model file; nothing in it is run."""
+    return Opened(load(path), describe(path).about)
+
+
+def _given(reading: Reading) -> dict[str, Any]:
+    """The options that differ from their defaults."""
+    usual = Reading().options()
+    return {name: value for name, value in reading.options().items() if value != usual[name]}
+
+
+def _type(column: Column) -> str:
+    if column.kind in {"continuous", "count"}:
+        return "number"
+    levels = column.levels
+    if levels is None or any(isinstance(level, str) for level in levels):
+        return "text"
+    return "boolean" if all(isinstance(level, bool) for level in levels) else "number"

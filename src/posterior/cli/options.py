@@ -1,0 +1,132 @@
+"""Options that commands share: how a file is read, what is said, what is decided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+from posterior import files
+from posterior.schema.kinds import listed
+
+FILE = "CSV, TSV, JSON lines, Parquet or Arrow, compressed or not; - for standard input; or a bundled name (posterior data)."
+
+Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help=FILE)]
+ModelFile = Annotated[
+    str, typer.Argument(metavar="FILE", show_default=False, help="A model file that `posterior fit` wrote.")
+]
+Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The class column.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Everything random follows from it.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read, and which of its columns are what."""
+
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing", metavar="TEXT", help='A cell that means a gap, such as "?"; may be repeated.'
+        ),
+    ] = None
+    no_header: Annotated[bool, typer.Option("--no-header", help="The first line holds data, not names.")] = (
+        False
+    )
+    names: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B,…", help="Names of the columns, separated by commas."),
+    ] = None
+    quote: Annotated[str, typer.Option("--quote", metavar="CHAR", help="The quoting character, or none.")] = (
+        '"'
+    )
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", metavar="CHAR", help="What separates cells; found out if not given."),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="csv, tsv, jsonl, parquet, arrow; found out if not given."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as latin-1."),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """What `posterior.files.read` is called with."""
+        quote = None if self.quote.lower() in {"none", ""} else self.quote
+        names = tuple(self.names.split(",")) if self.names else None
+        return {
+            "missing": tuple(self.missing or ()),
+            "header": not self.no_header,
+            "names": names,
+            "quote": quote,
+            "delimiter": _delimiter(self.delimiter),
+            "format": self.format,
+            "encoding": self.encoding,
+        }
+
+    def table(self, path: str) -> Any:
+        """The whole table."""
+        return files.read(path, **self.options())
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns take part, and as what."""
+
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="COL=KIND",
+            help="What a column is: continuous, binary, categorical, count, text.",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated."),
+    ] = None
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str] | None:
+        """The kinds that were declared, by column."""
+        declared = {}
+        for entry in self.kind or ():
+            name, equals, kind = entry.rpartition("=")
+            if not equals or not name:
+                raise ValueError(f"--kind {entry}: expected COL=KIND, such as --kind year=categorical")
+            declared[known_column(name, names, "--kind")] = kind
+        return declared or None
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How much is said, and in what form."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts, and nothing else.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")] = False
+
+
+def known_column(name: str, names: Sequence[str], option: str) -> str:
+    """A column's name, or the error that suggests others."""
+    if name in names:
+        return name
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"{option}: there is no column {name!r}; {hint}{listed_columns(names)}")
+
+
+def listed_columns(names: Sequence[str]) -> str:
+    """The columns of a table, for a message.
+
+    >>> listed_columns(["a", "b"])
+    "the columns are 'a', 'b'"
+    """
+    return f"the columns are {listed(names, 12)}"
+
+
+def _delimiter(text: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text or "", text)

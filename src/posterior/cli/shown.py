@@ -1,0 +1,109 @@
+"""Tables and bars on a terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from posterior.cli.labelled import Labelled
+from posterior.cli.voice import Voice
+from posterior.schema import Schema
+
+LINES = 30  # of a schema that are shown
+BAR = 24
+
+
+def table_of(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int = 1, title: str = "") -> Table:
+    """A table whose first `left` columns are words and the others numbers."""
+    table = Table(
+        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False
+    )
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k < left else "right", overflow="fold", no_wrap=k >= left)
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+    return table
+
+
+def show_reading(voice: Voice, read: Labelled, schema: Schema) -> None:
+    """What was inferred about a table, before anything is done with it."""
+    classes = {}
+    for label in read.y.tolist():
+        classes[str(label)] = classes.get(str(label), 0) + 1
+    shown = ", ".join(f"{label} {n:,}" for label, n in sorted(classes.items())[:10])
+    more = f", … ({len(classes)} classes)" if len(classes) > 10 else ""
+    voice.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
+    if read.dropped:
+        voice.note(f"{read.dropped:,} rows without a class in {read.target!r} were left out")
+    rows = []
+    for column in schema.columns[:LINES]:
+        gaps = read.X[column.name].null_count if column.name in read.X.column_names else 0
+        rows.append(
+            (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
+        )
+    table = table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2)
+    for column in table.columns[3:]:
+        column.justify, column.no_wrap = "left", False
+    voice.tell(table)
+    if len(schema) > LINES:
+        voice.tell(f"… and {len(schema) - LINES:,} columns more\n")
+    for column in schema.columns:
+        if column.hint:
+            voice.note(f"column {column.name!r}: {column.hint}")
+
+
+def schema_data(read: Labelled, schema: Schema) -> dict[str, Any]:
+    """The same for a script."""
+    columns = [
+        {
+            "name": c.name,
+            "kind": c.kind,
+            "why": c.reason,
+            "gaps": read.X[c.name].null_count,
+            "levels": c.levels,
+        }
+        for c in schema.columns
+    ]
+    return {
+        "rows": len(read.y),
+        "target": read.target,
+        "rows_without_class": read.dropped,
+        "columns": columns,
+    }
+
+
+def bar(value: float, largest: float, width: int = BAR) -> Text:
+    """A bar to the right of the middle for what speaks for, to the left for what speaks against.
+
+    >>> bar(1.0, 2.0, width=4).plain
+    '    │██  '
+    """
+    cells = 0 if not largest else round(min(abs(value) / largest, 1.0) * width)
+    mark = "█" * cells
+    if value < 0:
+        return Text(mark.rjust(width), style="dark_orange") + Text("│" + " " * width, style="default")
+    return Text(" " * width + "│", style="default") + Text(mark.ljust(width), style="blue")
+
+
+def number(value: float | None, form: str = ".3f") -> str:
+    """A figure, or a dash where there is none.
+
+    >>> number(0.1234), number(None), number(float("inf"))
+    ('0.123', '–', '∞')
+    """
+    if value is None or value != value:  # noqa: PLR0124 -- NaN
+        return "–"
+    return "∞" if value == float("inf") else format(value, form)
+
+
+def seconds(value: float | None) -> str:
+    """A time that one can read.
+
+    >>> seconds(0.00312), seconds(4.2)
+    ('3 ms', '4.2 s')
+    """
+    if value is None:
+        return "–"
+    return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.1f} s"

@@ -1,0 +1,35 @@
+"""How a command ends when something is wrong: one line, and an exit code."""
+
+from collections.abc import Callable
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+def one_line(message: object) -> str:
+    """A message on one line, whatever it was.
+
+    >>> one_line("two\\n  lines")
+    'two lines'
+    """
+    return " ".join(str(message).split())
+
+
+def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
+    """Run a command; return its exit code, and say in one line what a user did wrong.
+
+    What a user can cause comes as a ValueError, TypeError, OSError, ImportError or a mistake in the
+    arguments. Anything else is our own mistake: it keeps its traceback, for us to see it.
+    """
+    try:
+        work()
+    except KeyboardInterrupt:
+        tell("stopped; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (posterior predict … | head).
+        return 0
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        tell(one_line(error) or type(error).__name__)
+        return USER_ERROR
+    return 0

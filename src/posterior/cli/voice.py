@@ -1,0 +1,93 @@
+"""What a command says, and where: results to standard output, all else to standard error."""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from posterior.cli.options import Talk
+from posterior.cli.stopping import one_line
+
+# Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
+WIDTH = 120
+
+Told = Callable[[int, int, str], None]
+
+
+class Voice:
+    """Speaks to a person, to a script (`--json`), or hardly at all (`--quiet`)."""
+
+    def __init__(self, talk: Talk, *, results: bool = True) -> None:
+        self.as_json = talk.json
+        width = None if sys.stdout.isatty() else WIDTH
+        self.out = Console(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
+        self.err = Console(
+            stderr=True, highlight=False, quiet=talk.quiet, width=None if sys.stderr.isatty() else WIDTH
+        )
+        # What surrounds a result: beside it on a screen, apart from it where it is data.
+        self.aside = self.err if not results or talk.json or talk.quiet else self.out
+        self._noted: set[str] = set()
+
+    def say(self, what: Any = "") -> None:
+        """The result itself."""
+        self.out.print(what)
+
+    def tell(self, what: Any = "") -> None:
+        """What surrounds the result."""
+        self.aside.print(what)
+
+    def note(self, message: object) -> None:
+        """Something a person would want to know, once."""
+        text = one_line(message)
+        if text not in self._noted:
+            self._noted.add(text)
+            self.err.print(f"[yellow]note:[/yellow] {escape(text)}")
+
+    def data(self, what: Any) -> None:
+        """The result as JSON, where a script reads it; numbers that JSON does not know become null."""
+        if self.as_json:
+            print(json.dumps(plain(what), indent=2, ensure_ascii=False, allow_nan=False))
+
+    @contextmanager
+    def noticing(self) -> Iterator[None]:
+        """Warnings of the library become notes."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *_, **__: self.note(message)
+            yield
+
+    @contextmanager
+    def progress(self) -> Iterator[Told]:
+        """A bar for long work, on a terminal; nothing elsewhere."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        silent = not self.err.is_terminal or self.err.quiet
+        with Progress(*columns, console=self.err, transient=True, disable=silent) as bar:
+            task = bar.add_task("", total=None)
+
+            def told(done: int, total: int, what: str) -> None:
+                bar.update(task, completed=done, total=total, description=escape(what))
+
+            yield told
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can write it.
+
+    >>> plain({"a": float("inf"), 1: (2, 3.5)})
+    {'a': None, '1': [2, 3.5]}
+    """
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,0 +1,154 @@
+"""What a user asks of a decision, as text: priors, costs, when not to answer."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from posterior import files
+
+COSTS = (
+    'Costs as "truth:action=5,…" (other mistakes cost 1), or a file: CSV with a row for each class, or JSON.'
+)
+REJECT = "When not to answer: threshold=0.9, cost=0.1 or coverage=0.9."
+PRIORS = 'Class frequencies where the model is used: uniform, observed, or "a=0.2,b=0.8".'
+NAMED = ("uniform", "observed")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be done with probabilities."""
+
+    priors: Annotated[str | None, typer.Option("--priors", metavar="TEXT", help=PRIORS)] = None
+    costs: Annotated[str | None, typer.Option("--costs", metavar="TEXT|FILE", help=COSTS)] = None
+    reject: Annotated[str | None, typer.Option("--reject", metavar="TEXT", help=REJECT)] = None
+    outliers: Annotated[
+        float | None,
+        typer.Option("--outliers", metavar="RATE", help="Call rows outliers, at this rate of false alarms."),
+    ] = None
+
+    def knobs(self, classes: Sequence[Any]) -> dict[str, Any]:
+        """What `DecisionClassifier.set_decision` is called with."""
+        return {
+            "priors": None if self.priors is None else read_priors(self.priors, classes),
+            "costs": None if self.costs is None else read_costs(self.costs, classes),
+            "reject": None if self.reject is None else read_reject(self.reject),
+            "outliers": self.outliers,
+        }
+
+    @property
+    def any(self) -> bool:
+        """Whether anything was asked for."""
+        return any(wish is not None for wish in (self.priors, self.costs, self.reject, self.outliers))
+
+
+def read_priors(text: str, classes: Sequence[Any]) -> Any:
+    """Class frequencies.
+
+    >>> read_priors("1=0.2, 2=0.8", [1, 2])
+    {1: 0.2, 2: 0.8}
+    """
+    if text.strip() in NAMED:
+        return text.strip()
+    given = {
+        _label(name, classes, "--priors"): number
+        for name, number in _pairs(text, "--priors", "a class and its frequency, such as yes=0.01,no=0.99")
+    }
+    absent = [str(label) for label in classes if label not in given]
+    if absent:
+        raise ValueError(f"--priors: no frequency for {', '.join(absent)}; give one for each class")
+    return given
+
+
+def read_reject(text: str) -> dict[str, float]:
+    """When not to answer.
+
+    >>> read_reject("coverage=0.9")
+    {'coverage': 0.9}
+    """
+    wishes = dict(_pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9"))
+    if len(wishes) != 1 or not set(wishes) <= {"threshold", "cost", "coverage"}:
+        raise ValueError(f"--reject {text}: expected one of threshold=0.9, cost=0.1, coverage=0.9")
+    return wishes
+
+
+def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+    """Costs of each action where each class is the truth, inline or from a file.
+
+    >>> read_costs("good:bad=1,bad:good=5", ["bad", "good"])
+    {'bad': {'bad': 0.0, 'good': 5.0}, 'good': {'bad': 1.0, 'good': 0.0}}
+    """
+    if Path(text).suffix.lower() in {".csv", ".tsv", ".json"} or Path(text).is_file():
+        return _from_file(text, classes)
+    costs: dict[Any, dict[Any, float]] = {
+        truth: {action: float(action != truth) for action in classes} for truth in classes
+    }
+    extra = []
+    for pair, number in _pairs(text, "--costs", "costs such as bad:good=5,good:bad=1, or the name of a file"):
+        truth, colon, action = pair.partition(":")
+        if not colon:
+            raise ValueError(f"--costs {pair}=…: expected truth:action=cost, such as bad:good=5")
+        known = {str(label): label for label in classes}
+        named = known.get(action.strip(), action.strip())
+        extra.append(named)
+        costs[_label(truth, classes, "--costs")][named] = number
+    others = [action for action in dict.fromkeys(extra) if action not in classes]
+    for truth, action in ((t, a) for a in others for t in classes):
+        if action not in costs[truth]:
+            raise ValueError(
+                f"--costs: what does {action!r} cost where {truth} is the truth? Add {truth}:{action}=…"
+            )
+    return {truth: {a: row[a] for a in (*classes, *others)} for truth, row in costs.items()}
+
+
+def _from_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+    if Path(path).suffix.lower() == ".json":
+        try:
+            rows = json.loads(Path(path).read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"--costs {path}: is not JSON: {error}") from None
+        if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+            raise ValueError(f"--costs {path}: expected {{class: {{action: cost}}}}")
+    else:
+        table = files.read(path)
+        names, first = table.column_names[1:], table.column(0).to_pylist()
+        cells = [table.column(name).to_pylist() for name in names]
+        rows = {
+            str(truth): dict(zip(names, row, strict=True))
+            for truth, row in zip(first, zip(*cells, strict=True), strict=True)
+        }
+    costs = {_label(truth, classes, f"--costs {path}"): row for truth, row in rows.items()}
+    for truth, row in costs.items():
+        for action, cost in row.items():
+            if isinstance(cost, bool) or not isinstance(cost, int | float):
+                raise ValueError(f"--costs {path}: {truth}, {action}: expected a number, found {cost!r}")
+    absent = [str(label) for label in classes if label not in costs]
+    if absent:
+        raise ValueError(f"--costs {path}: there is no row for {', '.join(absent)}; give one for each class")
+    known = {str(label): label for label in classes}
+    return {t: {known.get(str(a), a): float(c) for a, c in row.items()} for t, row in costs.items()}
+
+
+def _pairs(text: str, option: str, expected: str) -> list[tuple[str, float]]:
+    pairs = []
+    for part in filter(str.strip, text.split(",")):
+        name, equals, number = part.rpartition("=")
+        try:
+            pairs.append((name.strip(), float(number)))
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"{option} {text}: expected {expected}")
+    if not pairs:
+        raise ValueError(f"{option} {text!r}: expected {expected}")
+    return pairs
+
+
+def _label(text: str, classes: Sequence[Any], option: str) -> Any:
+    known = {str(label): label for label in classes}
+    if text.strip() not in known:
+        raise ValueError(f"{option}: {text.strip()!r} is not a class; the classes are {', '.join(known)}")
+    return known[text.strip()]

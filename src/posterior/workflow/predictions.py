@@ -1,0 +1,49 @@
+"""What a model says of each row of a table, as columns."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats
+from posterior.estimators import DecisionClassifier
+
+PREDICTED, ACTION, OUTLIER = "predicted", "action", "outlier_p"
+
+
+def predictions(model: Any, X: Any) -> dict[str, AnyArray]:
+    """The predicted class, the posterior of each class, the action and the outlier p-value of each row.
+
+    There is an action where the model is a `DecisionClassifier` that was told about costs, rejecting or
+    outliers, and a p-value where it learnt what usual rows look like; a discriminant has no posteriors.
+
+    >>> from posterior import NaiveBayes
+    >>> model = NaiveBayes().fit([[1.0], [2.0], [5.0], [6.0]], ["low", "low", "high", "high"])
+    >>> columns = predictions(model, [[1.5]])
+    >>> list(columns), columns["predicted"].tolist()
+    (['predicted', 'p_high', 'p_low'], ['low'])
+    """
+    if not hasattr(model, "predict_log_proba"):
+        return {PREDICTED: np.asarray(model.predict(X))}
+    logs = np.asarray(model.predict_log_proba(X))
+    columns: dict[str, AnyArray] = {PREDICTED: model.classes_[logs.argmax(axis=1)]}
+    columns |= {posterior_name(label): np.exp(logs[:, k]) for k, label in enumerate(model.classes_)}
+    if isinstance(model, DecisionClassifier):
+        if any(knob is not None for knob in (model.costs, model.reject, model.outliers)):
+            columns[ACTION] = model.predict(X)
+        p_values = outlier_p_values(model, X)
+        if p_values is not None:
+            columns[OUTLIER] = p_values
+    return columns
+
+
+def posterior_name(label: Any) -> str:
+    """The name of the column that holds the posterior of a class."""
+    return f"p_{label}"
+
+
+def outlier_p_values(model: DecisionClassifier, X: Any) -> Floats | None:
+    """How odd each row is: the share of usual rows that are as odd, or None where nobody learnt that."""
+    rule = model.outlier_rule_
+    if rule is None:
+        return None
+    return rule.p_values(X, priors=None if model.priors is None else model.priors_)
