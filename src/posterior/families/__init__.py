@@ -23,6 +23,7 @@ from posterior.families.mixture import MixtureOfNormals, MixtureOfNormalsDistrib
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.multivariate_normal import MultivariateNormal
 from posterior.families.normal import LogNormal, LogNormalDistribution, Normal, NormalDistribution
+from posterior.families.parameters import Parameter
 from posterior.families.poisson import Poisson, PoissonDistribution
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "NoClosedFormError",
     "Normal",
     "NormalDistribution",
+    "Parameter",
     "Poisson",
     "PoissonDistribution",
     "Repair",

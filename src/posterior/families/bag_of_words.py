@@ -14,6 +14,7 @@ from posterior.dataset import Rows
 from posterior.families.base import Distribution, Family, LeftOut
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
+from posterior.families.parameters import Parameter, level_name, most_telling
 from posterior.families.sums import ALPHAS, check_alpha
 from posterior.families.vocabulary import (
     chosen_words,
@@ -26,6 +27,8 @@ from posterior.families.vocabulary import (
 from posterior.stats import Totals, WordTotals
 
 HASHED_WORDS = 1 << 18
+# So many words are listed as parameters.
+LISTED_WORDS = 50
 
 
 class BagOfWordsDistribution(Distribution):
@@ -110,6 +113,15 @@ class BagOfWordsDistribution(Distribution):
     def n_parameters(self) -> int:
         """Those of the words."""
         return self.distribution.n_parameters
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """Probabilities of the words that tell classes apart most; a hashed word goes by its number."""
+        words, given = self.words, self.distribution
+        logs = given.log_on if isinstance(given, BernoulliDistribution) else given.log_probability
+        return [
+            Parameter(tuple(names), f"p({level_name(words, int(j))})", given.probability[:, j].copy())
+            for j in most_telling(logs, LISTED_WORDS)
+        ]
 
     def log_likelihood(self, statistics: WordTotals) -> float:
         """Σ w ln p(text | its class) over the texts that are there."""

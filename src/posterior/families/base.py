@@ -9,6 +9,7 @@ import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
+from posterior.families.parameters import Parameter
 from posterior.forms import QuadraticScores
 from posterior.stats import Statistics
 from posterior.stats.base import Problem
@@ -100,6 +101,13 @@ class Distribution(ABC):
     @abstractmethod
     def n_parameters(self) -> int:
         """Number of free parameters."""
+
+    @abstractmethod
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The parameters one by one, of columns with these names, whose codes stand for these levels.
+
+        As many as it takes to write the density down, unless they are too many to be read.
+        """
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.n_classes} classes, {self.n_columns} columns>"

@@ -12,6 +12,7 @@ from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
 from posterior.families.left_out.parts import LEAST, loses_digits
+from posterior.families.parameters import Parameter, level_name
 from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
@@ -122,6 +123,15 @@ class BernoulliDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """A probability for each class and column."""
         return self.log_on.size
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The probability that a column is on, by the name of that level or the threshold it is above."""
+        on = [
+            f"p({level_name(known, 1)})" if self.threshold is None else f"p(> {self.threshold:g})"
+            for known in levels
+        ]
+        columns = zip(names, on, self.probability.T, strict=True)
+        return [Parameter((column,), name, values.copy()) for column, name, values in columns]
 
     def log_likelihood(self, statistics: Totals) -> float:
         """Σ ones·ln p + zeros·ln(1−p)."""

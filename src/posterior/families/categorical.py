@@ -13,11 +13,14 @@ from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut
 from posterior.families.left_out.parts import loses_digits
+from posterior.families.parameters import Parameter, level_name, most_telling
 from posterior.families.sums import ALPHAS, check_alpha, log_times, safe_log
 from posterior.schema import Codes
 from posterior.stats import CategoryCounts
 
 LARGEST_TABLE = 1 << 26
+# Of a joint table with more cells than this, so many are listed.
+LISTED_CELLS = 1000
 Unknown = Literal["marginalize", "smooth", "error"]
 
 
@@ -165,6 +168,23 @@ class CategoricalDistribution(Distribution):
     def n_parameters(self) -> int:
         """Cells less one, for each class and table."""
         return sum(self.n_classes * max(t[0].size - 1, 0) for t in self.log_tables)
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The probability of every level, or cell; of very many cells, those that tell classes apart most."""
+        if not self.joint:
+            return [
+                Parameter((column,), f"p({level_name(known, code)})", np.exp(log_p))
+                for column, known, logs in zip(names, levels, self.log_tables, strict=True)
+                for code, log_p in enumerate(logs.T)
+            ]
+        table = self.log_tables[0]
+        cells = table.reshape(self.n_classes, -1)
+        found = []
+        for cell in np.sort(most_telling(cells, LISTED_CELLS)):
+            codes = np.unravel_index(cell, table.shape[1:])
+            event = ", ".join(level_name(known, int(code)) for known, code in zip(levels, codes, strict=True))
+            found.append(Parameter(tuple(names), f"p({event})", np.exp(cells[:, cell])))
+        return found
 
     def log_likelihood(self, statistics: CategoryCounts) -> float:
         """Σ count · ln p."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
 from posterior.families.left_out.parts import TotalsWithout
+from posterior.families.parameters import Parameter, by_column
 from posterior.families.sums import column_totals, overall_mean
 from posterior.stats import Totals
 
@@ -52,6 +53,10 @@ class ExponentialDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """A mean for each class and column."""
         return self.mean.size
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The mean of every column."""
+        return by_column(names, {"mean": self.mean})
 
     def log_likelihood(self, statistics: Totals) -> float:
         """−Σ (x/m + ln m)."""

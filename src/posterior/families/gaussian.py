@@ -11,6 +11,7 @@ from posterior import kernels
 from posterior._linalg import FAR_APART, whiteners
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
+from posterior.families.parameters import Parameter, of_normals
 from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
@@ -323,6 +324,11 @@ class MultivariateNormalDistribution(Distribution):
         d = self.n_columns
         free = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
         return self.location.pivot.size + len(self.covariance) * free
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """Means, standard deviations, and correlations of every two columns unless there are none."""
+        covariance = np.broadcast_to(self.covariance, self._by_class)
+        return list(of_normals(names, self.mean, covariance, full=self.shape == "full"))
 
     def log_likelihood(self, statistics: Scatter) -> float:
         """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""

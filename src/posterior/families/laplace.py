@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior._types import Floats, Ints
 from posterior.families.base import Family, ProductDistribution, table
+from posterior.families.parameters import Parameter, by_column
 from posterior.stats import Sample
 
 
@@ -46,6 +48,10 @@ class LaplaceDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """A location and a scale for each class and column."""
         return 2 * self.location.size
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """Median and scale, the mean absolute deviation from it, of every column."""
+        return by_column(names, {"median": self.location, "scale": self.scale})
 
     def log_likelihood(self, statistics: Sample) -> float:
         """Summed over the rows themselves."""

@@ -20,6 +20,7 @@ from posterior.families.base import Distribution, Family, Repair, refuse_outside
 from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.multivariate_normal import MultivariateNormal
 from posterior.families.normal import LARGEST, TOO_LARGE
+from posterior.families.parameters import Parameter, of_normals
 from posterior.math import LOG_2PI, log_sum_exp, softmax
 from posterior.stats import Location, Sample, Scatter
 from posterior.stats.base import Problem
@@ -171,6 +172,21 @@ class MixtureOfNormalsDistribution(Distribution):
         entries = {"diagonal": d, "spherical": 1}.get(self.shape, d * (d + 1) // 2)
         matrices = self.n_classes if self.shape == "tied" else len(self.covariance)
         return self.mean.size + matrices * entries + len(self.weight) - self.n_classes
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """Weight, means, standard deviations and correlations of every component, NaN for one too many."""
+        shape, full = self.covariance.shape, self.shape in ("full", "tied")
+        each = np.broadcast_to(self.covariance, (len(self.weight), *shape[1:]))
+        found = []
+        for m in range(int(self.n_components.max())):
+            has = m < self.n_components
+            own = np.where(has, [members.start + m for members in self._members], 0)
+            weight = np.where(has, self.weight[own], np.nan)
+            mean = np.where(has[:, None], self.mean[own], np.nan)
+            covariance = np.where(has[:, None, None], each[own], np.nan)
+            found.append(Parameter(tuple(names), f"component {m + 1}: weight", weight))
+            found += of_normals(names, mean, covariance, full=full, lead=f"component {m + 1}: ")
+        return found
 
     def log_likelihood(self, statistics: Sample) -> float:
         """Summed over the rows themselves."""

@@ -13,6 +13,7 @@ from posterior import kernels
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut, refuse_outside, table
 from posterior.families.left_out.parts import loses_digits
+from posterior.families.parameters import Parameter, by_column
 from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
@@ -114,6 +115,10 @@ class MultinomialDistribution(Distribution):
     def n_parameters(self) -> int:
         """D − 1 free probabilities for each class."""
         return self.n_classes * (self.n_columns - 1)
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The share of the total that each column is expected to have."""
+        return by_column(names, {"share": self.probability})
 
     def log_likelihood(self, statistics: Totals) -> float:
         """Σ x ln p, with the number of orders."""

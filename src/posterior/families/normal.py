@@ -22,6 +22,7 @@ from posterior.families.base import (
     table,
 )
 from posterior.families.left_out.columns import LeftOutColumns
+from posterior.families.parameters import Parameter, by_column
 from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
@@ -147,6 +148,10 @@ class NormalDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """A mean for each class and column, and the variances."""
         return self.location.pivot.size + (self.n_columns if self.tied else self.variance.size)
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """Mean and standard deviation of every column."""
+        return by_column(names, {"mean": self.mean, "standard deviation": np.sqrt(self.variance)})
 
     def log_likelihood(self, statistics: Moments) -> float:
         """From the moments: −½ Σ [N ln 2πσ² + (S + N(m−μ)²)/σ²]."""
@@ -317,6 +322,14 @@ class LogNormalDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """Those of the normal."""
         return self.log_normal.n_parameters
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The median exp(μ) of every column, and the standard deviation of its logarithm."""
+        with np.errstate(over="ignore"):
+            median = np.exp(self.log_normal.mean)
+        return by_column(
+            names, {"median": median, "log standard deviation": np.sqrt(self.log_normal.variance)}
+        )
 
     def log_likelihood(self, statistics: Moments) -> float:
         """The normal's, less Σ w ln x."""

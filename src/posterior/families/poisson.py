@@ -11,6 +11,7 @@ from scipy.special import gammaln, xlogy
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
 from posterior.families.left_out.parts import TotalsWithout
+from posterior.families.parameters import Parameter, by_column
 from posterior.families.sums import ALPHAS, check_alpha, column_totals, overall_mean
 from posterior.stats import Totals
 
@@ -57,6 +58,10 @@ class PoissonDistribution(ProductDistribution):
     def n_parameters(self) -> int:
         """A rate for each class and column."""
         return self.rate.size
+
+    def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
+        """The rate of every column."""
+        return by_column(names, {"rate": self.rate})
 
     def log_likelihood(self, statistics: Totals) -> float:
         """Σ (x ln λ − λ − ln x!)."""
