@@ -1,6 +1,6 @@
 """Colours, markers and widths that every picture shares: told apart by colour-blind eyes and in grey."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,7 +53,7 @@ def pyplot() -> Any:
     return plt
 
 
-def colours_of(classes: Sequence[Any]) -> list[str]:
+def colours_of(classes: Sized) -> list[str]:
     """One colour for each class, the same in every picture.
 
     >>> colours_of(["no", "yes"])
@@ -62,7 +62,7 @@ def colours_of(classes: Sequence[Any]) -> list[str]:
     return [COLOURS[k % len(COLOURS)] for k in range(len(classes))]
 
 
-def markers_of(classes: Sequence[Any]) -> list[str]:
+def markers_of(classes: Sized) -> list[str]:
     """One marker for each class, so that the picture needs no colours."""
     return [MARKERS[k % len(MARKERS)] for k in range(len(classes))]
 
