@@ -1,0 +1,65 @@
+"""Parquet and Arrow files: columns that know their types."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from posterior.files.cells import clean, unique_names
+from posterior.files.errors import FileError, reason
+from posterior.files.options import Reading
+from posterior.files.sources import Source
+
+_ROWS = 1 << 16
+
+
+class ColumnarTable:
+    """A table in a Parquet file, an Arrow file (Feather) or an Arrow stream."""
+
+    def __init__(self, source: Source, reading: Reading, *, parquet: bool) -> None:
+        self._source, self._reading, self._parquet = source, reading, parquet
+
+    def tables(self) -> Iterator[Any]:
+        """Give the rows some at a time; at least one table, which tells the columns."""
+        try:
+            yield from self._parquet_tables() if self._parquet else self._arrow_tables()
+        except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:  # names may be no text
+            kind = "a Parquet" if self._parquet else "an Arrow"
+            raise FileError(
+                self._source.name, f"cannot be read as {kind} file, it may be damaged: {reason(error)}"
+            ) from error
+
+    def _parquet_tables(self) -> Iterator[Any]:
+        with self._source.seekable() as file, pq.ParquetFile(file, pre_buffer=False) as parquet:
+            yield self._ready(parquet.schema_arrow.empty_table())
+            for batch in parquet.iter_batches(_ROWS):
+                yield self._ready(pa.Table.from_batches([batch]))
+
+    def _arrow_tables(self) -> Iterator[Any]:
+        if self._source.stream.head.startswith(b"ARROW1"):
+            with self._source.seekable() as file, pyarrow.ipc.open_file(file) as arrow:
+                yield self._ready(arrow.schema.empty_table())
+                for i in range(arrow.num_record_batches):
+                    yield self._ready(pa.Table.from_batches([arrow.get_batch(i)]))
+        else:
+            with self._source.open() as stream, pyarrow.ipc.open_stream(stream) as arrow:
+                yield self._ready(arrow.schema.empty_table())
+                for batch in arrow:
+                    yield self._ready(pa.Table.from_batches([batch]))
+
+    def _ready(self, table: Any) -> Any:
+        # An Arrow file's offsets are not looked at when it is opened, and may point anywhere.
+        table.validate(full=True)
+        unique_names(self._source.name, table.column_names)
+        for i, field in enumerate(table.schema):
+            column = table.column(i)
+            if pa.types.is_large_string(field.type):
+                column = column.cast(pa.string())
+            if self._reading.missing and pa.types.is_string(column.type):
+                named = Reading(missing=self._reading.missing, usual_missing=False, trim=False)
+                column = clean(column, named)
+            if column is not table.column(i):
+                table = table.set_column(i, field.name, column)
+        return table

@@ -1,0 +1,97 @@
+"""Bytes of any encoding as UTF-8, or an error that says where they are not."""
+
+import codecs
+from collections.abc import Iterator
+
+from posterior.files.errors import FileError
+from posterior.files.signatures import UTF16_MARKS
+from posterior.files.sources import BLOCK, Stream
+
+
+class Decoded:
+    """A stream of text as UTF-8 without a mark; refuses what is not text and names the line."""
+
+    def __init__(self, name: str, stream: Stream, encoding: str | None) -> None:
+        self._name, self._stream = name, stream
+        self.encoding = encoding or ("utf-16" if stream.head.startswith(UTF16_MARKS) else "utf-8-sig")
+        if codecs.lookup(self.encoding).name == "utf-8":
+            self.encoding = "utf-8-sig"
+        self._decoder = codecs.getincrementaldecoder(self.encoding)()
+        self._ready = b""
+        self._ended = False
+        self.lines = 0
+        self.tail = b""
+        self.closed = False
+
+    def look(self) -> bytes:
+        """Return what comes next, to look at; the next `read` gives the same."""
+        self._prepare(BLOCK)
+        return self._ready
+
+    def skip_blank_lines(self) -> None:
+        """Pass over the empty lines that come next, as far as has been looked."""
+        self._ready = self._ready.lstrip(b"\r\n")
+
+    @property
+    def ends_in_sight(self) -> bool:
+        """Whether what was looked at is all that is left."""
+        return self._ended
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most `size` of them; none at the end."""
+        if size < 0:
+            return b"".join(iter(lambda: self.read(BLOCK), b""))
+        self._prepare(size)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        self.tail = (self.tail + part[-16:])[-16:]
+        return part
+
+    def each_line(self) -> Iterator[bytes]:
+        """Give line after line, without their ends."""
+        rest = b""
+        while part := self.read(BLOCK):
+            *lines, rest = (rest + part).split(b"\n")
+            yield from lines
+        yield rest
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._stream.close()
+
+    def __enter__(self) -> "Decoded":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self, size: int) -> None:
+        """Decode until there are `size` bytes or no more."""
+        while len(self._ready) < size and not self._ended:
+            part = self._stream.read(size)
+            self._ended = not part
+            self._ready += self._decoded(part)
+
+    def _decoded(self, part: bytes) -> bytes:
+        try:
+            found = self._decoder.decode(part, final=not part).encode()
+        except UnicodeDecodeError as error:
+            raise FileError(self._name, self._wrong(error)) from None
+        if b"\0" in found:
+            line = self.lines + found.count(b"\n", 0, found.index(b"\0")) + 1
+            raise FileError(
+                self._name,
+                f"holds a NUL byte in line {line}: it is binary data, or text in UTF-16 "
+                '(then pass encoding="utf-16-le" (--encoding))',
+            )
+        self.lines += found.count(b"\n")
+        return found
+
+    def _wrong(self, error: UnicodeDecodeError) -> str:
+        line = self.lines + error.object.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{error.object[error.start]:02X}" if error.start < len(error.object) else "the end"
+        spoken = self.encoding.removesuffix("-sig").upper()
+        advice = (
+            "" if self.encoding == "utf-16" else '; if it is in Latin-1, pass encoding="latin-1" (--encoding)'
+        )
+        return f"is not {spoken}: {byte} in line {line}{advice}"

@@ -1,0 +1,42 @@
+"""What goes wrong with files, said in one line."""
+
+import json
+from typing import Any
+
+
+class FileError(ValueError):
+    """A file that cannot be read or written, and why: one line for the user.
+
+    >>> raise FileError("people.csv", "has no rows")
+    Traceback (most recent call last):
+    posterior.files.errors.FileError: people.csv has no rows
+    """
+
+    def __init__(self, name: Any, problem: str) -> None:
+        super().__init__(f"{name} {problem}")
+        self.name, self.problem = name, problem
+
+    def __reduce__(self) -> Any:
+        return FileError, (self.name, self.problem)
+
+
+def reason(error: BaseException) -> str:
+    r"""Return the first line of another library's message, without its full stop and not too long.
+
+    >>> reason(OSError("Magic bytes not found.\nsee the manual"))
+    'Magic bytes not found'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    text = str(error).strip() or type(error).__name__
+    line = text.splitlines()[0].rstrip(".")
+    return line if len(line) <= 160 else line[:159] + "…"
+
+
+def shortened(text: str) -> str:
+    r"""Return a piece of a file in quotes, on one line and not too long.
+
+    >>> shortened('say "hi"\n')
+    '"say \\"hi\\"\\n"'
+    """
+    return json.dumps(text if len(text) <= 40 else text[:39] + "…", ensure_ascii=False)

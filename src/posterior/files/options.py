@@ -1,0 +1,115 @@
+"""How a file is to be read, where it does not say so itself."""
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+# What a gap is called without anybody having said so, in files that have no other way to write one.
+USUAL_MISSING = ("", "NA", "NaN", "nan", "null", "NULL", "N/A")
+
+_ALIASES: dict[str, Format] = {
+    "txt": "csv",
+    "tab": "tsv",
+    "json": "jsonl",
+    "ndjson": "jsonl",
+    "pq": "parquet",
+    "feather": "arrow",
+    "ipc": "arrow",
+    "arrows": "arrow",
+}
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+def format_named(name: str) -> Format | None:
+    """Return the format that a word or a suffix stands for.
+
+    >>> format_named("Feather"), format_named(".ndjson"), format_named("doc")
+    ('arrow', 'jsonl', None)
+    """
+    word = name.lower().removeprefix(".")
+    return next((known for known in FORMATS if known == word), _ALIASES.get(word))
+
+
+@dataclass(frozen=True)
+class Reading:
+    r"""How to read a file: every setting has a default, and `read` takes each by its name.
+
+    `missing` are words that mean a gap, beside the usual ones ("", NA, NaN, nan, null, NULL, N/A); with
+    `usual_missing=False` they are the only ones. `header=False` says that the first row is data; `names` then
+    names the columns (with a header, it replaces it). `quote=None` makes quotes ordinary characters.
+    `delimiter` is found out unless given, `decimal` is "," in much of Europe, and `trim=False` keeps the
+    spaces around cells. `encoding` is UTF-8 (or UTF-16 with its mark) unless given, `format` is told from
+    the first bytes and the name.
+
+    >>> Reading(missing="?", delimiter="tab")
+    Reading(missing=('?',), usual_missing=True, header=True, names=None, quote='"', delimiter='\t',
+            decimal='.', trim=True, encoding=None, format=None)
+    """
+
+    missing: str | Iterable[str] = ()
+    usual_missing: bool = True
+    header: bool = True
+    names: Iterable[str] | None = None
+    quote: str | None = '"'
+    delimiter: str | None = None
+    decimal: str = "."
+    trim: bool = True
+    encoding: str | None = None
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
+        self._set("missing", tuple(word.strip() for word in missing))
+        if self.names is not None:
+            self._set("names", _checked_names(self.names))
+        self._set("quote", None if self.quote in (None, "", "none") else self.quote)
+        if self.delimiter is not None:
+            self._set("delimiter", _DELIMITERS.get(self.delimiter, self.delimiter))
+        self._check_characters()
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(f'unknown encoding {self.encoding!r}; say "utf-8", "latin-1", …') from None
+        if self.format is not None:
+            known = format_named(self.format)
+            if known is None:
+                raise ValueError(f"unknown format {self.format!r}; choose one of {', '.join(FORMATS)}")
+            self._set("format", known)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_characters(self) -> None:
+        for name, value in (("quote", self.quote), ("delimiter", self.delimiter)):
+            if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n\0"):
+                raise ValueError(f"{name} must be one plain character, not {value!r}")
+        if self.quote is not None and self.quote == self.delimiter:
+            raise ValueError(f"quote and delimiter cannot both be {self.quote!r}")
+        if self.decimal not in {".", ","}:
+            raise ValueError(f'decimal must be "." or ",", not {self.decimal!r}')
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """The words that mean a gap wherever they stand, quoted or not."""
+        return (*tuple(self.missing), *(("",) if self.usual_missing else ()))
+
+    @property
+    def unquoted_gaps(self) -> tuple[str, ...]:
+        """The words that mean a gap where they are not quoted: a quoted "NA" is a text."""
+        return USUAL_MISSING if self.usual_missing else ()
+
+
+def _checked_names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"names must be a list of strings such as [{names!r}], not a string")
+    names = tuple(names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names holds {twice!r} twice; columns need different names")
+    return names

@@ -1,0 +1,214 @@
+"""Where bytes come from: a file, standard input or a pipe, unpacked, and opened as often as needed."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, cast
+
+from posterior.datasets import available
+from posterior.files.errors import FileError, reason
+from posterior.files.signatures import Packing, packing_of
+from posterior.files.unpacking import DAMAGED, unpacked
+
+AnyPath: TypeAlias = str | PathLike[str]
+
+# As much of a file as is looked at before it is read, and the most that is read at once.
+BLOCK = 1 << 22
+STANDARD_INPUT = "standard input"
+
+
+class Stream:
+    """The unpacked bytes of a file from its start; `head` is what comes first, whether read or not."""
+
+    def __init__(self, name: str, file: BinaryIO, packing: Packing | None) -> None:
+        self._name, self._file = name, file
+        self.closed = False
+        try:
+            self._unpacked = unpacked(name, file, packing)
+            self.head = self._ahead = self._fill(BLOCK)
+        except (OSError, *DAMAGED, FileError) as error:
+            file.close()
+            raise error if isinstance(error, FileError) else _damaged(name, error) from error
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most `size` of them; none at the end."""
+        if size < 0:
+            return b"".join(iter(lambda: self.read(BLOCK), b""))
+        if self._ahead:
+            part, self._ahead = self._ahead[:size], self._ahead[size:]
+            return part
+        return self._fill(size)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._unpacked.close()
+        self._file.close()
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _fill(self, size: int) -> bytes:
+        """Read until there are `size` bytes or no more, as pipes and unpackers give fewer at a time."""
+        parts, wanted = [], size
+        try:
+            while wanted and (part := self._unpacked.read(wanted)):
+                parts.append(part)
+                wanted -= len(part)
+        except (OSError, *DAMAGED) as error:
+            raise _damaged(self._name, error) from error
+        return b"".join(parts)
+
+
+class Pipe:
+    """A pipe whose first bytes, `start`, have been looked at."""
+
+    closed = False
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self.start = self._ahead = pipe.read(8)
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size` of them; none at the end."""
+        if self._ahead:
+            part, self._ahead = self._ahead[:size], self._ahead[size:]
+            return part
+        return self._pipe.read(size)
+
+    def close(self) -> None:
+        """Leave the pipe open: it is not ours."""
+
+
+class Source:
+    """A file under the name that messages give it; a pipe can be opened once, a file again and again."""
+
+    def __init__(self, name: str, path: Path | None = None, pipe: Pipe | None = None) -> None:
+        self.name, self._path = name, path
+        self._pipe = pipe
+        self._first: Stream | None = None
+        self._opened = ExitStack()
+
+    @property
+    def reopens(self) -> bool:
+        """Whether the bytes can be had once more."""
+        return self._path is not None
+
+    @property
+    def stream(self) -> Stream:
+        """The bytes from the start, to look at; the next `open` gives the same."""
+        if self._first is None:
+            self._first = self._start()
+        return self._first
+
+    def open(self) -> Stream:
+        """Return the bytes from the start."""
+        stream, self._first = self.stream, None
+        return stream
+
+    def seekable(self) -> BinaryIO:
+        """Return the unpacked bytes as a file in which one can jump about; a copy where it was packed."""
+        if self._path is not None and self._packing is None:
+            return self._path.open("rb")
+        copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
+        with self.open() as stream:
+            shutil.copyfileobj(stream, copy, BLOCK)
+        copy.seek(0)
+        return copy
+
+    def close(self) -> None:
+        """Close whatever of it is still open."""
+        self._opened.close()
+
+    @cached_property
+    def _packing(self) -> Packing | None:
+        if self._path is None:
+            return None
+        with self._path.open("rb") as file:
+            return packing_of(file.read(8))
+
+    def _start(self) -> Stream:
+        if self._path is not None:
+            return self._opened.enter_context(Stream(self.name, self._path.open("rb"), self._packing))
+        if self._pipe is None:
+            raise RuntimeError(f"{self.name} is a pipe and can be read once only")
+        pipe, self._pipe = self._pipe, None
+        return Stream(self.name, cast("BinaryIO", pipe), packing_of(pipe.start))
+
+
+@contextmanager
+def opening(path: AnyPath, *, once: bool = False) -> Iterator[Source]:
+    """Give the source behind a path or "-"; a pipe is copied to a file, unless it is read `once` only."""
+    with ExitStack() as stack:
+        source = _found(path, stack, once=once)
+        try:
+            yield source
+        except OSError as error:
+            raise FileError(source.name, f"cannot be read: {reason(error)}") from error
+        finally:
+            source.close()
+
+
+def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> Source:
+    name = fspath(path)
+    if name == "-":
+        if sys.stdin.isatty():
+            raise FileError(STANDARD_INPUT, "is the keyboard; pipe a table in, or name a file")
+        return _piped(STANDARD_INPUT, Pipe(sys.stdin.buffer), stack, once=once)
+    place = Path(name).expanduser()
+    try:
+        if place.is_dir():
+            raise FileError(name, f"is a folder; name a file in it{_such_as(place)}")
+        if not place.exists():
+            raise FileError(name, f"does not exist{_nearby(name, place)}")
+        if not place.is_file():  # a pipe with a name, such as a shell's <(…)
+            return _piped(name, Pipe(stack.enter_context(place.open("rb"))), stack, once=once)
+        place.open("rb").close()
+    except OSError as error:
+        raise FileError(name, f"cannot be read: {reason(error)}") from error
+    return Source(name, place)
+
+
+def _piped(name: str, pipe: Pipe, stack: ExitStack, *, once: bool) -> Source:
+    """Return a source for a pipe; a copy on disk where it may have to be read twice, or jumped about in."""
+    if once and packing_of(pipe.start) != "zip":
+        return Source(name, pipe=pipe)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="posterior-"))
+    copy = Path(folder) / "copy"
+    with copy.open("wb") as file:
+        shutil.copyfileobj(cast("BinaryIO", pipe), file, BLOCK)
+    return Source(name, copy)
+
+
+def _damaged(name: str, error: BaseException) -> FileError:
+    return FileError(name, f"is damaged or cut short: {reason(error)}")
+
+
+def _nearby(name: str, place: Path) -> str:
+    """Say which files and bundled tables have nearly the name that was not found."""
+    if "://" in name:
+        return "; it looks like a web address: download it first"
+    folder = place.parent
+    if not folder.is_dir():
+        return f", nor does the folder {str(folder)!r}"
+    files = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    bundled = list(available()) if folder == Path() else []
+    close = get_close_matches(place.name, files + bundled, n=3, cutoff=0.6)
+    shown = [name if name in bundled and name not in files else str(folder / name) for name in close]
+    if shown:
+        return "; did you mean " + " or ".join(map(repr, shown)) + "?"
+    return f"; the bundled tables are {', '.join(bundled)}" if bundled and not place.suffix else ""
+
+
+def _such_as(folder: Path) -> str:
+    files = sorted(entry.name for entry in folder.iterdir() if entry.is_file())[:2]
+    return f", such as {' or '.join(repr(str(folder / name)) for name in files)}" if files else ""

@@ -1,0 +1,181 @@
+"""Tables out of files: the same types in all rows, however many blocks they come in."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from posterior.files.cells import ARROW_TYPES, CellType, as_type, misfit_message, wider
+from posterior.files.columnar import ColumnarTable
+from posterior.files.errors import FileError
+from posterior.files.lines import JsonLines
+from posterior.files.options import Reading
+from posterior.files.signatures import format_of
+from posterior.files.sources import AnyPath, Source, opening
+from posterior.files.text import Block, TextTable
+
+Written: TypeAlias = TextTable | JsonLines
+
+
+def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -> Any:
+    """Return the table in a file; a column without a given type gets the narrowest for all its cells."""
+    with opening(path) as source:
+        reader = _reader(source, reading)
+        if isinstance(reader, ColumnarTable):
+            parts = list(retyped(source.name, reader.tables(), given))
+            table = pa.concat_tables(parts).unify_dictionaries()
+        else:
+            table = _gathered(source.name, reader, reading.decimal, given)
+    absent = next((name for name in given if name not in table.column_names), None)
+    if absent is not None:
+        raise FileError(source.name, f"has no column {absent!r}; it has {', '.join(table.column_names)}")
+    if not table.num_rows:
+        raise FileError(source.name, f"has columns ({', '.join(table.column_names)}) but no rows")
+    return table
+
+
+def read_batches(
+    path: AnyPath, reading: Reading, given: Mapping[str, CellType] | None, rows: int
+) -> Iterator[Any]:
+    """Give the table in a file by so many rows; at least one table, which may be without rows.
+
+    Without given types the file is read twice, first for its types.
+    """
+    with opening(path, once=given is not None) as source:
+        reader = _reader(source, reading)
+        tables: Iterator[Any]
+        if isinstance(reader, ColumnarTable):
+            tables = retyped(source.name, reader.tables(), given or {})
+        elif given is None:
+            types = _surveyed(reader, reading.decimal)
+            tables = _typed(source.name, reader.blocks(), types, reading.decimal)
+        else:
+            tables = _as_given(source.name, reader, reading.decimal, given)
+        yield from resized(tables, rows)
+
+
+def resized(tables: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Give the same rows in tables of `rows` each, the last one shorter.
+
+    >>> [part.num_rows for part in resized([pa.table({"x": [1, 2, 3]}), pa.table({"x": [4, 5]})], 2)]
+    [2, 2, 1]
+    """
+    held: Any = None
+    for table in tables:
+        held = pa.concat_tables([held, table]) if held is not None and held.num_rows else table
+        while held.num_rows > rows:
+            yield held.slice(0, rows)
+            held = held.slice(rows)
+    if held is not None:
+        yield held
+
+
+def retyped(name: str, tables: Iterable[Any], given: Mapping[str, CellType]) -> Iterator[Any]:
+    """Give tables of typed columns with texts as numbers, or numbers as texts, where that is asked for."""
+    row = 0
+    for table in tables:
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        for column, cells in columns.items():
+            kind = given.get(column, "text")
+            if pa.types.is_string(cells.type):
+                columns[column] = _column(name, cells, kind, ".", (row, column))
+            elif column in given and kind == "text":
+                columns[column] = cells.cast(pa.string())
+        yield pa.table(columns)
+        row += table.num_rows
+
+
+def _reader(source: Source, reading: Reading) -> Written | ColumnarTable:
+    form = reading.format or format_of(source.name, source.stream.head, reading.encoding)
+    if form in {"parquet", "arrow"}:
+        return ColumnarTable(source, reading, parquet=form == "parquet")
+    if form == "jsonl":
+        return JsonLines(source, reading)
+    return TextTable(source, reading, "\t" if form == "tsv" else None)
+
+
+def _surveyed(reader: Written, decimal: str) -> dict[str, CellType]:
+    types: dict[str, CellType] = dict.fromkeys(reader.names, "empty")
+    for block in reader.blocks():
+        _widen(types, block.types(decimal))
+    return types
+
+
+def _widen(types: dict[str, CellType], found: Mapping[str, CellType]) -> None:
+    for column, kind in found.items():
+        types[column] = wider(types.get(column, "empty"), kind)
+
+
+def _gathered(name: str, reader: Written, decimal: str, given: Mapping[str, CellType]) -> Any:
+    types: dict[str, CellType] = dict.fromkeys(reader.names, "empty")
+
+    def looked_at() -> Iterator[Block]:
+        for block in reader.blocks():
+            found = block.types(decimal)
+            _widen(types, {column: given.get(column, kind) for column, kind in found.items()})
+            yield block
+
+    parts = list(_typed(name, looked_at(), types, decimal))
+    # What was a number and turns out to be a text must be read again: it may have been written 1.50.
+    if any(
+        types[field.name] == "text" and not _is_written(field.type) for part in parts for field in part.schema
+    ):
+        parts = list(_typed(name, reader.blocks(), types, decimal))
+    return pa.concat_tables([_under(part, types) for part in parts])
+
+
+def _is_written(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_null(kind))
+
+
+def _under(table: Any, types: Mapping[str, CellType]) -> Any:
+    """Return a table with all columns, in wider types than it was read with."""
+    columns = {
+        column: table[column].cast(ARROW_TYPES[kind])
+        if column in table.column_names
+        else pa.nulls(table.num_rows, ARROW_TYPES[kind])
+        for column, kind in types.items()
+    }
+    return pa.table(columns)
+
+
+def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, CellType]) -> Iterator[Any]:
+    """Give tables under types known beforehand; columns that have none stay as they are written."""
+    types: dict[str, CellType] = {column: given.get(column, "text") for column in reader.names}
+
+    def checked() -> Iterator[Block]:
+        for i, block in enumerate(reader.blocks()):
+            new = [column for column in block.strings.column_names if column not in types]
+            late = next((column for column in new if i and column in given), None)
+            if late is not None:
+                raise FileError(
+                    name, f"has {late!r} only in later rows; write it in the first row too, as null"
+                )
+            if not i:
+                types.update({column: given.get(column, "text") for column in new})
+            yield block
+
+    return _typed(name, checked(), types, decimal)
+
+
+def _typed(name: str, blocks: Iterable[Block], types: Mapping[str, CellType], decimal: str) -> Iterator[Any]:
+    """Give each block as a table under types, which may grow while the blocks come."""
+    row = 0
+    for block in blocks:
+        strings = block.strings
+        columns = {}
+        for column, kind in types.items():
+            present = column in strings.column_names
+            cells = strings[column] if present else pa.nulls(strings.num_rows, pa.string())
+            columns[column] = _column(name, cells, kind, decimal, (row, column))
+        yield pa.table(columns)
+        row += strings.num_rows
+    if not row:
+        yield pa.table({column: pa.nulls(0, ARROW_TYPES[kind]) for column, kind in types.items()})
+
+
+def _column(name: str, cells: Any, kind: CellType, decimal: str, where: tuple[int, str]) -> Any:
+    try:
+        return as_type(cells, kind, decimal)
+    except pa.ArrowInvalid:
+        raise FileError(name, misfit_message(cells, kind, decimal, where)) from None

@@ -1,0 +1,231 @@
+"""Comma- and tab-separated tables: delimiter, header, and rows block by block."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from posterior.files.cells import CellType, clean, type_of, unique_names
+from posterior.files.decoding import Decoded
+from posterior.files.errors import FileError, reason, shortened
+from posterior.files.options import Reading
+from posterior.files.sources import BLOCK, Source
+
+# Where two fit, the first is meant: nobody writes tabs into cells, and many write semicolons.
+_CANDIDATES = ("\t", ",", ";", "|")
+_SNIFFED_ROWS = 100
+_ORDINARY = "if quotes are ordinary characters in this file, pass quote=None (--quote none)"
+_NO_HEADER = "; if the first row is data, pass header=False (--no-header)"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows with their cells as they are written, and their types where the format tells."""
+
+    strings: Any
+    known: dict[str, CellType] | None = None
+
+    def types(self, decimal: str) -> dict[str, CellType]:
+        """Return the narrowest type of each column in these rows."""
+        if self.known is not None:
+            return self.known
+        return {name: type_of(self.strings[name], decimal) for name in self.strings.column_names}
+
+
+class TextTable:
+    """A table of delimited text."""
+
+    def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
+        self._source, self._reading = source, reading
+        self._first: Decoded | None = self._decoded()
+        sample = self._first.look().decode(errors="ignore")
+        if not sample.strip():
+            raise FileError(source.name, "is empty")
+        self._whole = self._first.ends_in_sight
+        self.delimiter = reading.delimiter or delimiter or _sniffed(sample, reading.quote)
+        self._refuse_runaway_quotes(sample)
+        records = _records(sample, self.delimiter, reading.quote)
+        try:
+            first = next(records)
+        except csv.Error as error:
+            raise FileError(source.name, f"has a first row that cannot be read: {reason(error)}") from error
+        self.names = self._named(first)
+        self._only_header = reading.header and self._whole and not _any(records)
+
+    def blocks(self) -> Iterator[Block]:
+        """Give the rows a few megabytes at a time, cells as strings."""
+        text, self._first = self._first or self._decoded(), None
+        with text:
+            if self._only_header:
+                return
+            text.look()
+            text.skip_blank_lines()  # which would be taken for the header
+            last = None
+            for batch in self._parsed(text):
+                table = pa.Table.from_batches([batch])
+                last = table.slice(table.num_rows - 1) if table.num_rows else last
+                yield Block(self._cleaned(table))
+            if last is not None and self._reading.quote is not None:
+                self._refuse_open_quote(last, text.tail)
+
+    def _decoded(self) -> Decoded:
+        return Decoded(self._source.name, self._source.open(), self._reading.encoding)
+
+    def _named(self, first: list[str]) -> tuple[str, ...]:
+        reading, width = self._reading, len(first)
+        if reading.names is not None:
+            names = tuple(reading.names)
+            if len(names) != width:
+                raise FileError(
+                    self._source.name,
+                    f"has {width} columns, but names gives {len(names)}: {', '.join(names)}",
+                )
+            return names
+        if not reading.header:
+            return tuple(f"column_{i}" for i in range(1, width + 1))
+        cells = clean(pa.array(first), replace(reading, missing=(), usual_missing=False, trim=True))
+        return unique_names(self._source.name, cells.to_pylist(), _NO_HEADER)
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [str(i) for i in range(len(self.names))]
+
+    def _parsed(self, text: Decoded) -> Iterator[Any]:
+        reading, wrong = self._reading, []
+
+        def refuse(row: Any) -> str:
+            wrong.append(row)
+            return "error"
+
+        try:
+            yield from pyarrow.csv.open_csv(
+                text,
+                # One thread: rows are counted then, so that a message can say which one is wrong.
+                pyarrow.csv.ReadOptions(
+                    use_threads=False,
+                    block_size=BLOCK,
+                    column_names=self._keys,
+                    skip_rows_after_names=int(reading.header),
+                ),
+                pyarrow.csv.ParseOptions(
+                    delimiter=self.delimiter,
+                    quote_char=reading.quote or False,
+                    newlines_in_values=reading.quote is not None,
+                    invalid_row_handler=refuse,
+                ),
+                pyarrow.csv.ConvertOptions(
+                    check_utf8=False,
+                    column_types=dict.fromkeys(self._keys, pa.string()),
+                    null_values=list(reading.unquoted_gaps),
+                    strings_can_be_null=bool(reading.unquoted_gaps),
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise FileError(self._source.name, self._trouble(error, wrong)) from error
+
+    def _trouble(self, error: Exception, wrong: list[Any]) -> str:
+        if wrong:
+            return self._ragged(wrong[0])
+        if "straddling" in str(error):
+            return f"has a row of more than {BLOCK >> 20} MiB; {_ORDINARY}"
+        return f"cannot be read as delimited text: {reason(error)}"
+
+    def _ragged(self, row: Any) -> str:
+        fields = "1 field" if row.actual_columns == 1 else f"{row.actual_columns} fields"
+        like = "the header has" if self._reading.header else "the first row has"
+        line = self._line_of(row)
+        where = f"row {row.number}" if line is None else f"line {line}"
+        quote = self._reading.quote
+        spaced = quote is not None and f"{self.delimiter} {quote}" in row.text
+        hint = "; a quote must follow the delimiter without a space" if spaced else ""
+        return f"has {fields} in {where}, where {like} {row.expected_columns}: {shortened(row.text)}{hint}"
+
+    def _line_of(self, row: Any) -> int | None:
+        """Return the line in which a row begins: later than its number where cells run over lines."""
+        start = row.text.splitlines()[0].encode() if row.text else b""
+        if not self._source.reopens:
+            return None
+        with self._decoded() as text:
+            lines = enumerate(text.each_line(), 1)
+            return next((i for i, line in lines if i >= row.number and line.rstrip() == start.rstrip()), None)
+
+    def _cleaned(self, table: Any) -> Any:
+        columns = [clean(column, self._reading) for column in table.columns]
+        return pa.table(columns, names=list(self.names))
+
+    def _refuse_runaway_quotes(self, sample: str) -> None:
+        """Refuse a quoted cell that runs over lines and does not end where a cell should end."""
+        quote = self._reading.quote
+        if quote is None or quote not in sample:
+            return
+        delimiters = re.escape(self.delimiter)
+        mark = re.escape(quote)
+        cell = re.compile(
+            rf"{mark}(?P<body>(?:[^{mark}]++|{mark}{mark})*+)(?P<close>{mark}?)(?P<rest>[^{delimiters}\r\n]*)"
+            rf"|[^{delimiters}\r\n]+"
+        )
+        for found in cell.finditer(sample):
+            body = found["body"] or ""
+            runs = "\n" in body and (found["rest"].strip() or (not found["close"] and self._whole))
+            if runs:
+                line = sample.count("\n", 0, found.start()) + 1
+                raise FileError(
+                    self._source.name,
+                    f"has a quote in line {line} that does not end with its cell; {_ORDINARY}",
+                )
+
+    def _refuse_open_quote(self, last: Any, tail: bytes) -> None:
+        cell = last.column(last.num_columns - 1)[0].as_py() or ""
+        if "\n" in cell and not tail.rstrip().endswith((self._reading.quote or "").encode()):
+            start = shortened(cell.splitlines()[0])
+            raise FileError(
+                self._source.name, f"has a quote before {start} that is never closed; {_ORDINARY}"
+            )
+
+
+def _records(sample: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
+    """Give the rows of a text that are not blank, as lists of cells."""
+    rows = csv.reader(
+        io.StringIO(sample, newline=""),
+        delimiter=delimiter,
+        quotechar=quote,
+        quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
+    )
+    return (row for row in rows if row)
+
+
+def _any(records: Iterator[list[str]]) -> bool:
+    try:
+        return next(records, None) is not None
+    except csv.Error:  # a field that is too long for this parser, but a field
+        return True
+
+
+def _sniffed(sample: str, quote: str | None) -> str:
+    r"""Return the delimiter that cuts most of the first rows into as many cells as the very first.
+
+    >>> _sniffed("a;b;c\n1,5;2,5;3\n", '"'), _sniffed("one column\nof texts; and more\n", '"')
+    (';', ',')
+    """
+    shares = {delimiter: _agreement(sample, delimiter, quote) for delimiter in _CANDIDATES}
+    best = max(shares, key=lambda delimiter: shares[delimiter])
+    return best if shares[best] > 0.5 else ","
+
+
+def _agreement(sample: str, delimiter: str, quote: str | None) -> float:
+    """Return the share of the first rows that have as many cells as the very first; 0 if that has one."""
+    try:
+        rows = list(islice(_records(sample, delimiter, quote), _SNIFFED_ROWS))
+    except csv.Error:
+        return 0.0
+    # The last row may be cut off where the sample ends.
+    lengths = [len(row) for row in (rows[:-1] if len(rows) > 2 else rows)]
+    return lengths.count(lengths[0]) / len(lengths) if lengths[0] > 1 else 0.0
