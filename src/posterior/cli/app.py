@@ -68,7 +68,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _called(arguments: Sequence[str] | None) -> None:
-    result = app(list(arguments) if arguments is not None else None, standalone_mode=False)
+    result = app(
+        list(arguments) if arguments is not None else None, prog_name="posterior", standalone_mode=False
+    )
     if isinstance(result, int) and result:
         raise typer.Exit(result)
 

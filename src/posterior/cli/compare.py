@@ -1,6 +1,6 @@
 """`posterior compare`: every sensible model of a table, on rows it has not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import Labelled, read_labelled
-from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
 from posterior.cli.voice import Voice
 from posterior.cli.wishes import COSTS, read_costs
@@ -20,7 +20,7 @@ from posterior.comparison import Comparison, Result
 @grouped
 def compare(
     data: Data,
-    reading: Reading,
+    reading: FileOptions,
     columns: Columns,
     talk: Talk,
     target: Target = None,
@@ -100,8 +100,12 @@ def show(voice: Voice, comparison: Comparison) -> None:
     if voice.err.quiet:
         voice.say(Text(comparison.recommendation))
         return
-    for name, reason in comparison.left_out.items():
-        voice.tell(Text(f"not tried: {name} ({reason})", style="dim"))
+    if "recall" in heads:
+        share = f"{100 * comparison.false_alarms:g} %"
+        told = f"recall: {comparison.positive} found where {share} of the others are lost"
+        voice.tell(Text(told, style="dim"))
+    for reason, names in by_reason(comparison.left_out).items():
+        voice.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
     for note in comparison.notes:
         voice.note(note)
     voice.say(Text.assemble("\n", (comparison.recommendation, "bold")))
@@ -113,16 +117,15 @@ def leaderboard(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
     ways: list[tuple[str, Any]] = [
         ("model", lambda r: Text(r.title, style="bold" if r.name == comparison.recommended.name else "")),
         ("", lambda r: r.approach),
-        ("log loss", lambda r: number(r.log_loss)),
-        ("±", lambda r: number(r.log_loss_se)),
-        ("tie", lambda r: "=" if r.name in best and comparison.ties else ""),
+        ("log loss", lambda r: with_error(r.log_loss, r.log_loss_se)),
+        ("ties", lambda r: "=" if r.name in best and comparison.ties else ""),
         ("accuracy", lambda r: number(r.accuracy)),
         ("Brier", lambda r: number(r.brier)),
-        ("calibration", lambda r: number(r.calibration_error)),
+        ("calib.", lambda r: number(r.calibration_error)),
         ("AUC", lambda r: number(r.roc_auc)),
-        (recall_head(comparison), lambda r: number(r.recall_at)),
+        ("recall", lambda r: number(r.recall_at)),
         ("cost", lambda r: number(r.average_cost)),
-        ("parameters", lambda r: "–" if r.n_parameters is None else f"{r.n_parameters:,}"),
+        ("params", lambda r: "–" if r.n_parameters is None else f"{r.n_parameters:,}"),
         ("fit", lambda r: seconds(r.fit_seconds)),
         ("predict", lambda r: seconds(r.predict_seconds)),
     ]
@@ -133,15 +136,32 @@ def leaderboard(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
     ]
 
 
-def recall_head(comparison: Comparison) -> str:
-    """What the recall is of, and what it may cost."""
-    return f"{comparison.positive} found at {100 * comparison.false_alarms:g} % lost"
+def with_error(value: float | None, error: float | None) -> str:
+    """A figure with its standard error.
+
+    >>> with_error(0.25, 0.01), with_error(None, None)
+    ('0.250 ± 0.010', '–')
+    """
+    return number(value) if value is None or error is None else f"{number(value)} ± {number(error)}"
+
+
+def by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    """The models that were not tried, by the reason.
+
+    >>> by_reason({"lda": "no number", "qda": "no number"})
+    {'no number': ['lda', 'qda']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        found.setdefault(reason, []).append(name)
+    return found
 
 
 FIGURES = (
-    "name", "title", "approach", "about", "columns", "log_loss", "log_loss_se", "accuracy", "accuracy_se", "brier",
-    "calibration_error", "average_cost", "roc_auc", "recall_at", "n_parameters", "fit_seconds", "predict_seconds",
-)  # fmt: skip
+    *("name", "title", "approach", "about", "columns"),
+    *("log_loss", "log_loss_se", "accuracy", "accuracy_se", "brier", "calibration_error"),
+    *("average_cost", "roc_auc", "recall_at", "n_parameters", "fit_seconds", "predict_seconds"),
+)
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from rich.text import Text
 from posterior.cli.compare import refuse_no_folder
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
-from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.shown import show_reading
 from posterior.cli.voice import Voice
 from posterior.comparison import LearningCurve
@@ -17,7 +17,7 @@ from posterior.comparison import LearningCurve
 @grouped
 def curve(
     data: Data,
-    reading: Reading,
+    reading: FileOptions,
     columns: Columns,
     talk: Talk,
     target: Target = None,

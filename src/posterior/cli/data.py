@@ -30,8 +30,8 @@ def data(
     if talk.json:
         voice.data(tables)
         return
-    rows = [(t["name"], t["target"], t["description"], f"{t['rows']:,}") for t in tables]
-    voice.say(table_of(("name", "target", "what it is", "rows"), rows, left=3))
+    rows = [(t["name"], t["target"], f"{t['rows']:,}", t["description"]) for t in tables]
+    voice.say(table_of(("name", "target", "rows", "what it is"), rows, left=2, wraps=("what it is",)))
 
 
 def _facts(name: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
-from posterior.cli.options import Data, ModelFile, Reading, Talk
+from posterior.cli.options import Data, FileOptions, ModelFile, Talk
 from posterior.cli.predict import decide
-from posterior.cli.shown import bar, number, table_of
+from posterior.cli.shown import BAR, bar, number, table_of
 from posterior.cli.voice import Voice
 from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
@@ -19,13 +19,14 @@ from posterior.workflow import contributions_of, predictions
 
 SHOWN = 20  # features
 CELL = 40  # characters of a value
+BARS = f"{'against':>{BAR}} │ for"
 
 
 @grouped
 def explain(
     file: ModelFile,
     data: Data,
-    reading: Reading,
+    reading: FileOptions,
     wishes: Wishes,
     talk: Talk,
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
@@ -33,8 +34,8 @@ def explain(
     """Show why a row gets its class: its log odds, by feature."""
     voice = Voice(talk)
     opened = open_model(file)
-    decide(opened.model, wishes)
     with voice.noticing():
+        decide(opened.model, wishes)
         X = opened.columns_of(row_of(opened, data, reading, row), data)
         said = {name: values[0] for name, values in predictions(opened.model, X).items()}
         parts = contributions_of(opened.model, X)
@@ -72,17 +73,18 @@ def chart(terms: list[tuple[str, float]], values: dict[str, Any]) -> Any:
     if len(terms) > SHOWN:
         rest = sum(odds for _, odds in terms[SHOWN:])
         rows.append((f"{len(terms) - SHOWN} others", "", number(rest, "+.2f"), bar(rest, largest)))
-    return table_of(("feature", "value", "log odds", "against ◂ ▸ for"), rows, left=2)
+    return table_of(("feature", "value", "log odds", BARS), rows, left=2, wraps=(BARS,))
 
 
 def _cell(name: str, values: dict[str, Any]) -> str:
     if name not in values:
         return ""
-    text = "missing" if values[name] is None else str(values[name])
+    value = values[name]
+    text = "missing" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return text if len(text) <= CELL else text[: CELL - 1] + "…"
 
 
-def row_of(opened: Opened, path: str, reading: Reading, row: int) -> pa.Table:
+def row_of(opened: Opened, path: str, reading: FileOptions, row: int) -> pa.Table:
     """One row of a file, without reading further than there."""
     seen = 0
     for batch in opened.batches(path, reading):

@@ -6,17 +6,17 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from posterior.cli.compare import figures, refuse_no_folder, show
+from posterior.cli.compare import refuse_no_folder, show
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import Labelled, read_labelled
-from posterior.cli.options import Columns, Data, Reading, Seed, Talk, Target
+from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.shown import number, show_reading
 from posterior.cli.voice import Voice
 from posterior.comparison import MODELS, Comparison
 from posterior.decision import brier_score, log_loss
 from posterior.persistence import save
-from posterior.schema import Schema
 from posterior.workflow import coefficient_table, train
+from posterior.workflow.plain import plain
 
 BEST = "best"
 CHOICES = f"{BEST} (of a comparison), {', '.join(MODELS)}"
@@ -25,7 +25,7 @@ CHOICES = f"{BEST} (of a comparison), {', '.join(MODELS)}"
 @grouped
 def fit(
     data: Data,
-    reading: Reading,
+    reading: FileOptions,
     columns: Columns,
     talk: Talk,
     output: Annotated[
@@ -60,7 +60,7 @@ def fit(
             "columns": read.X.column_names,
             "reading": reading.options(),
             "held_out": held_out(fitted),
-            "coefficients": coefficient_table(fitted, read.X, read.y),
+            "coefficients": plain(coefficient_table(fitted, read.X, read.y)),
         }
         save(fitted, output, about=about)
     size = Path(output).stat().st_size
@@ -90,9 +90,9 @@ def held_out(model: Any) -> dict[str, float]:
     rows = learnt.held_out
     logs, truth = learnt.scaled(rows.log_posterior, model.calibration), rows.y
     return {
-        "log loss": float(log_loss(logs, truth)),
+        "log loss": float(log_loss(truth, logs)),
         "accuracy": float((logs.argmax(axis=1) == truth).mean()),
-        "Brier score": float(brier_score(logs, truth)),
+        "Brier score": float(brier_score(truth, logs)),
     }
 
 

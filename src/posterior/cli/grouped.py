@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command whose parameters that are dataclasses become one option for each field.
 
-    So `def fit(data: Path, reading: Reading)` has all options of `Reading`, and gets them as one object.
+    So `def fit(data: str, reading: FileOptions)` has all options of `FileOptions`, and gets them at once.
     """
     own, groups = [], {}
     hints = get_type_hints(command, include_extras=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from posterior import datasets, files
 from posterior._types import AnyArray
-from posterior.cli.options import Columns, Reading, known_column, listed_columns
+from posterior.cli.options import Columns, FileOptions, known_column, listed_columns
 from posterior.schema import Schema, read_table
 
 # A class column has fewer different numbers than this, or than a tenth of its rows.
@@ -33,13 +33,13 @@ class Labelled:
 
 
 def read_labelled(
-    path: str, target: str | None, reading: Reading, columns: Columns, **aside: str | None
+    path: str, target: str | None, reading: FileOptions, columns: Columns, **aside: str | None
 ) -> Labelled:
     """Read a file and take its class column out; `aside` are columns that say which rows belong together."""
     table = reading.table(path)
     names = table.column_names
     bundled = datasets.describe(path) if files.is_bundled(path) else None
-    target = target or (bundled and bundled.target)
+    target = target or (bundled.target if bundled else None)
     if target is None:
         raise ValueError(f"which column holds the classes? Pass --target COL; {listed_columns(names)}")
     known_column(target, names, "--target")

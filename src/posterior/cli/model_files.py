@@ -1,13 +1,13 @@
 """Model files as commands open them: the model, what is known of it, and the rows it is to look at."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from posterior import files
-from posterior.cli.options import Reading
+from posterior.cli.options import FileOptions
 from posterior.persistence import describe, load
 from posterior.schema import Column, Schema
 from posterior.workflow import schema_of
@@ -25,7 +25,7 @@ class Opened:
         """The columns of training."""
         return schema_of(self.model)
 
-    def batches(self, path: str, reading: Reading, rows: int = 65_536) -> Iterator[pa.Table]:
+    def batches(self, path: str, reading: FileOptions, rows: int = 65_536) -> Iterator[pa.Table]:
         """The rows of a file, read as those of training were unless the user says otherwise."""
         options = {**self.about.get("reading", {}), **_given(reading)}
         types = {column.name: _type(column) for column in self.schema.columns if not column.ignored}
@@ -45,12 +45,12 @@ class Opened:
 
 def open_model(path: str) -> Opened:
     """Open a model file; nothing in it is run."""
-    return Opened(load(path), describe(path).about)
+    return Opened(load(path), describe(path)["about"])
 
 
-def _given(reading: Reading) -> dict[str, Any]:
+def _given(reading: FileOptions) -> dict[str, Any]:
     """The options that differ from their defaults."""
-    usual = Reading().options()
+    usual = FileOptions().options()
     return {name: value for name, value in reading.options().items() if value != usual[name]}
 
 

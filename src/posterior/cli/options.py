@@ -10,7 +10,7 @@ import typer
 from posterior import files
 from posterior.schema.kinds import listed
 
-FILE = "CSV, TSV, JSON lines, Parquet or Arrow, compressed or not; - for standard input; or a bundled name (posterior data)."
+FILE = "CSV, TSV, JSON lines, Parquet or Arrow, packed or not; - for standard input; or a bundled name."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help=FILE)]
 ModelFile = Annotated[
@@ -21,7 +21,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Everything random foll
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileOptions:
     """How a table is read, and which of its columns are what."""
 
     missing: Annotated[
@@ -55,16 +55,21 @@ class Reading:
         typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as latin-1."),
     ] = None
 
+    only_missing: Annotated[
+        bool, typer.Option("--only-missing", help='Only what --missing names is a gap: "NA" is Namibia.')
+    ] = False
+    decimal: Annotated[str, typer.Option("--decimal", metavar="CHAR", help="The decimal mark: . or ,")] = "."
+
     def options(self) -> dict[str, Any]:
         """What `posterior.files.read` is called with."""
-        quote = None if self.quote.lower() in {"none", ""} else self.quote
-        names = tuple(self.names.split(",")) if self.names else None
         return {
             "missing": tuple(self.missing or ()),
+            "usual_missing": not self.only_missing,
             "header": not self.no_header,
-            "names": names,
-            "quote": quote,
-            "delimiter": _delimiter(self.delimiter),
+            "names": tuple(self.names.split(",")) if self.names else None,
+            "quote": None if self.quote.lower() == "none" else self.quote,
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
             "format": self.format,
             "encoding": self.encoding,
         }
@@ -126,7 +131,3 @@ def listed_columns(names: Sequence[str]) -> str:
     "the columns are 'a', 'b'"
     """
     return f"the columns are {listed(names, 12)}"
-
-
-def _delimiter(text: str | None) -> str | None:
-    return {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text or "", text)

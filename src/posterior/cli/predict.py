@@ -13,7 +13,7 @@ from posterior import files
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import as_labels
 from posterior.cli.model_files import Opened, open_model
-from posterior.cli.options import Data, ModelFile, Reading, Talk, known_column
+from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
 from posterior.cli.shown import number
 from posterior.cli.voice import Told, Voice
 from posterior.cli.wishes import Wishes
@@ -25,7 +25,7 @@ from posterior.workflow import predictions
 def predict(
     file: ModelFile,
     data: Data,
-    reading: Reading,
+    reading: FileOptions,
     wishes: Wishes,
     talk: Talk,
     output: Annotated[
@@ -42,9 +42,9 @@ def predict(
     """
     voice = Voice(talk, results=False)
     opened = open_model(file)
-    decide(opened.model, wishes)
     scored = Scored(opened, data, tuple(keep or ()))
     with voice.noticing(), voice.progress() as told:
+        decide(opened.model, wishes)
         batches = opened.batches(data, reading)
         form = "jsonl" if talk.json and output == "-" else None
         files.write_batches(output, scored.tables(batches, told), format=form)

@@ -1,5 +1,6 @@
 """Tables and bars on a terminal."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,14 @@ LINES = 30  # of a schema that are shown
 BAR = 24
 
 
-def table_of(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int = 1, title: str = "") -> Table:
-    """A table whose first `left` columns are words and the others numbers."""
-    table = Table(
-        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False
-    )
+def table_of(
+    heads: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int = 1, wraps: Sequence[str] = ()
+) -> Table:
+    """A table whose first `left` columns, and those that may be wrapped, are words; the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, head in enumerate(heads):
-        table.add_column(head, justify="left" if k < left else "right", overflow="fold", no_wrap=k >= left)
+        words = k < left or head in wraps
+        table.add_column(head, justify="left" if words else "right", no_wrap=head not in wraps)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return table
@@ -29,9 +31,7 @@ def table_of(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int =
 
 def show_reading(voice: Voice, read: Labelled, schema: Schema) -> None:
     """What was inferred about a table, before anything is done with it."""
-    classes = {}
-    for label in read.y.tolist():
-        classes[str(label)] = classes.get(str(label), 0) + 1
+    classes = Counter(map(str, read.y.tolist()))
     shown = ", ".join(f"{label} {n:,}" for label, n in sorted(classes.items())[:10])
     more = f", … ({len(classes)} classes)" if len(classes) > 10 else ""
     voice.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
@@ -43,10 +43,7 @@ def show_reading(voice: Voice, read: Labelled, schema: Schema) -> None:
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
-    table = table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2)
-    for column in table.columns[3:]:
-        column.justify, column.no_wrap = "left", False
-    voice.tell(table)
+    voice.tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
     if len(schema) > LINES:
         voice.tell(f"… and {len(schema) - LINES:,} columns more\n")
     for column in schema.columns:

@@ -7,9 +7,9 @@ INTERRUPTED = 130
 
 
 def one_line(message: object) -> str:
-    """A message on one line, whatever it was.
+    r"""A message on one line, whatever it was.
 
-    >>> one_line("two\\n  lines")
+    >>> one_line("two\n  lines")
     'two lines'
     """
     return " ".join(str(message).split())

@@ -10,9 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from posterior.cli.options import Talk
 from posterior.cli.stopping import one_line
+from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
 WIDTH = 120
@@ -37,6 +39,10 @@ class Voice:
     def say(self, what: Any = "") -> None:
         """The result itself."""
         self.out.print(what)
+
+    def print_as_it_is(self, text: str) -> None:
+        """A result whose lines are laid out already."""
+        self.out.print(Text(text), soft_wrap=True)
 
     def tell(self, what: Any = "") -> None:
         """What surrounds the result."""
@@ -74,20 +80,3 @@ class Voice:
                 bar.update(task, completed=done, total=total, description=escape(what))
 
             yield told
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can write it.
-
-    >>> plain({"a": float("inf"), 1: (2, 3.5)})
-    {'a': None, '1': [2, 3.5]}
-    """
-    if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -6,25 +6,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior.estimators import DecisionClassifier, LogisticRegression
+from posterior.estimators import LogisticRegression
 from posterior.estimators.explanation import Contributions
 from posterior.notices import PosteriorWarning
 from posterior.schema import Schema
+from posterior.workflow.layers import peeled
 
 # Coefficients whose standard errors are worked out while a model is fitted.
 MOST_COEFFICIENTS = 500
 
 
-def inner(model: Any) -> Any:
-    """The model itself, without what decides or calibrates around it."""
-    while hasattr(model, "estimator_"):
-        model = model.estimator_
-    return model
-
-
 def schema_of(model: Any) -> Schema:
     """The columns of training, and how they were read."""
-    schema: Schema = inner(model).schema_
+    schema: Schema = peeled(model).model.schema_
     return schema
 
 
@@ -36,7 +30,7 @@ def contributions_of(model: Any, X: Any) -> Contributions:
     >>> contributions_of(DecisionClassifier(nb), [[1.5]]).total.round(2)
     array([8.])
     """
-    found = inner(model)
+    found = peeled(model).model
     if not hasattr(found, "contributions"):
         raise ValueError(
             f"{type(found).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
@@ -52,10 +46,8 @@ def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
     A penalty leaves no standard errors: they are those of the same model without one, or with Firth's where
     classes are separated.
     """
-    found = inner(model)
+    found = peeled(model).model
     if not isinstance(found, LogisticRegression) or found.coef_.size > MOST_COEFFICIENTS:
-        return None
-    if isinstance(model, DecisionClassifier) and X is None:
         return None
     plain, how = clone(found).set_params(penalty=None, C=np.inf, l1_ratio=0.0), "without a penalty"
     with warnings.catch_warnings():
@@ -64,15 +56,11 @@ def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
         if plain.separation_ is not None:
             plain, how = (
                 plain.set_params(penalty="firth").fit(X, y),
-                "with Firth's penalty: classes are separated",
+                "with Firth's penalty, since classes are separated",
             )
         try:
             summary = plain.summary()
         except ValueError:
             return None
     columns = {name: np.asarray(values).tolist() for name, values in summary.columns.items()}
-    return {
-        "title": summary.title,
-        "columns": columns,
-        "note": f"estimates and standard errors {how}; predictions use the penalised coefficients",
-    }
+    return {"how": how, "columns": columns, "text": str(summary)}

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, clone
 
 from posterior.comparison import model_for
 from posterior.estimators import DecisionClassifier, NaiveBayes, OutlierRule
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, UnseenCategoryWarning
 
 # The rate of false alarms that a rule is made with; what is done at which rate is said when predicting.
 ALPHA = 0.01
@@ -18,9 +18,10 @@ def train(
 ) -> Any:
     """Fit a model by its name, and learn from held-out rows what acting on its probabilities takes.
 
-    The result is a `DecisionClassifier` around the model: `set_decision` changes costs, priors, rejecting and
-    outliers without training. What rows usually look like is learnt too, from the model itself where it is
-    generative and else from naive Bayes beside it. A discriminant, which has no probabilities, comes as it is.
+    The result is a `DecisionClassifier` around the model: `set_decision` changes costs, priors, rejecting
+    and outliers without training. What rows usually look like is learnt too, from the model itself where it
+    is generative and else from naive Bayes beside it. A discriminant, which has no probabilities, comes as
+    it is.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -36,6 +37,9 @@ def train(
     with warnings.catch_warnings():
         # Whether p-values are fine enough is a question for the rate that is asked for.
         warnings.filterwarnings("ignore", "no row can be called an outlier", DataWarning)
+        # Nor is it news that a part of the rows, trained without the others, does not show all that they do.
+        warnings.filterwarnings("ignore", ".*which had none in training", DataWarning)
+        warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         decision.fit(X, y)
     return decision.set_decision(outliers=None)
 

@@ -1,0 +1,61 @@
+"""Data without arrays, NaN or objects, for JSON; and the same in lines of text."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from posterior.linear.summary import aligned
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can write it: numbers that are not finite as None, what it does not know in words.
+
+    >>> plain({"mean": np.array([1.0, np.nan]), 3: {"n": np.int64(2)}})
+    {'mean': [1.0, None], '3': {'n': 2}}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def setting(value: Any) -> Any:
+    """A setting as JSON can write it; infinity, which is a setting like any other, by its name."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else plain(value)
+
+
+def on_one_line(value: Any, width: int = 60) -> str:
+    """A value in words, on one line of at most `width` characters.
+
+    >>> on_one_line("a long   name", 6)
+    'a lon…'
+    """
+    text = " ".join(str(value).split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def listing(rows: Sequence[Sequence[str]], left: int, most: int | None) -> list[str]:
+    """Lines of a table, its head first; of many rows the first, and how many more there are."""
+    head, *body = rows
+    shown = body[:most]
+    more = [f"… ({len(body) - len(shown):,} more)"] if len(body) > len(shown) else []
+    return [*aligned([head, *shown], left=left), *more]
+
+
+def some(names: Sequence[Any], most: int) -> str:
+    """Names with commas between them; of many the first, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b, … (1 more)'
+    """
+    shown = ", ".join(on_one_line(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names) - most:,} more)"

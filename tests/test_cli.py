@@ -1,0 +1,362 @@
+"""The command line from a table to a report, a model and predictions."""
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line is an extra")
+
+import pyarrow.parquet as pq
+
+import posterior
+from posterior.cli import main
+from posterior.cli.app import run
+from posterior.cli.wishes import read_costs, read_priors, read_reject
+from posterior.datasets import load_penguins
+from posterior.workflow import predictions, train
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="needs the real tables beside the repository")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsysbinary, *arguments):
+    """What a command prints."""
+    code = run(list(arguments))
+    found = capsysbinary.readouterr()
+    assert code == 0, found.err.decode()
+    return found.out.decode()
+
+
+def as_json(capsysbinary, *arguments):
+    return json.loads(printed(capsysbinary, *arguments, "--json"))
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# -- compare --------------------------------------------------------------------------------------
+
+
+def test_comparing_the_penguins_recommends_a_model_that_is_right(folder, capsysbinary):
+    found = as_json(capsysbinary, "compare", "penguins", "--repeats", "1")
+    best = next(r for r in found["results"] if r["name"] == found["recommended"])
+    assert found["recommended"] in {"block", "lda", "rda", "qda", "logistic", "quadratic"}
+    assert best["accuracy"] >= 0.98
+    assert {r["approach"] for r in found["results"]} == {
+        "baseline", "generative", "discriminative", "discriminant",
+    }  # fmt: skip
+    assert found["rows"] == 344
+    assert {c["name"]: c["gaps"] for c in found["columns"]}["sex"] == 11
+    assert found["results"] == sorted(found["results"], key=lambda r: (r["log_loss"] is None, r["log_loss"]))
+
+
+def test_what_was_inferred_is_printed_before_the_results(folder, capsysbinary):
+    shown = printed(capsysbinary, "compare", "voters", "--models", "majority,naive-bayes", "--repeats", "1")
+    assert (
+        shown.index("400 rows") < shown.index("categorical") < shown.index("log loss") < shown.index("Use ")
+    )
+
+
+def test_the_same_seed_gives_the_same_figures(folder, capsysbinary):
+    def losses(seed):
+        arguments = (
+            "compare",
+            "voters",
+            "--models",
+            "naive-bayes,logistic",
+            "--repeats",
+            "1",
+            "--seed",
+            seed,
+        )
+        return [r["log_loss"] for r in as_json(capsysbinary, *arguments)["results"]]
+
+    assert losses("3") == losses("3") != losses("4")
+
+
+def test_costs_are_averaged_and_decide_what_is_recommended(folder, capsysbinary):
+    (folder / "costs.csv").write_text(
+        "truth,Adelie,Chinstrap,Gentoo\nAdelie,0,1,1\nChinstrap,50,0,1\nGentoo,1,1,0\n"
+    )
+    models = ("--models", "majority,naive-bayes,lda", "--repeats", "1")
+    inline = as_json(capsysbinary, "compare", "penguins", *models, "--costs", "Chinstrap:Adelie=50")
+    by_file = as_json(capsysbinary, "compare", "penguins", *models, "--costs", "costs.csv")
+    costs = [r["average_cost"] for r in inline["results"]]
+    assert costs == sorted(costs)
+    assert costs == [r["average_cost"] for r in by_file["results"]]
+
+
+def test_groups_stay_together_and_time_goes_forward(folder, capsysbinary):
+    models = ("--models", "naive-bayes", "--folds", "3")
+    grouped = as_json(capsysbinary, "compare", "penguins", *models, "--groups", "island")
+    assert "island" not in [c["name"] for c in grouped["columns"]]
+    assert "group" in grouped["folds"]
+    forward = as_json(capsysbinary, "compare", "penguins", *models, "--time", "year")
+    assert "time" in forward["folds"] or "earlier" in forward["folds"]
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "jsonl", "parquet", "arrow"])
+def test_every_format_gives_the_same_comparison(folder, capsysbinary, form):
+    printed(capsysbinary, "data", "voters", "-o", f"voters.{form}")
+    models = ("--models", "naive-bayes", "--repeats", "1", "-t", "candidate")
+    found = as_json(capsysbinary, "compare", f"voters.{form}", *models)
+    bundled = as_json(capsysbinary, "compare", "voters", *models)
+    assert found["results"][0]["log_loss"] == pytest.approx(bundled["results"][0]["log_loss"], rel=1e-12)
+
+
+def test_a_report_is_written_whole(folder, capsysbinary):
+    shown = printed(
+        capsysbinary,
+        "compare",
+        "voters",
+        "--models",
+        "majority,naive-bayes",
+        "--repeats",
+        "1",
+        "--report",
+        "r.html",
+    )
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "r.html" in shown
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+    assert [p.name for p in folder.iterdir()] == ["r.html"]
+
+
+# -- fit, predict, inspect, explain ---------------------------------------------------------------
+
+
+@pytest.fixture
+def model(folder, capsysbinary):
+    """Naive Bayes of the penguins, in a file."""
+    printed(
+        capsysbinary,
+        "fit",
+        "penguins",
+        "-m",
+        "naive-bayes",
+        "-o",
+        "nb.posterior",
+        "--kind",
+        "year=categorical",
+    )
+    return folder / "nb.posterior"
+
+
+def test_predictions_are_those_of_the_model_in_the_file(model, capsysbinary):
+    rows = rows_of(printed(capsysbinary, "predict", str(model), "penguins"))
+    penguins = load_penguins("pyarrow")
+    expected = posterior.load(model).predict_proba(penguins.X)
+    found = np.array(
+        [[float(row[f"p_{label}"]) for label in ("Adelie", "Chinstrap", "Gentoo")] for row in rows]
+    )
+    np.testing.assert_array_equal(found, expected)  # to the last digit that was written
+    assert rows[0]["predicted"] == "Adelie"
+    assert all(0 < float(row["outlier_p"]) <= 1 for row in rows)
+
+
+def test_predicting_in_python_is_the_same(model):
+    penguins = load_penguins("pyarrow")
+    ours = predictions(train(penguins.X, penguins.y, kinds={"year": "categorical"}), penguins.X)
+    file = predictions(posterior.load(model), penguins.X)
+    assert list(ours) == list(file)
+    for name in ours:
+        np.testing.assert_array_equal(ours[name], file[name])
+
+
+def test_priors_costs_and_rejecting_change_actions_without_training(model, capsysbinary):
+    plain = rows_of(printed(capsysbinary, "predict", str(model), "penguins"))
+    asked = (
+        "--priors",
+        "uniform",
+        "--costs",
+        "Chinstrap:Adelie=5",
+        "--reject",
+        "threshold=0.9",
+        "--outliers",
+        "0.05",
+    )
+    acted = rows_of(printed(capsysbinary, "predict", str(model), "penguins", *asked))
+    assert "action" not in plain[0]
+    assert {row["action"] for row in acted} >= {"Adelie", "Chinstrap", "Gentoo", "reject", "outlier"}
+    for row in acted:
+        largest = max(float(row[f"p_{label}"]) for label in ("Adelie", "Chinstrap", "Gentoo"))
+        odd = float(row["outlier_p"]) <= 0.05
+        assert (row["action"] == "outlier") == odd
+        assert (row["action"] == "reject") == (largest < 0.9 and not odd)
+
+
+def test_rows_may_come_from_a_pipe_and_go_to_a_packed_file(model):
+    table = subprocess.run(
+        [sys.executable, "-m", "posterior", "data", "penguins"], capture_output=True, check=True
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "posterior",
+        "predict",
+        model.name,
+        "-",
+        "-o",
+        "out.csv.gz",
+        "--keep",
+        "species",
+    ]
+    subprocess.run(command, input=table.stdout, cwd=model.parent, check=True, capture_output=True)  # noqa: S603 -- our own command
+    rows = rows_of(gzip.decompress((model.parent / "out.csv.gz").read_bytes()).decode())
+    assert len(rows) == 344
+    assert np.mean([row["species"] == row["predicted"] for row in rows]) > 0.97
+
+
+def test_columns_may_be_in_any_order_and_others_may_be_there(model, capsysbinary):
+    straight = printed(capsysbinary, "predict", str(model), "penguins")
+    frame = load_penguins("pyarrow").frame
+    turned = frame.select(frame.column_names[::-1]).append_column("noise", [list(range(344))])
+    pq.write_table(turned, "turned.parquet")
+    assert printed(capsysbinary, "predict", str(model), "turned.parquet") == straight
+
+
+def test_a_file_is_read_as_that_of_training_was(folder, capsysbinary):
+    lines = [f"{['?', 'x', 'y'][i % 3]};{i % 5};{'ab'[i % 2]}" for i in range(60)]
+    (folder / "odd.txt").write_text("\n".join(lines) + "\n")
+    reading = ("--no-header", "--names", "mark,size,kind", "--missing", "?", "--delimiter", ";")
+    printed(capsysbinary, "fit", "odd.txt", *reading, "-t", "kind", "-m", "naive-bayes", "-o", "m")
+    remembered = printed(capsysbinary, "predict", "m", "odd.txt")
+    assert remembered == printed(capsysbinary, "predict", "m", "odd.txt", *reading)
+    assert len(rows_of(remembered)) == 60
+
+
+def test_what_is_in_a_file_can_be_looked_at(model, capsysbinary):
+    found = as_json(capsysbinary, "inspect", str(model))
+    assert found["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
+    assert found["about"]["target"] == "species"
+    means = next(p for p in found["parameters"] if p["columns"] == ["body_mass_g"] and p["name"] == "mean")
+    assert means["values"][2] == pytest.approx(5076, abs=1)
+    shown = printed(capsysbinary, "inspect", str(model))
+    assert "bill_length_mm" in shown
+    assert "standard deviation" in shown
+
+
+def test_coefficients_come_with_standard_errors(folder, capsysbinary):
+    printed(capsysbinary, "fit", "voters", "-m", "logistic", "-o", "lr")
+    shown = printed(capsysbinary, "inspect", "lr")
+    assert "std err" in shown
+    table = as_json(capsysbinary, "inspect", "lr")["about"]["coefficients"]
+    assert len(table["columns"]["std err"]) == len(table["columns"]["coef"])
+
+
+def test_the_log_odds_of_a_row_add_up(model, capsysbinary):
+    found = as_json(capsysbinary, "explain", str(model), "penguins", "--row", "99")
+    assert sum(found["by_feature"].values()) == pytest.approx(found["log_odds"], abs=1e-9)
+    odds = np.log(found[f"p_{found['of']}"] / found[f"p_{found['against']}"])
+    assert odds == pytest.approx(found["log_odds"], abs=1e-9)
+    shown = printed(capsysbinary, "explain", str(model), "penguins", "--row", "99")
+    assert "█" in shown
+    assert "island" in shown
+
+
+def test_the_best_model_is_found_and_fitted(folder, capsysbinary):
+    found = as_json(capsysbinary, "fit", "voters", "-o", "best")
+    assert found["model"] in {"naive-bayes", "block", "logistic", "quadratic"}
+    assert found["held_out"]["log loss"] < 1.1
+    assert posterior.load("best").classes_.tolist() == sorted(
+        set(posterior.datasets.load_voters("pyarrow").y.to_pylist())
+    )
+
+
+def test_a_discriminant_predicts_classes_and_nothing_else(folder, capsysbinary):
+    printed(capsysbinary, "fit", "penguins", "-m", "least-squares", "-o", "ls")
+    rows = rows_of(printed(capsysbinary, "predict", "ls", "penguins"))
+    assert list(rows[0]) == ["predicted"]
+    assert run(["predict", "ls", "penguins", "--reject", "threshold=0.9"]) == 2
+
+
+# -- curve, data, and the rest --------------------------------------------------------------------
+
+
+def test_learning_curves_have_a_size_in_each_row(folder, capsysbinary):
+    found = as_json(capsysbinary, "curve", "voters", "--sizes", "20,60,120", "--repeats", "2")
+    assert json.dumps(found)  # plain data
+    shown = printed(
+        capsysbinary, "curve", "voters", "--sizes", "20,60,120", "--repeats", "2", "--plot", "c.svg"
+    )
+    assert "120" in shown
+    assert (folder / "c.svg").read_text(encoding="utf-8").rstrip().endswith("</svg>")
+
+
+def test_bundled_tables_are_listed_and_printed(folder, capsysbinary):
+    assert [t["name"] for t in as_json(capsysbinary, "data")] == ["penguins", "pokemon", "voters"]
+    assert len(rows_of(printed(capsysbinary, "data", "penguins"))) == 344
+
+
+@pytest.mark.parametrize("command", ["compare", "fit", "predict", "inspect", "explain", "curve", "data"])
+def test_every_command_explains_itself(capsysbinary, command):
+    shown = printed(capsysbinary, command, "--help")
+    assert shown.startswith(("Usage", "\n Usage", "\nUsage"))
+    assert "--json" in shown
+
+
+def test_the_version_is_told(capsysbinary):
+    assert posterior.__version__ in printed(capsysbinary, "--version")
+
+
+def test_the_whole_program_leaves_with_its_code():
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", "nowhere.csv"])
+    assert stop.value.code == 2
+
+
+def test_wishes_are_read_by_the_labels_of_the_classes():
+    assert read_priors("1=0.2,2=0.8", [1, 2]) == {1: 0.2, 2: 0.8}
+    assert read_reject("coverage=0.9") == {"coverage": 0.9}
+    assert read_costs("1:2=3,1:ask=0.5,2:ask=0.5", [1, 2]) == {
+        1: {1: 0.0, 2: 3.0, "ask": 0.5},
+        2: {1: 1.0, 2: 0.0, "ask": 0.5},
+    }
+
+
+# -- real tables ----------------------------------------------------------------------------------
+
+
+@needs_shared
+def test_spam_is_found_from_the_command_line(folder, capsysbinary):
+    reading = ("--no-header", "--names", "label,text", "--quote", "none", "-t", "label")
+    found = as_json(
+        capsysbinary,
+        "compare",
+        str(SHARED / "sms_spam.tsv"),
+        *reading,
+        "--folds",
+        "10",
+        "--models",
+        "naive-bayes",
+    )
+    assert found["rows"] == 5574
+    best = found["results"][0]
+    assert best["accuracy"] >= 0.985
+    assert found["positive"] == "spam"
+    assert found["false_alarms"] == 0.005
+    assert best["recall_at"] > 0.85
+
+
+@needs_shared
+def test_gaps_of_the_house_votes_are_gaps(folder, capsysbinary):
+    path = str(SHARED / "house_votes_84.csv")
+    found = as_json(capsysbinary, "compare", path, "-t", "party", "--missing", "?", "--repeats", "1")
+    gaps = [c["gaps"] for c in found["columns"]]
+    assert gaps == [12, 48, 11, 11, 15, 11, 14, 15, 22, 7, 21, 31, 25, 17, 28, 104]
+    assert all(set(c["levels"]) == {"n", "y"} for c in found["columns"])

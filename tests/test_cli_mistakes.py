@@ -1,0 +1,181 @@
+"""A user's mistake gives one helpful line and exit code 2, no traceback, and no half-written file."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from posterior.cli.app import run
+
+pytest.importorskip("typer", reason="the command line is an extra")
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a good table, a good model, and much that is not."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 7},{'ab'[i % 2]},{['yes', 'no'][i % 3 == 0]}" for i in range(60)]
+    (tmp_path / "good.csv").write_text("size,colour,bought\n" + "\n".join(rows) + "\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "header.csv").write_text("size,colour,bought\n")
+    (tmp_path / "one_row.csv").write_text("size,colour,bought\n1,a,yes\n")
+    (tmp_path / "one_class.csv").write_text("size,colour,bought\n" + "1,a,yes\n2,b,yes\n" * 20)
+    (tmp_path / "ragged.csv").write_text("size,colour,bought\n1,a,yes\n2,b\n3,a,no\n")
+    (tmp_path / "only_target.csv").write_text("bought\nyes\nno\nyes\n")
+    (tmp_path / "junk.csv").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "picture.csv").write_bytes(PNG)
+    (tmp_path / "picture.posterior").write_bytes(PNG)
+    (tmp_path / "latin.csv").write_bytes("size,bought\n1,caf\xe9\n".encode("latin-1"))
+    (tmp_path / "empty.posterior").write_bytes(b"")
+    return tmp_path
+
+
+@pytest.fixture
+def model(folder, capsys):
+    """A good model in a file."""
+    assert run(["fit", "good.csv", "-t", "bought", "-m", "naive-bayes", "-o", "good.posterior", "-q"]) == 0
+    capsys.readouterr()
+    return folder / "good.posterior"
+
+
+def complaint(capsys, *arguments):
+    """The one line that a mistake gives."""
+    assert run(list(arguments)) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("note:")]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("posterior: ")
+    return lines[0]
+
+
+MISTAKES = [
+    (["compare", "nowhere.csv", "-t", "bought"], ["nowhere.csv"]),
+    (["compare", "god.csv", "-t", "bought"], ["god.csv", "good.csv"]),
+    (["compare", ".", "-t", "bought"], ["folder"]),
+    (["compare", "good.csv"], ["--target", "'size'", "'bought'"]),
+    (["compare", "good.csv", "-t", "bougth"], ["'bougth'", "did you mean 'bought'?"]),
+    (["compare", "empty.csv", "-t", "bought"], ["empty"]),
+    (["compare", "header.csv", "-t", "bought"], ["header.csv", "row"]),
+    (["compare", "one_row.csv", "-t", "bought"], ["class"]),
+    (["compare", "one_class.csv", "-t", "bought"], ["class", "yes"]),
+    (["compare", "ragged.csv", "-t", "bought"], ["line 3", "2", "3"]),
+    (["compare", "only_target.csv", "-t", "bought"], ["no column beside 'bought'"]),
+    (["compare", "junk.csv", "-t", "bought"], ["junk.csv"]),
+    (["compare", "picture.csv", "-t", "bought"], ["PNG"]),
+    (["compare", "latin.csv", "-t", "bought"], ["latin-1"]),
+    (["compare", "good.csv", "-t", "bought", "--kind", "size"], ["COL=KIND"]),
+    (["compare", "good.csv", "-t", "bought", "--kind", "size=colour"], ["'colour'", "categorical"]),
+    (["compare", "good.csv", "-t", "bought", "--kind", "sise=count"], ["'sise'", "did you mean 'size'?"]),
+    (["compare", "good.csv", "-t", "bought", "--models", "lda,magic"], ["magic", "naive-bayes"]),
+    (["compare", "good.csv", "-t", "bought", "--costs", "yes:no"], ["--costs", "bad:good=5"]),
+    (["compare", "good.csv", "-t", "bought", "--costs", "maybe:no=3"], ["'maybe'", "yes"]),
+    (["compare", "good.csv", "-t", "bought", "--positive", "maybe"], ["'maybe'", "no, yes"]),
+    (["compare", "good.csv", "-t", "bought", "--groups", "who"], ["--groups", "'who'"]),
+    (["compare", "good.csv", "-t", "bought", "--folds", "1"], ["--folds", "2"]),
+    (["compare", "good.csv", "-t", "bought", "--report", "no/where.html"], ["no folder"]),
+    (["compare", "good.csv", "-t", "bought", "--rubbish"], ["--rubbish"]),
+    (["fit", "good.csv", "-t", "bought", "-m", "magic", "-o", "m"], ["magic", "naive-bayes"]),
+    (["fit", "good.csv", "-t", "bought", "-m", "lda", "-o", "no/m"], ["no folder"]),
+    (["fit", "good.csv", "-t", "bought", "-m", "lda"], ["--output"]),
+    (["fit", "one_class.csv", "-t", "bought", "-m", "naive-bayes", "-o", "m"], ["class", "yes"]),
+    (["predict", "nowhere.posterior", "good.csv"], ["nowhere.posterior"]),
+    (["predict", "picture.posterior", "good.csv"], ["picture.posterior", "PNG"]),
+    (["predict", "good.csv", "good.csv"], ["good.csv"]),
+    (["predict", "empty.posterior", "good.csv"], ["empty"]),
+    (["inspect", "picture.posterior"], ["PNG"]),
+    (["inspect", "junk.csv"], ["junk.csv"]),
+    (["explain", "picture.posterior", "good.csv", "--row", "0"], ["PNG"]),
+    (["curve", "good.csv", "-t", "bought", "--sizes", "10,x"], ["whole numbers"]),
+    (["curve", "nowhere.csv", "-t", "bought"], ["nowhere.csv"]),
+    (["data", "penguin"], ["penguin", "penguins"]),
+    (["compere"], ["compere"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES, ids=[" ".join(a) for a, _ in MISTAKES])
+def test_a_mistake_gives_one_line_that_helps(folder, capsys, arguments, words):
+    line = complaint(capsys, *arguments)
+    for word in words:
+        assert word in line, line
+
+
+MODEL_MISTAKES = [
+    (["predict", "good.posterior", "only_target.csv"], ["'size'", "fitted with"]),
+    (["predict", "good.posterior", "good.csv", "--priors", "yes=0.2"], ["no frequency for no"]),
+    (["predict", "good.posterior", "good.csv", "--priors", "perhaps"], ["--priors"]),
+    (["predict", "good.posterior", "good.csv", "--reject", "0.9"], ["threshold=0.9"]),
+    (["predict", "good.posterior", "good.csv", "--reject", "threshold=2"], ["2"]),
+    (["predict", "good.posterior", "good.csv", "--outliers", "7"], ["7"]),
+    (["predict", "good.posterior", "good.csv", "--keep", "id"], ["--keep", "'id'"]),
+    (["predict", "good.posterior", "good.csv", "-o", "no/out.csv"], ["no folder"]),
+    (["predict", "good.posterior", "good.csv", "-o", "out.xyz"], ["out.xyz"]),
+    (["explain", "good.posterior", "good.csv", "--row", "60"], ["60 rows", "0 to 59"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), MODEL_MISTAKES, ids=[" ".join(a) for a, _ in MODEL_MISTAKES])
+def test_a_mistake_with_a_good_model_gives_one_line_too(model, capsys, arguments, words):
+    before = sorted(p.name for p in model.parent.iterdir())
+    line = complaint(capsys, *arguments)
+    for word in words:
+        assert word in line, line
+    assert sorted(p.name for p in model.parent.iterdir()) == before
+
+
+def test_a_failed_fit_leaves_an_older_model_as_it_was(model, capsys):
+    before = model.read_bytes()
+    complaint(capsys, "fit", "one_class.csv", "-t", "bought", "-m", "lda", "-o", str(model))
+    assert model.read_bytes() == before
+
+
+def test_stopping_while_rows_are_written_leaves_no_file(model):
+    (model.parent / "endless.py").write_text(
+        textwrap.dedent("""
+        import sys
+        print("size,colour,bought", flush=True)
+        while True:
+            print("1,a,yes\\n" * 1000, flush=True)
+        """)
+    )
+    feed = subprocess.Popen(
+        [sys.executable, "endless.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=model.parent
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "posterior",
+        "predict",
+        "good.posterior",
+        "-",
+        "--format",
+        "csv",
+        "-o",
+        "out.csv",
+    ]
+    streams = {"stdin": feed.stdout, "stderr": subprocess.PIPE}
+    work = subprocess.Popen(command, **streams, cwd=model.parent, text=True)  # noqa: S603 -- our own command
+    try:
+        while not any("out.csv" in p.name for p in model.parent.iterdir()):  # its temporary name
+            assert work.poll() is None, work.stderr.read()
+        work.send_signal(signal.SIGINT)
+        _, told = work.communicate(timeout=60)
+    finally:
+        feed.kill()
+        feed.wait()
+        feed.stdout.close()
+        work.kill()
+        work.wait()
+    assert work.returncode == 130
+    assert "Traceback" not in told
+    assert not [p.name for p in model.parent.iterdir() if "out.csv" in p.name]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(model):
+    command = f"{sys.executable} -m posterior predict good.posterior good.csv | head -1"
+    settings = {"capture_output": True, "text": True, "cwd": model.parent}
+    done = subprocess.run(command, shell=True, check=False, **settings)  # noqa: S602 -- a pipe is what is tested
+    assert done.stdout.startswith("predicted,")
+    assert "Traceback" not in done.stderr
