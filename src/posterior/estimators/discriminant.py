@@ -81,8 +81,9 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
         Class priors; None takes the class frequencies.
     prior_smoothing : float, default=0.0
         Added to the count of every class.
-    cv : int, splitter or array-like of shape (n_samples,), default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`.
+    cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
+        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
+        leaves out each row in turn, exactly, where that has a closed form.
     selection : {"best", "one_se"}, default="best"
         Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
         standard error of it.

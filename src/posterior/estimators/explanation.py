@@ -1,18 +1,21 @@
 """Why a row got its class: log odds by feature."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """Log odds of class `of` against class `against`, split by feature, one line of `values` a row.
 
-    The columns of `values` follow `terms`: the prior, then (with Gaussian blocks) the baseline, their log
-    odds at the centre of the class means, then the features. They add up to `total`.
+    The columns of `values` follow `terms`. A generative model has the prior, then (with Gaussian blocks) the
+    baseline, their log odds at the centre of the class means, then the features; a linear one the baseline,
+    its log odds at the centre of training, then the features. They add up to `total`.
 
     >>> from posterior import GaussianNB
     >>> model = GaussianNB().fit([[1.0, 7.0], [2.0, 8.0], [3.0, 7.0], [4.0, 8.0]], ["a", "a", "b", "b"])
@@ -29,6 +32,34 @@ class Contributions:
     of: AnyArray
     against: AnyArray
 
+    @classmethod
+    def between(
+        cls,
+        names: Sequence[str],
+        terms: Floats,
+        log_posterior: Floats,
+        classes: AnyArray,
+        of: Any,
+        against: Any,
+    ) -> "Contributions":
+        """Of terms (n, T, K) that add up to log posteriors (but for a term of the row), those of two classes.
+
+        By default each row's most probable class against its runner-up; with one class given, the best other.
+        """
+        if len(classes) < 2:
+            raise ValueError(f"contributions compare two classes; so far there is only {classes.tolist()}")
+        ranked, rows = np.argsort(-log_posterior, axis=1, kind="stable"), np.arange(len(terms))
+        second = None if against is None else np.full(len(rows), class_code(classes, against))
+        if of is not None:
+            first = np.full(len(rows), class_code(classes, of))
+        else:
+            first = ranked[:, 0] if second is None else _best_other(ranked, second)
+        second = _best_other(ranked, first) if second is None else second
+        with np.errstate(invalid="ignore"):
+            total = log_posterior[rows, first] - log_posterior[rows, second]
+        total[np.isnan(total)] = 0.0  # both classes are impossible
+        return cls(tuple(names), log_odds(terms, first, second), total, classes[first], classes[second])
+
     def __str__(self) -> str:
         blocks = []
         for row, of, against, total in zip(self.values, self.of, self.against, self.total, strict=True):
@@ -39,6 +70,19 @@ class Contributions:
             lines += [f"  {self.terms[j]:<{width}}  {row[j]:+.2f}" for j in order]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)
+
+
+def class_code(classes: AnyArray, label: Any) -> int:
+    """The position of a class; a label that is none is refused."""
+    labels = classes.tolist()
+    if label not in labels:
+        raise ValueError(f"{label!r} is not a class; the classes are {labels}")
+    return int(labels.index(label))
+
+
+def _best_other(ranked: Ints, than: Ints) -> Ints:
+    """The best class of each row other than a given one."""
+    return np.where(ranked[:, 0] == than, ranked[:, 1], ranked[:, 0])
 
 
 def log_odds(terms: Floats, of: AnyArray, against: AnyArray) -> Floats:

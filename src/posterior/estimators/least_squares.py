@@ -30,6 +30,9 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         With 2, squares and products of the numeric columns (less their means) join in.
     kinds : dict, default=None
         Kinds of columns that are not what they look like.
+    columns : selection of columns, default=None
+        Which columns to learn from, by name, position, pattern or selector; the others are not read, and may
+        be absent in prediction. None is all.
 
     Examples
     --------
@@ -42,12 +45,19 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
     """
 
     def __init__(
-        self, *, fit_intercept: bool = True, missing: str = "error", degree: int = 1, kinds: Any = None
+        self,
+        *,
+        fit_intercept: bool = True,
+        missing: str = "error",
+        degree: int = 1,
+        kinds: Any = None,
+        columns: Any = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.missing = missing
         self.degree = degree
         self.kinds = kinds
+        self.columns = columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table and its class column.

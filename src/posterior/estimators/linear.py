@@ -31,6 +31,8 @@ from posterior.linear import (
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning
 from posterior.schema import Schema, Source, read_table
+from posterior.schema.select import resolve
+from posterior.schema.sources import names_of
 
 
 class LinearEstimator(BaseEstimator):
@@ -50,7 +52,9 @@ class LinearEstimator(BaseEstimator):
 
     def _learning(self, source: Source, target: AnyArray, weight: Floats | None, reference: bool) -> Scan:
         """The rows of a training table as numbers, with what these rows teach about means and gaps."""
-        schema = Schema.infer(source, getattr(self, "kinds", None))
+        columns = getattr(self, "columns", None)
+        only = None if columns is None else resolve(columns, names_of(source), source)
+        schema = Schema.infer(source, getattr(self, "kinds", None), only)
         degree = getattr(self, "degree", 1)
         if degree not in (1, 2):
             raise ValueError(
@@ -180,15 +184,21 @@ class LinearEstimator(BaseEstimator):
         return self.fit_
 
     def _summarized(self, covariance: str, level: float, labels: Sequence[Any] = ()) -> Summary:
-        """The summary of the fit, where it reached an optimum or there is a reason that none exists."""
+        """The summary of the fit, where it reached an optimum or there is a reason that none exists.
+
+        It is remembered, so that a copy or a file of the model, which has no rows, can hand it out.
+        """
         fit = self._solved()
         if fit.separation is None and not fit.solution.converged:
             raise ValueError(
                 "standard errors are those of an optimum, which the solver did not reach; use "
                 'solver="auto", or a larger max_iter'
             )
+        told = fit.remembered(covariance, level) if self._current is self.model_ else None
+        if told is not None:
+            return told
         with one_blas_thread:
-            return summarize(
+            summary = summarize(
                 fit.checked(),
                 fit.solution.theta,
                 labels=labels,
@@ -197,10 +207,12 @@ class LinearEstimator(BaseEstimator):
                 level=level,
                 separation=fit.separation,
             )
+        self.fit_ = fit.remembering(summary)
+        return summary
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy or a file of a model has no business with the rows it was fitted to.
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # which is the model's own
         if "fit_" in state:
             state["fit_"] = state["fit_"].without_rows()
         return state

@@ -1,6 +1,7 @@
 """Logistic and softmax regression behind scikit-learn's interface."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
+from posterior.estimators.explanation import Contributions
 from posterior.estimators.linear import LinearEstimator, seed_of
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
@@ -28,6 +30,7 @@ from posterior.linear import (
 )
 from posterior.linear.leave_one_out import leave_one_out_log_proba
 from posterior.linear.path import chosen_fit
+from posterior.linear.scaled import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary
@@ -76,6 +79,13 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         With 2, squares and products of the numeric columns (less their means) join in.
     kinds : dict, default=None
         Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+    columns : selection of columns, default=None
+        Which columns to learn from, by name, position, pattern or selector; the others are not read, and may
+        be absent in prediction. None is all.
+    standardize : bool, default=False
+        Whether a penalty counts coefficients in units of the columns' standard deviations, so that it does
+        not matter whether a length is in metres or miles; `coef_` is in the units of the table all the same.
+        What is 0 or 1 (categories, true and false) stays as it is.
 
     Examples
     --------
@@ -110,6 +120,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         missing: str = "error",
         degree: int = 1,
         kinds: Any = None,
+        columns: Any = None,
+        standardize: bool = False,
     ) -> None:
         self.penalty = penalty
         self.C = C
@@ -128,6 +140,8 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         self.missing = missing
         self.degree = degree
         self.kinds = kinds
+        self.columns = columns
+        self.standardize = standardize
 
     stream_: Stream
 
@@ -157,6 +171,10 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         refuse_one_class(classes)
         weight = self._class_weighted(classes, labels, weight)
         scan = self._learning(source, codes, weight, reference=setting.kind != "net")
+        design, scaled = scan.design, None
+        if self.standardize and setting.kind == "net":  # nothing else depends on the units of the columns
+            scaled = ScaledDesign.learnt_from(scan.dataset, design)
+            scan = Scan.of(scan.dataset, scaled)
         total = float(len(codes) if weight is None else weight.sum())
         loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
         problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
@@ -165,8 +183,12 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         if setting.strength is None:
             choice, fit = chosen_fit(problem, solver, total)
         else:
-            fit = solve(problem, solver, self._start(scan, classes)).labelled(classes.tolist())
-        self._settle(scan.design, fit, classes)
+            start = self._start(scan, classes)
+            start = start if start is None or scaled is None else scaled.scaled(start)
+            fit = solve(problem, solver, start).labelled(classes.tolist())
+        if scaled is not None:
+            fit = replace(fit, model=scaled.unscaled(fit.model))
+        self._settle(design, fit, classes)
         name = getattr(y, "name", None)
         self.target_name_, self.weight_ = name if isinstance(name, str) else None, total
         self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
@@ -207,6 +229,11 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
 
         """
         setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
+        if self.standardize and setting.kind == "net":
+            raise ValueError(
+                "standardize=True needs the spread of all rows, which partial_fit does not know; bring the "
+                "columns to one scale first, or use fit"
+            )
         if setting.kind == "firth" or setting.l1_ratio > 0 or setting.strength is None:
             raise ValueError(
                 "partial_fit learns by stochastic gradient descent, which needs a smooth penalty of a given "
@@ -305,6 +332,33 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         return np.asarray(self.classes_[self._current.best(scan)])
 
     # -- what can be read off ---------------------------------------------------------------------
+
+    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
+        """Log odds of two classes by column of the table, adding up to the total.
+
+        By default each row's most probable class against its runner-up; with one class given, the best
+        other one. The baseline is the log odds at the means of training (at zero for solvers that do not
+        centre the columns: gradient descent, SGD, `partial_fit`). A column adds Σ coef·(x − mean) over its
+        levels, its gaps and its square; a product of two columns is a term of its own, "a:b".
+
+        >>> from posterior.datasets import load_penguins
+        >>> penguins = load_penguins()
+        >>> model = LogisticRegression(missing="indicator").fit(penguins.X, penguins.y)
+        >>> print(model.contributions(penguins.X[99:100]))
+        log odds of Adelie against Chinstrap: +4.07
+          baseline           +2.81
+          bill_length_mm     +1.56
+          bill_depth_mm      +1.43
+          island             -0.97
+          body_mass_g        -0.78
+          sex                +0.39
+          flipper_length_mm  -0.36
+          year               +0.00
+
+        """
+        scan, model = self._reading(X), self._current
+        names, terms = model.log_terms(scan)
+        return Contributions.between(names, terms, model.log_posterior(scan), self.classes_, of, against)
 
     def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
-from posterior.estimators.explanation import Contributions, log_odds
+from posterior.estimators.explanation import Contributions, class_code
 from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import ClassStatistics, GenerativeModel, Note
 from posterior.schema import Schema
@@ -36,32 +36,9 @@ class ModelReading:
         its quadratic form about the centre of the class means, whose own log odds are the baseline.
         """
         data = self._dataset(X)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"contributions compare two classes; so far there is only {self.classes_.tolist()}"
-            )
         names, terms = self.model_.log_terms(data)
         logs = self.model_.log_posterior(data)
-        ranked = np.argsort(-logs, axis=1, kind="stable")
-        second = None if against is None else np.full(len(terms), self._class_code(against))
-        if of is not None:
-            first = np.full(len(terms), self._class_code(of))
-        else:
-            first = ranked[:, 0] if second is None else _best_other(ranked, second)
-        second = _best_other(ranked, first) if second is None else second
-        rows = np.arange(len(terms))
-        with np.errstate(invalid="ignore"):
-            total = logs[rows, first] - logs[rows, second]
-        total[np.isnan(total)] = 0.0  # both classes are impossible
-        return Contributions(
-            names, log_odds(terms, first, second), total, self.classes_[first], self.classes_[second]
-        )
-
-    def _class_code(self, label: Any) -> int:
-        labels = self.classes_.tolist()
-        if label not in labels:
-            raise ValueError(f"{label!r} is not a class; the classes are {labels}")
-        return int(labels.index(label))
+        return Contributions.between(names, terms, logs, self.classes_, of, against)
 
     @property
     def priors_(self) -> Floats:
@@ -140,7 +117,7 @@ class ModelReading:
         Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
         """
         check_is_fitted(self)
-        return self.model_.quadratic([self._class_code(a), self._class_code(b)]).pair(0, 1)
+        return self.model_.quadratic([class_code(self.classes_, label) for label in (a, b)]).pair(0, 1)
 
     def decision_points(self) -> tuple[Floats, AnyArray]:
         """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
@@ -151,8 +128,3 @@ class ModelReading:
             raise ValueError(f"decision points need one feature; the model has {len(names)}: {names}")
         points, winners = decision_points(scores)
         return points, np.asarray(self.classes_[winners])
-
-
-def _best_other(ranked: Any, than: Any) -> Any:
-    """The best class of each row other than a given one."""
-    return np.where(ranked[:, 0] == than, ranked[:, 1], ranked[:, 0])

@@ -38,6 +38,11 @@ def names_rows(cv: Any) -> bool:
     return isinstance(cv, np.ndarray | list | tuple) or (hasattr(cv, "__array__") and np.ndim(cv) > 0)
 
 
+def leaves_one_out(cv: Any) -> bool:
+    """Whether `cv` asks for each row to be left out in turn."""
+    return isinstance(cv, str) and cv == "loo"
+
+
 def _stratified(n_folds: int, y: Ints) -> tuple[Ints, int]:
     """Fold numbers by class; no more folds than the largest class has rows, if it has two.
 

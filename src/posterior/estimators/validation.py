@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.splits import names_rows, read_folds
+from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import (
     encode_labels,
@@ -24,12 +24,15 @@ from posterior.estimators.target import (
 from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
+    Tuning,
     estimated,
     held_out_log_posterior,
     left_out_log_posterior,
+    refuse_other_rows,
     refuse_rule,
     training_parts,
     tune,
+    tune_left_out,
 )
 from posterior.schema import Schema, Source, read_table
 from posterior.schema.decode import table_of
@@ -67,7 +70,8 @@ class Validation:
         The table is read twice, however many folds there are: once to sum each fold, once to score each row
         by the model of the other folds. The estimator need not be fitted and does not change. What the
         columns are (kinds, categories, words) is learnt from all rows; a class that the other folds lack
-        gets −inf. Settings that are "auto" are chosen anew for each fold, from the other folds.
+        gets −inf. Settings that are "auto" are chosen anew for each fold from the other folds, by holding out
+        one of these after the other, or each of their rows where the estimator's `cv` is "loo".
 
         Parameters
         ----------
@@ -106,7 +110,8 @@ class Validation:
         schema = self._schema(learnt_from)
         data = LocalDataset(schema, schema.encode(schema.align(source)), codes, weight, folds)
         spec = self._spec(schema, learnt_from).prepared(_counting(data))
-        if spec.is_open and n_folds < 3:
+        left_out = leaves_one_out(getattr(self, "cv", None))
+        if spec.is_open and n_folds < 3 and not left_out:
             raise ValueError(
                 "settings that are 'auto' are chosen in the folds that are left, which takes three folds or "
                 f"more; found cv={cv!r}: use cv=3, or set the values"
@@ -114,7 +119,10 @@ class Validation:
         models = []
         for part in training_parts(spec, data, classes, n_folds):
             settled = spec
-            if spec.is_open:
+            if spec.is_open and left_out:
+                rows = np.flatnonzero((folds != part.fold) & (True if weight is None else weight > 0))
+                settled, _ = tune_left_out(spec, _some_rows(data, X, rows), classes, self._selection)
+            elif spec.is_open:
                 settled, _ = tune(spec, part.rows, classes, n_folds, self._selection)
             models.append(estimated(settled, part))
         return held_out_log_posterior(data, models)
@@ -170,8 +178,9 @@ class Validation:
             out[others] = self.predict_log_proba(_safe_indexing(X, others))
             return out
         codes = known_codes(labels, self.classes_)
-        _refuse_other_rows(codes, weight, self.model_)
+        _refuse_other_weights(codes, weight, self.model_)
         data = replace(self._dataset(X), y=codes, weight=weight, folds=np.arange(len(codes)))
+        refuse_other_rows(self.model_, data)
         return left_out_log_posterior(self.model_, data)
 
     @property
@@ -187,6 +196,10 @@ class Validation:
             return spec.fit(data, classes)
         cv: Any = getattr(self, "cv", 10)
         y = np.asarray(data.y)
+        if leaves_one_out(cv):
+            each = replace(data, folds=np.arange(len(y)))
+            settled, tuning = tune_left_out(spec, each, classes, self._selection)
+            return _tuned(settled.fit(data, classes), tuning)
         if names_rows(cv) and np.ndim(sample_weight) == 1:
             # Folds are given for all rows, and those of weight zero are not here any more.
             folds, n_folds = read_folds(cv, np.zeros(len(sample_weight), np.int64))
@@ -194,8 +207,7 @@ class Validation:
         else:
             folds, n_folds = read_folds(cv, y)
         settled, tuning = tune(spec, replace(data, folds=folds), classes, n_folds, self._selection)
-        model = settled.fit(data, classes)
-        return replace(model, tuning=tuning, notes=(*model.notes, *tuning.notes))
+        return _tuned(settled.fit(data, classes), tuning)
 
     @property
     def best_params_(self) -> dict[str, Any]:
@@ -229,6 +241,18 @@ class Validation:
             raise ImportError(f"{error}; model_.tuning holds the same as plain arrays") from error
 
 
+def _tuned(model: GenerativeModel, tuning: Tuning) -> GenerativeModel:
+    """A model with what chose its settings."""
+    return replace(model, tuning=tuning, notes=(*model.notes, *tuning.notes))
+
+
+def _some_rows(data: LocalDataset, X: Any, rows: Ints) -> LocalDataset:
+    """Some rows of a table, read as all of them are, each a fold of its own."""
+    part = data.schema.encode(data.schema.align(read_table(_safe_indexing(X, rows))))
+    weight = None if data.weight is None else data.weight[rows]
+    return LocalDataset(data.schema, part, np.asarray(data.y)[rows], weight, np.arange(len(rows)))
+
+
 def _counting(data: LocalDataset) -> Rows:
     """The rows with a positive weight."""
     if data.weight is None or data.weight.all():
@@ -236,7 +260,7 @@ def _counting(data: LocalDataset) -> Rows:
     return Selection(data, lambda chunk: np.asarray(chunk.weight) > 0)
 
 
-def _refuse_other_rows(codes: Ints, weight: Floats | None, model: GenerativeModel) -> None:
+def _refuse_other_weights(codes: Ints, weight: Floats | None, model: GenerativeModel) -> None:
     """Raise the error of rows whose classes do not weigh what they weighed in training."""
     if model.spec is None:
         return

@@ -1,7 +1,8 @@
 """Bayes' rule over any composition of families: specification, statistics, model."""
 
 from posterior.generative.folds import estimated, held_out_log_posterior, training_parts
-from posterior.generative.leave_one_out import left_out_log_posterior
+from posterior.generative.leave_one_out import left_out_log_posterior, refuse_other_rows
+from posterior.generative.left_out_tuning import tune_left_out
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, summary, unused_note
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
@@ -25,10 +26,12 @@ __all__ = [
     "estimated",
     "held_out_log_posterior",
     "left_out_log_posterior",
+    "refuse_other_rows",
     "refuse_rule",
     "summary",
     "training_parts",
     "tune",
+    "tune_left_out",
     "union_of_classes",
     "unused_note",
 ]

@@ -26,12 +26,15 @@ Score = Callable[[Any, Ints, Floats | None], LeftOut]
 INSTEAD = "use k_fold_log_proba, which fits the model without each part of the rows in turn"
 
 
-def left_out_log_posterior(model: GenerativeModel, dataset: Dataset) -> Floats:
+def left_out_log_posterior(
+    model: GenerativeModel, dataset: Dataset, most_refits: int | None = None
+) -> Floats:
     """Log posterior of each training row without that row, (n, K).
 
     `dataset` holds the training rows with their classes and weights, each row a fold of its own: `fold` is
     its number. The schema, the columns left out and settings chosen by cross-validation stay as fitted. A
-    class whose only row is left out is not there.
+    class whose only row is left out is not there. More than `most_refits` rows that a formula is too delicate
+    for, where that is a number, are refused.
     """
     spec, statistics = _known(model, dataset)
     scores = [
@@ -60,13 +63,21 @@ def left_out_log_posterior(model: GenerativeModel, dataset: Dataset) -> Floats:
 
     out = dataset.map(posterior, dense=dense)
     rows = np.flatnonzero(np.isnan(out[:, 0]))
+    if most_refits is not None and len(rows) > most_refits:
+        raise NoClosedFormError(
+            f"{len(rows)} rows could only be left out by fitting again, for a formula would lose its digits "
+            f"(some covariance is hardly determined), which is many times the work; {INSTEAD}"
+        )
     if len(rows):
         out[rows] = _Refits(model, spec, dataset).log_posterior(rows, alone)
     return out
 
 
-def _refuse_other_rows(model: GenerativeModel, statistics: ClassStatistics, dataset: Dataset) -> None:
+def refuse_other_rows(model: GenerativeModel, dataset: Dataset) -> None:
     """Raise the error of rows that are not those of training, as far as two columns of each block tell."""
+    statistics = model.statistics
+    if statistics is None or statistics.has_gaps:
+        return
     looks: list[tuple[tuple[int, ...], Family[Any], Statistics]] = []
     for block, sums in zip(model.blocks, statistics.blocks, strict=True):
         if block.plan is None or not block.columns or block.reads == "texts" or sums.unread:
@@ -98,8 +109,6 @@ def _known(model: GenerativeModel, dataset: Dataset) -> tuple[GenerativeSpec, Cl
     statistics = model.statistics
     if statistics is None and model.path is None:  # a vocabulary was learnt, and the sums were not kept
         statistics = model.spec.summarize(dataset, model.classes)
-    elif statistics is not None and not statistics.has_gaps:
-        _refuse_other_rows(model, statistics, dataset)
     if statistics is None or statistics.has_gaps:
         raise NoClosedFormError(
             "gaps in a joint Gaussian block were filled in by EM, in which every row has a say: leaving one "

@@ -75,7 +75,7 @@ class _Candidate:
 
 
 @dataclass(frozen=True)
-class _Losses:
+class Losses:
     """Losses by candidate; the weight of rows impossible to a candidate, and to all of them by class."""
 
     moments: Moments
@@ -83,7 +83,8 @@ class _Losses:
     left_out: Floats
 
     @classmethod
-    def of(cls, losses: Floats, y: Ints, weight: Floats | None, n_classes: int) -> "_Losses":
+    def of(cls, losses: Floats, y: Ints, weight: Floats | None, n_classes: int) -> "Losses":
+        """Those of some rows, (n, C)."""
         infinite = np.isinf(losses)
         nowhere = infinite.all(axis=1)
         one = np.ones(len(y)) if weight is None else weight
@@ -91,8 +92,8 @@ class _Losses:
         impossible = one[~nowhere] @ infinite[~nowhere]
         return cls(moments, impossible, np.bincount(y[nowhere], one[nowhere], n_classes).astype(np.float64))
 
-    def __add__(self, other: "_Losses") -> "_Losses":
-        return _Losses(
+    def __add__(self, other: "Losses") -> "Losses":
+        return Losses(
             self.moments + other.moments,
             self.impossible + other.impossible,
             self.left_out + other.left_out,
@@ -158,15 +159,15 @@ def tune(
             for part in training_parts(ready, rows, classes, n_folds)
         }
 
-    def losses(chunk: Chunk) -> _Losses:
+    def losses(chunk: Chunk) -> Losses:
         once = ReadOnce(chunk)
         out = np.empty((chunk.n_rows, len(tried)))
         for fold, found in rows_by_fold(chunk.fold):
             out[found] = folds[fold].losses(ReadOnce(SomeRows(once, found)), picks)
-        return _Losses.of(out, chunk.y, chunk.weight, len(classes))
+        return Losses.of(out, chunk.y, chunk.weight, len(classes))
 
     found = rows.reduce(losses, dense=max(spec.dense, len(tried)))
-    tuning = _tuning(axes, tried, found, classes, rule)
+    tuning = chosen_by(axes, tried, found, classes, rule)
     return settled(spec, axes, tuning.values[tuning.chosen]), tuning
 
 
@@ -288,8 +289,8 @@ def _fitted(block: Block, plan: Plan, statistics: Any) -> FittedBlock:
     return FittedBlock(columns, plan.family.estimate(statistics), reads=block.family.reads)
 
 
-def _tuning(
-    axes: Sequence[Axis], tried: Sequence[_Candidate], found: _Losses, classes: AnyArray, rule: str
+def chosen_by(
+    axes: Sequence[Axis], tried: Sequence[_Candidate], found: Losses, classes: AnyArray, rule: str
 ) -> Tuning:
     """The candidates with their losses, and which of them the rule takes."""
     if not found.moments.weight.any():

@@ -223,12 +223,18 @@ class Design:
         names += [f"{numbers[i]}^2" if i == j else f"{numbers[i]}:{numbers[j]}" for i, j in self.squares]
         return tuple(names)
 
-    def origins(self, features: Sequence[int]) -> tuple[str, ...]:
-        """The columns of the table that some of the columns here are made of, each once."""
-        every = [(j,) for j in self.numbers]
+    @property
+    def made_of(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of the table that each column here is made of: one, or the two of a product."""
+        every: list[tuple[int, ...]] = [(j,) for j in self.numbers]
         every += [(f.column,) for f in self.factors for _ in range(f.width)]
         every += [(self.numbers[i],) for i in self.gaps]
-        made = [*every, *((self.numbers[i], self.numbers[j]) for i, j in self.squares)]
+        pairs = ((self.numbers[i], self.numbers[j]) for i, j in self.squares)
+        return (*every, *(tuple(dict.fromkeys(pair)) for pair in pairs))
+
+    def origins(self, features: Sequence[int]) -> tuple[str, ...]:
+        """The columns of the table that some of the columns here are made of, each once."""
+        made = self.made_of
         used = dict.fromkeys(j for feature in features for j in made[feature])
         return tuple(self.schema.columns[j].name for j in used)
 

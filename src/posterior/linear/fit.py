@@ -23,6 +23,7 @@ from posterior.linear.separation import Separation, find_separation, has_finite_
 from posterior.linear.solvers import LBFGS, FisherScoring, Newton, ProximalNewton, Solution, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.linear.solvers.newton import factored, newton_step
+from posterior.linear.summary import Summary
 from posterior.stats.scatter import Scatter
 
 # A covariance of so many columns is factored; a Hessian of so many coefficients is.
@@ -133,13 +134,15 @@ class Problem:
 class Fit:
     """A fitted model, what was minimised, and how; `separation` says why there is no optimum, if so.
 
-    `objective` holds on to the rows, for those who ask for standard errors; without it the rest stays.
+    `objective` holds on to the rows, for those who ask for standard errors; without it the rest stays, with
+    the `summaries` that were asked for while it was there.
     """
 
     model: LinearModel
     solution: Solution
     objective: Objective | None = None
     separation: Separation | None = None
+    summaries: tuple[Summary, ...] = ()
 
     @classmethod
     def of(cls, objective: Objective, solution: Solution, separation: Separation | None = None) -> "Fit":
@@ -153,6 +156,17 @@ class Fit:
         if self.separation is None:
             return self
         return replace(self, separation=replace(self.separation, labels=tuple(labels)))
+
+    def remembered(self, kind: str, level: float) -> Summary | None:
+        """The summary of this kind that was asked for, where the rows are gone that could tell anew."""
+        if self.objective is not None:
+            return None
+        return next((s for s in self.summaries if (s.kind, s.level) == (kind, level)), None)
+
+    def remembering(self, summary: Summary) -> "Fit":
+        """The same, with a summary to be kept when the rows are gone."""
+        others = (s for s in self.summaries if (s.kind, s.level) != (summary.kind, summary.level))
+        return replace(self, summaries=(*others, summary))
 
     def without_rows(self) -> "Fit":
         """The same, without holding on to the rows."""

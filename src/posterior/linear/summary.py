@@ -1,7 +1,7 @@
 """The table of coefficients that statisticians read, and the figures beneath it."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,20 +54,11 @@ class Summary:
         return str(self)
 
     def __str__(self) -> str:
-        head, *body = self._cells()
-        widths = [max(len(row[k]) for row in (head, *body)) for k in range(len(head))]
-        left = 1 + ("class" in self.columns)
-        lines = [
-            "  ".join(
-                cell.ljust(width) if k < left else cell.rjust(width)
-                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in (head, *body)
-        ]
-        return "\n".join([self.title, "", *lines, "", *self._notes()])
+        lines = aligned(table_cells(self.columns, self.aliased), left=1 + ("class" in self.columns))
+        return "\n".join([self.title, "", *lines, "", *self.notes])
 
     def _repr_html_(self) -> str:
-        head, *body = self._cells()
+        head, *body = table_cells(self.columns, self.aliased)
         left = 1 + ("class" in self.columns)
 
         def line(row: Sequence[str]) -> str:
@@ -76,30 +67,15 @@ class Summary:
             return "<tr>" + "".join(cells) + "</tr>"
 
         top = "<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>"
-        notes = "<br>".join(html.escape(note) for note in self._notes())
+        notes = "<br>".join(html.escape(note) for note in self.notes)
         return (
             f"<table><caption>{html.escape(self.title)}</caption><thead>{top}</thead>"
             f"<tbody>{''.join(map(line, body))}</tbody></table><p>{notes}</p>"
         )
 
-    def _cells(self) -> list[list[str]]:
-        """The table as text, its head first; a class is named where its block begins."""
-        names = list(self.columns)
-        rows = [["" if name in {"class", "term"} else name for name in names]]
-        before = None
-        for values in zip(*self.columns.values(), strict=True):
-            row = dict(zip(names, values, strict=True))
-            cells = [_one_line(row["term"])]
-            if "class" in row:
-                cells.insert(0, "" if row["class"] == before else _one_line(row["class"]))
-                before = row["class"]
-            if row["term"] in self.aliased:
-                rows.append(cells + ["aliased"] + [""] * (len(names) - len(cells) - 1))
-            else:
-                rows.append(cells + [_number(name, row[name]) for name in names[len(cells) :]])
-        return rows
-
-    def _notes(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
+        """What is said beneath the table: where the errors come from, and how well the model fits."""
         figures = [f"{name} {_figure(name, value)}" for name, value in self.figures.items()]
         notes = [f"{ERRORS[self.kind]}; {100 * self.level:g} % confidence intervals"]
         notes += ["; ".join(some) for some in (figures[:5], figures[5:9], figures[9:])]
@@ -165,7 +141,7 @@ def summarize(
     names = objective.scan.design.names
     facts = sorted(found.facts, key=lambda fact: fact.column)
     return Summary(
-        title=_title(classes, target_name),
+        title=title_of(classes, target_name),
         columns=_index(objective, classes) | _tested(found, level, logistic),
         figures=goodness(objective, found),
         covariance=found.covariance,
@@ -192,7 +168,8 @@ def _index(objective: Objective, classes: tuple[Any, ...]) -> dict[str, AnyArray
     return {"class": np.repeat(of, len(terms)), "term": np.tile(terms, len(of))}
 
 
-def _title(classes: tuple[Any, ...], target_name: str | None) -> str:
+def title_of(classes: Sequence[Any], target_name: str | None = None) -> str:
+    """What coefficients are of: log odds of classes against the first, or an expected value."""
     of = "expected value"
     if len(classes) == 2:
         of = f"log odds of {_one_line(classes[1])} against {_one_line(classes[0])}"
@@ -228,7 +205,38 @@ def _tested(found: Estimates, level: float, logistic: bool) -> dict[str, Floats]
 # -- how it is printed ----------------------------------------------------------------------------
 
 
-def _number(name: str, value: float) -> str:
+def table_cells(columns: Mapping[str, AnyArray], aliased: Collection[str] = ()) -> list[list[str]]:
+    """A table of coefficients as text, its head first; a class is named where its block begins."""
+    names = list(columns)
+    rows = [["" if name in {"class", "term"} else name for name in names]]
+    before = None
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(names, values, strict=True))
+        cells = [_one_line(row["term"])]
+        if "class" in row:
+            cells.insert(0, "" if row["class"] == before else _one_line(row["class"]))
+            before = row["class"]
+        if row["term"] in aliased:
+            rows.append(cells + ["aliased"] + [""] * (len(names) - len(cells) - 1))
+        else:
+            rows.append(cells + [number_text(row[name], name) for name in names[len(cells) :]])
+    return rows
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines of a table whose first `left` columns are words and the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def number_text(value: float, name: str = "") -> str:
+    """A number with four digits, or as the column of this name has it; nothing for NaN."""
     if np.isnan(value):
         return ""
     if name == "p":
