@@ -1,0 +1,99 @@
+"""Which of several estimators to take, by rows that they have not seen."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from posterior._types import Bools, Floats, Ints
+from posterior.comparison.candidates import Candidate
+from posterior.comparison.folds import deal
+from posterior.comparison.held_out import HeldOut, Tick, Trials
+from posterior.comparison.rows import LabelledRows
+from posterior.decision import log_loss_terms
+from posterior.families import NoClosedFormError
+
+# With more rows than this the choice is made once, from so many of them: one number that thousands of rows
+# have chosen no longer flatters the loss of any.
+MOST_ROWS, FEWEST_ROWS = 5_000, 500
+# What a fit may cost while a choice is made, in rows times coefficients squared.
+WORK = 2 * 10**8
+FOLDS = 5
+# After so many estimators in a row that are worse than the best, no other is tried.
+PATIENCE = 2
+
+
+def rows_to_choose_by(candidate: Candidate, n_rows: int) -> int:
+    """How many rows a choice is made from; where that is all of them, it is made anew for every fold."""
+    most = int(np.clip(WORK // max(candidate.size, 1) ** 2, FEWEST_ROWS, MOST_ROWS))
+    return min(n_rows, most)
+
+
+def settled(candidate: Candidate, rows: LabelledRows) -> Any:
+    """The one estimator to take: of several, that which does best in five folds of some of the rows."""
+    if candidate.otherwise is not None:
+        return _that_fits(candidate, rows)
+    if len(candidate.estimators) == 1:
+        return candidate.estimators[0]
+    n = rows_to_choose_by(candidate, len(rows))
+    some = rows if n == len(rows) else some_rows(rows, _sample(rows.codes, n))
+    folds = deal(some.codes, folds=FOLDS, repeats=1)
+    knowable = ~folds.unknowable(some.codes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
+        losses, _ = along(Trials(some, folds), candidate.estimators, 0, knowable, lambda: None)
+    return candidate.estimators[best_of(losses, knowable)]
+
+
+def _that_fits(candidate: Candidate, rows: LabelledRows) -> Any:
+    (estimator,) = candidate.estimators
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            clone(estimator).fit(rows.X, rows.labels)
+        except NoClosedFormError:
+            return candidate.otherwise
+    return estimator
+
+
+def along(
+    trials: Trials, estimators: Sequence[Any], repeat: int, knowable: Bools, tick: Tick
+) -> tuple[Floats, list[HeldOut]]:
+    """Losses (E, n) of the rows under each estimator, and what each says, until they only get worse."""
+    losses: list[Floats] = []
+    found: list[HeldOut] = []
+    for estimator in estimators:
+        found.append(trials.held_out(estimator, repeat, tick))
+        losses.append(log_loss_terms(trials.rows.codes, found[-1].scores))
+        if len(losses) - 1 - best_of(np.stack(losses), knowable) >= PATIENCE:
+            break
+    return np.stack(losses), found
+
+
+def best_of(losses: Floats, rows: Bools) -> int:
+    """Which has the smallest mean over some rows; the first of equals, and where there is no row."""
+    return int(np.argmin(losses[:, rows].sum(axis=1)))
+
+
+def by_other_folds(losses: Floats, found: Sequence[HeldOut], fold: Ints, knowable: Bools) -> HeldOut:
+    """Each fold by the estimator that does best on the rows of all other folds."""
+    scores = np.empty_like(found[0].scores)
+    for f in np.unique(fold):
+        scores[fold == f] = found[best_of(losses, knowable & (fold != f))].scores[fold == f]
+    return HeldOut(scores, are_logs=True)
+
+
+def some_rows(rows: LabelledRows, chosen: Ints) -> LabelledRows:
+    """Some of the rows, which may lack some of the classes."""
+    X, labels = rows.take(chosen)
+    return replace(rows, X=X, labels=labels, codes=rows.codes[chosen])
+
+
+def _sample(codes: Ints, n: int) -> Ints:
+    """So many rows, of every class in proportion, to within one."""
+    order = np.random.default_rng(0).permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    return np.sort(order[np.linspace(0, len(order) - 1, n).astype(np.int64)])

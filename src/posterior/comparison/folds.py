@@ -1,0 +1,156 @@
+"""Which rows are predicted together from which others: stratified and repeated, by groups, or in time."""
+
+import operator
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from posterior._types import Bools, Ints
+
+# Ten folds three times up to this many rows, ten folds once up to the second number, then five.
+SMALL, LARGE = 1_000, 10_000
+FEW_FOLDS, MANY_FOLDS, REPEATS = 5, 10, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The fold of each row, once for every repeat, (R, n).
+
+    A row is predicted by the model of all other folds; `forward`, by that of the folds before its own, and
+    the rows of fold 0 are only learnt from.
+    """
+
+    numbers: Ints
+    words: str
+    forward: bool = False
+
+    @property
+    def n_repeats(self) -> int:
+        """How often the rows were dealt out."""
+        return len(self.numbers)
+
+    @property
+    def n_folds(self) -> int:
+        """How many models there are in a repeat."""
+        return int(self.numbers.max()) + 1 - self.forward
+
+    @property
+    def predicted(self) -> Bools:
+        """Which rows are predicted, (n,)."""
+        return np.asarray(self.numbers[0] >= int(self.forward))
+
+    def parts(self, repeat: int) -> list[tuple[Ints, Ints]]:
+        """Rows to learn from and rows to predict, for each model of a repeat."""
+        fold = self.numbers[repeat]
+        first = int(self.forward)
+        return [
+            (np.flatnonzero(fold < f if self.forward else fold != f), np.flatnonzero(fold == f))
+            for f in range(first, first + self.n_folds)
+        ]
+
+    def unknowable(self, codes: Ints) -> Bools:
+        """Rows of a class that the model of some repeat had not met, (n,): no model could have known."""
+        out = np.zeros(len(codes), dtype=np.bool_)
+        for repeat in range(self.n_repeats):
+            for learnt, predicted in self.parts(repeat):
+                out[predicted] |= ~np.isin(codes[predicted], codes[learnt])
+        return out
+
+
+def deal(
+    codes: Ints,
+    *,
+    folds: Any = None,
+    repeats: Any = None,
+    groups: Ints | None = None,
+    time: Ints | None = None,
+    seed: int = 0,
+) -> Folds:
+    """Deal out rows of known classes.
+
+    By default in shuffled order, class by class: ten folds three times for up to 1,000 rows, ten folds once
+    for up to 10,000, and five for more. With groups no group is in two folds; in time each fold is predicted
+    from the rows before it, and the first part is only learnt from.
+
+    >>> deal(np.array([0, 1] * 10), folds=5, repeats=2).words
+    '5 folds, stratified, dealt out 2 times'
+    """
+    n = len(codes)
+    largest = int(np.bincount(codes).max())
+    if largest < 2:
+        raise ValueError(
+            f"each of {n} rows has a class of its own, so that none can be predicted from others; a class "
+            "column has a few values, each in many rows"
+        )
+    if groups is not None and time is not None:
+        raise ValueError("groups and time were both given; rows are kept together or in order, not both")
+    n_folds = _whole(folds, MANY_FOLDS if n <= LARGE else FEW_FOLDS, "folds", 2)
+    if time is not None:
+        if repeats not in (None, 1):
+            raise ValueError(
+                f"rows in time have one order, so that nothing is repeated; found repeats={repeats!r}"
+            )
+        return _in_time(time, n_folds)
+    n_repeats = _whole(repeats, REPEATS if n <= SMALL else 1, "repeats", 1)
+    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(n_repeats)]
+    if groups is not None:
+        return _by_group(codes, groups, n_folds, seeds)
+    if n_folds >= n:
+        return Folds(np.arange(n)[None], "each row by the model of all others")
+    n_folds = min(n_folds, largest)
+    numbers = np.stack(
+        [_numbers(StratifiedKFold(n_folds, shuffle=True, random_state=s), codes) for s in seeds]
+    )
+    return Folds(numbers, f"{n_folds} folds, stratified{_times(n_repeats)}")
+
+
+def _whole(given: Any, default: int, what: str, least: int) -> int:
+    if given is None:
+        return default
+    if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}, found {given!r}")
+    return operator.index(given)
+
+
+def _times(n_repeats: int) -> str:
+    return "" if n_repeats == 1 else f", dealt out {n_repeats} times"
+
+
+def _by_group(codes: Ints, groups: Ints, n_folds: int, seeds: list[int]) -> Folds:
+    n_groups = int(groups.max()) + 1
+    if n_groups < 2:
+        raise ValueError("groups: every row is in one group; two or more are needed to hold one out")
+    n_folds = min(n_folds, n_groups)
+    splitters = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=s) for s in seeds]
+    numbers = np.stack([_numbers(splitter, codes, groups) for splitter in splitters])
+    return Folds(numbers, f"{n_folds} folds of {n_groups:,} groups, none in two{_times(len(seeds))}")
+
+
+def _numbers(splitter: Any, codes: Ints, groups: Ints | None = None) -> Ints:
+    out = np.empty(len(codes), dtype=np.int64)
+    with warnings.catch_warnings():
+        # Classes with fewer rows than folds are fine: they are absent from some folds.
+        warnings.simplefilter("ignore", UserWarning)
+        for fold, (_, held_out) in enumerate(splitter.split(np.zeros((len(codes), 1)), codes, groups)):
+            out[held_out] = fold
+    return np.unique(out, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _in_time(time: Ints, n_folds: int) -> Folds:
+    """Parts of about the same number of rows in the order of time; rows of one time stay together."""
+    n_times = int(time.max()) + 1
+    if n_times < 2:
+        raise ValueError("time: every row has the same time; two or more are needed to predict later rows")
+    n_folds = min(n_folds, n_times - 1)
+    before = np.concatenate([[0], np.cumsum(np.bincount(time))[:-1]])
+    part = np.minimum(before * (n_folds + 1) // len(time), n_folds)
+    if not part.any():  # nearly all rows are of the last time
+        part[1:] = 1
+    numbers = np.unique(part, return_inverse=True)[1].reshape(-1)[time]
+    n_folds = int(numbers.max())
+    return Folds(
+        numbers[None], f"{n_folds} parts in time, each predicted from the rows before it", forward=True
+    )

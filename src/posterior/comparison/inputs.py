@@ -1,0 +1,160 @@
+"""What a user hands over to be compared: the table, the class of each row, and how rows belong together."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from posterior._types import AnyArray, Bools, Ints
+from posterior.comparison.rows import LabelledRows
+from posterior.estimators.members import take
+from posterior.schema import Source, read_table
+from posterior.schema.kinds import listed
+from posterior.schema.select import resolve
+from posterior.schema.sources import FrameSource, names_of
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The rows that have a class, where they stand in the table, and their groups and times.
+
+    The class column, groups and time may be columns of the table, by name; then they are no features.
+
+    >>> asked = Asked.of([[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, "b"], groups=[7, 7, 8, 9])
+    >>> asked.positions, asked.groups, asked.notes
+    (array([0, 1, 3]), array([0, 0, 1]), ('rows without a class, left out: 1 of 4',))
+    """
+
+    rows: LabelledRows
+    positions: Ints
+    n_given: int
+    groups: Ints | None = None
+    time: Ints | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None) -> Self:
+        """Read what `compare` was given."""
+        source = read_table(X)
+        asides = {"y": y, "groups": groups, "time": time}
+        named = {what: given for what, given in asides.items() if isinstance(given, str)}
+        columns = {what: _named_column(source, name, what) for what, name in named.items()}
+        target = _Column.read(columns.get("y", y), source.n_rows, "y")
+        known = np.flatnonzero(~target.gaps)
+        if not len(known):
+            raise ValueError(f"none of the {source.n_rows} rows has a class; check the class column")
+        codes = {
+            what: _Column.read(columns.get(what, asides[what]), source.n_rows, what).some(known).codes(what)
+            for what in ("groups", "time")
+            if asides[what] is not None
+        }
+        table = _without(source, X, list(named.values()))
+        notes: tuple[str, ...] = ()
+        if len(known) < source.n_rows:
+            lost = source.n_rows - len(known)
+            table = _safe_indexing(table, known)
+            notes = (f"rows without a class, left out: {lost} of {source.n_rows}",)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rows = LabelledRows.of(table, target.some(known).values, kinds, "compare")
+        notes += tuple(str(warning.message) for warning in caught)
+        return cls(rows, known, source.n_rows, codes.get("groups"), codes.get("time"), notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The values of a column, None or NaN where there is none, and which those are."""
+
+    values: AnyArray
+    gaps: Bools
+    series: Any = None
+
+    @classmethod
+    def read(cls, given: Any, n_rows: int, what: str) -> "_Column":
+        if given is None:
+            raise ValueError(f"{what} is None; pass the class of each row, or the name of the class column")
+        series = nw.from_native(given, series_only=True, pass_through=True)
+        values: AnyArray
+        if isinstance(series, nw.Series):
+            gaps = series.is_null().to_numpy().astype(np.bool_)
+            values = series.to_numpy()
+            if values.dtype.kind == "f":
+                gaps = gaps | np.isnan(values)
+        else:
+            series, values = None, _array(given)
+            gaps = _gaps(values)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values, gaps = values[:, 0], gaps[:, 0]
+        if values.shape != (n_rows,):
+            raise ValueError(
+                f"{what} has shape {values.shape} for {n_rows} rows; pass one value for each row, or the "
+                "name of a column"
+            )
+        return cls(values, gaps, series)
+
+    def some(self, rows: Ints) -> "_Column":
+        """Some of the rows; whole numbers stay whole where those with gaps go."""
+        if len(rows) == len(self.gaps):
+            return self
+        if self.series is not None:
+            part = self.series[rows.tolist()]
+            return _Column(part.to_numpy(), self.gaps[rows], part)
+        return _Column(self.values[rows], self.gaps[rows])
+
+    def codes(self, what: str) -> Ints:
+        """The rank of each value among the distinct ones."""
+        if self.gaps.any():
+            raise ValueError(
+                f"{what}: {self.gaps.sum()} of {len(self.gaps)} rows have no value, first row "
+                f"{int(self.gaps.argmax())}; leave those rows out, or give each a value of its own"
+            )
+        try:
+            return np.unique(self.values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        except TypeError as error:
+            raise ValueError(
+                f"{what} holds values that have no common order ({error}); use one type"
+            ) from error
+
+
+def _array(given: Any) -> AnyArray:
+    if isinstance(given, list | tuple):
+        mixed = len({isinstance(v, str) for v in given}) > 1 or any(v is None for v in given)
+        return np.array(given, dtype=object if mixed else None)
+    return np.asarray(given)
+
+
+def _gaps(values: AnyArray) -> Bools:
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=np.bool_)
+    none = np.asarray(values == None, dtype=np.bool_)  # noqa: E711  (cell by cell)
+    return none | np.asarray(values != values, dtype=np.bool_)  # noqa: PLR0124  (NaN is not itself)
+
+
+def _named_column(source: Source, name: str, what: str) -> Any:
+    """A column of the table by its name."""
+    if not isinstance(source, FrameSource) or source.names is None:
+        raise ValueError(
+            f"{what}={name!r} names a column, and the table has no column names; pass the values, one for "
+            "each row"
+        )
+    (place,) = resolve(name, names_of(source), source)
+    return source.frame[source.labels[place]].to_native()
+
+
+def _without(source: Source, X: Any, names: Sequence[str]) -> Any:
+    """The table without some columns."""
+    if not names:
+        return source.native if isinstance(X, list | tuple) else X
+    gone = {j for name in names for j in resolve(name, names_of(source), source)}
+    kept = [j for j in range(source.n_columns) if j not in gone]
+    if not kept:
+        raise ValueError(f"no column is left to learn from besides {listed(names)}; pass a table with more")
+    return take(source, kept)

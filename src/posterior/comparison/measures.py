@@ -1,0 +1,169 @@
+"""How good held-out posteriors and scores are: means over rows, with standard errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from posterior._types import Bools, Floats, Ints
+from posterior.comparison.held_out import HeldOut
+from posterior.decision import Costs, brier_terms, calibration_error, decide, log_loss_terms
+from posterior.decision.costs import incurred
+
+
+class Mean(NamedTuple):
+    """A mean over rows and its standard error."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, terms: Floats) -> "Mean":
+        """The mean of the terms of rows; infinite where one is.
+
+        >>> Mean.of(np.array([1.0, 2.0, 3.0]))
+        Mean(value=2.0, error=0.5773502691896257)
+        """
+        with np.errstate(invalid="ignore"):
+            value = float(terms.mean())
+            error = float(terms.std(ddof=1) / np.sqrt(len(terms))) if len(terms) > 1 else float("nan")
+        return cls(value, error)
+
+
+# So many standard errors are noise.
+NOISE = 2.0
+
+
+def exceeds_noise(differences: Floats) -> bool:
+    """Whether the mean of differences between rows is more than two standard errors above zero.
+
+    Differences are lopsided where a model is very wrong in a few rows, which then are most of the standard
+    error too; Hall's (1992, On the removal of skewness by transformation, JRSS B 54) allows for that.
+
+    >>> exceeds_noise(np.array([1.0, -1.0, 2.0, 0.0])), exceeds_noise(np.array([1.0, 2.0, 3.0, 2.0]))
+    (False, True)
+    """
+    n = len(differences)
+    if not np.isfinite(differences).all():
+        return bool((differences == np.inf).any())
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1)) if n > 1 else 0.0
+    if not spread > 0:
+        return mean > 0 and n > 1
+    skewness, t = float((((differences - mean) / spread) ** 3).mean()), mean / spread
+    evened = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / (6 * n)
+    return bool(evened * n**0.5 > NOISE)
+
+
+@dataclass(frozen=True, eq=False)
+class Marking:
+    """What rows are marked by: their classes, which count in the log loss, costs, and the class sought.
+
+    `costs` are None where none were given; `positive` is the code of the class sought, where there are two.
+    """
+
+    codes: Ints
+    knowable: Bools
+    costs: Costs | None = None
+    positive: int | None = None
+    false_alarms: float = 0.005
+
+    def losses(self, found: HeldOut) -> Floats | None:
+        """Minus the log posterior of the true class of each row, (n,)."""
+        return log_loss_terms(self.codes, found.scores) if found.are_logs else None
+
+    def costs_of(self, found: HeldOut) -> Floats | None:
+        """What the action of least expected cost did cost in each row, (n,).
+
+        A discriminant, which expects nothing, acts by the class that it names where actions are classes.
+        """
+        if self.costs is None:
+            return None
+        if found.are_logs:
+            return incurred(self.costs, self.codes, decide(found.scores, self.costs))
+        if self.costs.n_actions != found.scores.shape[1]:
+            return None
+        return incurred(self.costs, self.codes, found.scores.argmax(axis=1))
+
+    def right(self, found: HeldOut) -> Floats:
+        """1 where the likeliest class is the true one, else 0, (n,)."""
+        return np.asarray(found.scores.argmax(axis=1) == self.codes, dtype=np.float64)
+
+    def brier(self, found: HeldOut) -> float | None:
+        """Brier's score, summed over the classes."""
+        return float(brier_terms(self.codes, found.scores).mean()) if found.are_logs else None
+
+    def calibration_error(self, found: HeldOut) -> float | None:
+        """The expected calibration error of the likeliest class, in 15 bins."""
+        if not found.are_logs:
+            return None
+        return calibration_error(self.codes, found.scores, n_simulations=0).value
+
+    def roc_auc(self, found: HeldOut) -> float | None:
+        """The area under the ROC curve; for more than two classes the mean of each against the others."""
+        n_classes = found.scores.shape[1]
+        if n_classes == 2:
+            return area_under_roc(log_odds(found.scores, 1), self.codes == 1)
+        areas = [area_under_roc(found.scores[:, k], self.codes == k) for k in range(n_classes)]
+        known = [area for area in areas if area is not None]
+        return float(np.mean(known)) if known else None
+
+    def recall(self, found: HeldOut) -> float | None:
+        """The share of the class sought that is found while at most `false_alarms` of the other is lost."""
+        if self.positive is None:
+            return None
+        return recall_at(
+            log_odds(found.scores, self.positive), self.codes == self.positive, self.false_alarms
+        )
+
+
+def log_odds(scores: Floats, k: int) -> Floats:
+    """Score of one of two classes less that of the other, (n,)."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(scores[:, k] - scores[:, 1 - k], nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def area_under_roc(scores: Floats, positive: Bools) -> float | None:
+    """The probability that a positive row scores above a negative one, half of ties (Hanley & McNeil 1982).
+
+    None where all rows are of one kind.
+
+    >>> area_under_roc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True]))
+    0.75
+    """
+    n_positive = int(positive.sum())
+    n_negative = len(positive) - n_positive
+    if not n_positive or not n_negative:
+        return None
+    ranks = rankdata(scores)
+    return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+
+
+def recall_at(scores: Floats, positive: Bools, false_alarms: float) -> float | None:
+    """The share of positive rows above the lowest threshold that few enough negative rows exceed.
+
+    At most a share `false_alarms` of the negative rows, rounded down to whole rows, lies above it.
+
+    >>> recall_at(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([True, False, True, False, False]), 0.34)
+    1.0
+    >>> recall_at(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([True, False, True, False, False]), 0.0)
+    0.5
+    """
+    if positive.all() or not positive.any():
+        return None
+    others = np.sort(scores[~positive])[::-1]
+    # 0.34 · 50 is a little more than 17 or a little less, by rounding.
+    allowed = int(false_alarms * len(others) + 1e-9)
+    if allowed >= len(others):
+        return 1.0
+    return float((scores[positive] > others[allowed]).mean())
+
+
+def averaged(values: Sequence[float | None]) -> float | None:
+    """The mean of a measure over repeats, None where a repeat has none."""
+    return (
+        None
+        if any(v is None for v in values)
+        else float(np.mean([float(v) for v in values if v is not None]))
+    )

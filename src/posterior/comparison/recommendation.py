@@ -1,0 +1,148 @@
+"""Which model to use, and why: the best, those that cannot be told from it, and what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterior._types import Bools, Floats, Ints
+from posterior.comparison.measures import Mean, exceeds_noise
+from posterior.comparison.printing import loss_text
+from posterior.comparison.result import Result
+
+# So many ties are named.
+NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Results, the best first, by their average cost where costs are given and else by their log loss.
+
+    `codes` are the classes of the rows, and `knowable` the rows that count in the log loss.
+    """
+
+    results: tuple[Result, ...]
+    codes: Ints
+    knowable: Bools
+    by_cost: bool
+
+    @classmethod
+    def of(cls, results: Sequence[Result], codes: Ints, knowable: Bools, *, by_cost: bool) -> "Ranking":
+        """Order results; those without the measure come last, by their accuracy."""
+
+        def key(result: Result) -> tuple[float, ...]:
+            loss = np.inf if result.log_loss is None else result.log_loss
+            value = result.average_cost if by_cost else result.log_loss
+            return (value is None, np.inf if value is None else value, loss, -result.accuracy)
+
+        return cls(tuple(sorted(results, key=key)), codes, knowable, by_cost)
+
+    @property
+    def best(self) -> Result:
+        """The first."""
+        return self.results[0]
+
+    @property
+    def measure(self) -> str:
+        """What the order goes by."""
+        return "average cost" if self.by_cost else "log loss"
+
+    def mean(self, result: Result) -> Mean | None:
+        """What the order goes by, of one result."""
+        if self.by_cost:
+            value, error = result.average_cost, result.average_cost_se
+        else:
+            value, error = result.log_loss, result.log_loss_se
+        return None if value is None or error is None else Mean(value, error)
+
+    def _differences(self, result: Result) -> Floats | None:
+        """How much more than the best each row has, (n,)."""
+        if self.by_cost:
+            mine, best = result.row_costs, self.best.row_costs
+        else:
+            mine, best = result.losses, self.best.losses
+        if mine is None or best is None:
+            return None
+        with np.errstate(invalid="ignore"):
+            difference = mine - best
+        return difference if self.by_cost else difference[self.knowable]
+
+    def behind(self, result: Result) -> Mean | None:
+        """How much more than the best on the same rows, with the standard error of that difference."""
+        differences = self._differences(result)
+        return None if differences is None else Mean.of(differences)
+
+    def ties(self) -> tuple[Result, ...]:
+        """The others whose difference from the best is within noise, two standard errors of it."""
+        found = [(result, self._differences(result)) for result in self.results[1:]]
+        return tuple(
+            r for r, differences in found if differences is not None and not exceeds_noise(differences)
+        )
+
+    def sentence(self) -> str:
+        """What to use, and why, in one sentence."""
+        best, ties = self.best, self.ties()
+        mean = self.mean(best)
+        if mean is None:
+            accuracy = f"accuracy {best.accuracy:.3f} ± {best.accuracy_se:.3f}"
+            return f"Use {best.name} ({best.about}): {accuracy}; it has no probabilities."
+        baseline = next((r for r in (best, *ties) if r.approach == "baseline"), None)
+        if baseline is not None and not self._more_often_right(baseline):
+            return self._nothing_found(baseline, ties)
+        told = f"Use {best.name} ({best.about}): {self.measure} {_with_error(mean)}{self._ahead(ties)}"
+        return f"{told}; {self._tied(ties)}." if ties else f"{told}."
+
+    def _more_often_right(self, baseline: Result) -> bool:
+        """Whether the best names the right class more often than the class frequencies do, beyond noise."""
+        mine, theirs = (r.predicted == self.codes for r in (self.best, baseline))
+        return exceeds_noise(mine.astype(np.float64) - theirs)
+
+    def _nothing_found(self, baseline: Result, ties: Sequence[Result]) -> str:
+        """What is said where guessing by the class frequencies does as well."""
+        mean = self.mean(baseline)
+        shown = "" if mean is None else f" ({self.measure} {_with_error(mean)})"
+        others = [r.title for r in (self.best, *ties) if r is not baseline]
+        closest = (
+            f"{_listed(others[:NAMED])} within noise of it" if others else "every other model does worse"
+        )
+        return (
+            f"Nothing beats the class frequencies{shown}, {closest}: these rows do not show that the columns "
+            "say anything of the class; more rows or other columns are needed."
+        )
+
+    def _ahead(self, ties: Sequence[Result]) -> str:
+        """How far behind the first is that is no tie."""
+        for result in self.results[1:]:
+            behind = self.behind(result)
+            if result not in ties and behind is not None:
+                return f", {_short(behind.value)} below {result.title}"
+        return ""
+
+    def _tied(self, ties: Sequence[Result]) -> str:
+        """Who ties with the best, and whether one of them is simpler."""
+        differences = [(result.title, self.behind(result)) for result in ties[:NAMED]]
+        shown = [f"{title} (difference {_with_error(d)})" for title, d in differences if d is not None]
+        shown += [f"{len(ties) - NAMED} more"] if len(ties) > NAMED else []
+        told = f"{_listed(shown)} {'ties' if len(shown) == 1 else 'tie'} with it"
+        most = self.best.n_parameters
+        simpler = [
+            r for r in ties if most is not None and r.n_parameters is not None and r.n_parameters < most
+        ]
+        if not simpler:
+            return told
+        least = min(simpler, key=lambda r: r.n_parameters or 0)
+        who = "" if len(ties) == 1 else f"{least.title} "
+        return f"{told}, {who}with fewer parameters ({least.n_parameters:,} instead of {most:,})"
+
+
+def _with_error(mean: Mean) -> str:
+    return f"{_short(mean.value)} ± {_short(mean.error)}"
+
+
+def _short(value: float) -> str:
+    """Three digits behind the point, or two digits of a small number, of which three would show little."""
+    return f"{value:.2g}" if 5e-5 <= abs(value) < 0.01 else loss_text(value)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,293 @@
+"""What becomes of models when the rows they learn from are damaged, or few."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.comparison.contenders import Contender, chosen, line_up, n_parameters_of
+from posterior.comparison.damage import MEANING, Damage, Mishaps, damages_of
+from posterior.comparison.nested import checked_repeats, checked_share, nested_split
+from posterior.comparison.printing import aligned, as_json, loss_text
+from posterior.comparison.rows import LabelledRows
+from posterior.comparison.trials import Notices, margin, scores_of, spread
+from posterior.schema.decode import table_of
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+NAN = float("nan")
+
+
+class Trial(NamedTuple):
+    """One fit: losses on clean rows held out and on the rows learnt from, and parameters."""
+
+    log_loss: float = NAN
+    error_rate: float = NAN
+    train_log_loss: float = NAN
+    n_parameters: float = NAN
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """Losses on clean rows of models that learnt from damaged ones.
+
+    `trials` (n_damages, n_models, n_repeats, 4) holds the log loss and error rate on rows held out, the log
+    loss on the rows learnt from, and the number of parameters. Every model meets the same rows, and damage of
+    5 % includes that of 1 %, so that differences are paired, repeat by repeat.
+
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> found = Robustness.of(penguins.X, penguins.y, outliers=0.1, flipped=None, few=None, repeats=2)
+    >>> found.names
+    ('qda', 'lda', 'naive-bayes', 'tied-naive-bayes', 'logistic', 'ridge-logistic', 'least-squares')
+    >>> [str(damage) for damage in found.damages]
+    ['as it is', '10 % outliers', '10 % far']
+    """
+
+    contenders: tuple[Contender, ...]
+    damages: tuple[Damage, ...]
+    trials: Floats
+    distance: float
+    n_train: int
+    n_test: int
+    seed: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    container: str = "numpy"
+
+    @classmethod
+    def of(  # noqa: PLR0913 -- each is something that a user may want to say
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        models: Any = None,
+        outliers: Any = (0.01, 0.1),
+        flipped: Any = (0.05, 0.2),
+        few: Any = (0.1,),
+        distance: float = 10.0,
+        repeats: int = 10,
+        test_size: float = 0.3,
+        kinds: Any = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Damage the rows of a table that models learn from, and test them on the others.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+            Numbers, categories and gaps as they are.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        models : mapping from names to estimators, default=None
+            What to test. None takes QDA and its remedies (LDA: one covariance; naive Bayes: diagonal ones;
+            tied naive Bayes: both), logistic regression by maximum likelihood and with a ridge, and least
+            squares. Columns that are not continuous are independent given the class in QDA and LDA too.
+        outliers : float or sequence of float, default=(0.01, 0.1)
+            Shares of the rows to move far out: in any direction ("outliers"), and away from the other
+            classes, to the right side of every sensible boundary ("far").
+        flipped : float or sequence of float, default=(0.05, 0.2)
+            Shares of the rows whose label is changed to that of another class, at random.
+        few : float or sequence of float, default=(0.1,)
+            Shares of the rows to learn from instead of all; two of each class at least.
+        distance : float, default=10.0
+            How far to move rows, in standard deviations within classes, over all continuous columns.
+        repeats : int, default=10
+            How often rows are drawn anew.
+        test_size : float, default=0.3
+            Share of each class that is held out, and stays as it is.
+        kinds : mapping, default=None
+            Kinds of columns that differ from what would be inferred.
+        seed : int, default=0
+            The same seed draws the same rows and the same damage.
+        progress : callable, default=None
+            Called as `progress(done, total, what)`.
+
+        Returns
+        -------
+        robustness : Robustness
+            The losses; print it.
+
+        """
+        rows = LabelledRows.of(X, y, kinds, cls.__name__)
+        share, n_repeats = checked_share(test_size), checked_repeats(repeats)
+        damages = damages_of(outliers=outliers, far=outliers, flipped=flipped, few=few)
+        if not np.isfinite(distance):
+            raise ValueError(f"distance must be a finite number of standard deviations, found {distance!r}")
+        contenders, left_out = chosen(models, rows, line_up)
+        if rows.is_sparse or not rows.where("continuous"):
+            damages = tuple(d for d in damages if d.kind not in ("outliers", "far"))
+            left_out["outliers"] = "there is no continuous column to move, or the table is sparse"
+        notices, total = Notices(), n_repeats * len(damages)
+        trials = np.full((len(damages), len(contenders), n_repeats, len(Trial._fields)), np.nan)
+        for r in range(n_repeats):
+            rng = np.random.default_rng([seed, r])
+            order, test = nested_split(rows.codes, share, rng)
+            held_out, mishaps = rows.part(test), Mishaps.drawn(rows.part(order), distance, rng)
+            for i, damage in enumerate(damages):
+                if progress is not None:
+                    progress(r * len(damages) + i, total, str(damage))
+                train = mishaps.of(damage)
+                for m, c in enumerate(contenders):
+                    attempt = partial(_tried, c, train, held_out)
+                    trials[i, m, r] = notices.quietly(c.name, str(damage), attempt, Trial())
+        if progress is not None:
+            progress(total, total, "done")
+        for m, c in enumerate(contenders):
+            notices.refuse_failure(c, trials[:, m, :, 1])
+        container = rows.schema.container
+        return cls(
+            contenders,
+            damages,
+            trials,
+            distance,
+            len(order),
+            len(test),
+            seed,
+            left_out,
+            notices.told,
+            container,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models."""
+        return tuple(c.name for c in self.contenders)
+
+    @property
+    def repeats(self) -> int:
+        """How often rows were drawn anew."""
+        return int(self.trials.shape[2])
+
+    @property
+    def log_loss(self) -> Floats:
+        """Mean log loss on rows held out, (n_damages, n_models)."""
+        return spread(self.trials[..., 0])[0]
+
+    @property
+    def error_rate(self) -> Floats:
+        """Mean share of rows held out that were put in the wrong class, (n_damages, n_models)."""
+        return spread(self.trials[..., 1])[0]
+
+    @property
+    def gap(self) -> Floats:
+        """Log loss on rows held out less that on the rows learnt from, (n_damages, n_models): overfitting."""
+        return spread(self.trials[..., 0] - self.trials[..., 2])[0]
+
+    @property
+    def n_parameters(self) -> Floats:
+        """Free parameters of each model of the undamaged rows; NaN where they cannot be counted."""
+        return np.asarray(self.trials[0, :, 0, 3])
+
+    def rise(self, metric: str = "error_rate") -> tuple[Floats, Floats]:
+        """How much the loss rises above that without damage, and its paired error, (n_damages, n_models)."""
+        losses = self.trials[..., ("log_loss", "error_rate").index(metric)]
+        with np.errstate(invalid="ignore"):  # where both are infinite
+            return spread(losses - losses[:1])
+
+    @property
+    def frame(self) -> Any:
+        """A data frame with a row for each damage and model."""
+        k = len(self.contenders)
+        columns: dict[str, Any] = {
+            "damage": [d.kind for d in self.damages for _ in range(k)],
+            "amount": [d.amount for d in self.damages for _ in range(k)],
+            "model": [name for _ in self.damages for name in self.names],
+        }
+        for j, metric in enumerate(("log_loss", "error_rate")):
+            columns[metric], columns[f"{metric}_se"] = (v.ravel() for v in spread(self.trials[..., j]))
+            columns[f"{metric}_rise"], columns[f"{metric}_rise_se"] = (v.ravel() for v in self.rise(metric))
+        columns["train_log_loss"] = spread(self.trials[..., 2])[0].ravel()
+        columns["gap"] = self.gap.ravel()
+        columns["n_parameters"] = self.trials[:, :, 0, 3].ravel()
+        return table_of(columns, self.container)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain numbers and strings, for JSON; what is not finite is None."""
+        arrays = {"log_loss": self.log_loss, "error_rate": self.error_rate, "gap": self.gap}
+        return {
+            "models": list(self.names),
+            "damages": [{"kind": d.kind, "amount": d.amount} for d in self.damages],
+            "n_parameters": as_json(self.n_parameters),
+            **{name: [as_json(row) for row in values] for name, values in arrays.items()},
+            "findings": list(self.findings),
+            "left_out": dict(self.left_out),
+            "notices": list(self.notices),
+        }
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """A sentence for the largest damage of each kind: whom it hurts, and whom least, in these numbers."""
+        severe = {d.kind: i for i, d in sorted(enumerate(self.damages), key=lambda item: _severity(item[1]))}
+        return tuple(self._finding(i) for i in sorted(severe.values()) if i)
+
+    def _finding(self, i: int) -> str:
+        rise, error = (values[i] for values in self.rise("error_rate"))
+        hurt = np.flatnonzero(rise > margin(error, self.repeats)).tolist()
+        if not hurt:
+            return f"{self.damages[i]}: the error rate of no model rises by more than chance."
+        rates, best = 100 * self.error_rate, int(np.nanargmin(rise))
+        named = ", ".join(
+            f"{self.contenders[m].title} ({rates[0, m]:.1f} to {rates[i, m]:.1f} %)"
+            for m in sorted(hurt, key=lambda m: -rise[m])
+        )
+        by = f"{100 * rise[best]:+.1f} ± {100 * error[best]:.1f} points"
+        least = "" if best in hurt else f"; least for {self.contenders[best].title} ({by})"
+        return f"{self.damages[i]}: the error rate rises by more than chance for {named}{least}."
+
+    def __str__(self) -> str:
+        rates, errors = 100 * self.error_rate, self.rise("error_rate")
+        losses, changes = self.log_loss, self.rise("log_loss")
+        kinds = [kind for kind in MEANING if any(d.kind == kind for d in self.damages)]
+        few = [i for i, d in enumerate(self.damages) if d.kind in ("none", "few")]
+        gaps = [["overfitting", "parameters", *(str(self.damages[i]) for i in few)]]
+        gaps += [
+            [c.title, _count(self.n_parameters[m]), *(loss_text(self.gap[i, m]) for i in few)]
+            for m, c in enumerate(self.contenders)
+        ]
+        return "\n".join(
+            [
+                f"Learnt from {self.n_train:,} rows, tested on {self.n_test:,} clean ones, "
+                f"{self.repeats} repeats; * changed by more than chance (95 %, paired)",
+                *(f"  {kind}: {MEANING[kind].format(distance=self.distance)}" for kind in kinds),
+                "",
+                *aligned(self._table("error rate, %", lambda i, m: f"{rates[i, m]:.1f}", errors)),
+                "",
+                *aligned(self._table("log loss", lambda i, m: loss_text(losses[i, m]), changes)),
+                "",
+                *aligned(gaps),
+                "  overfitting: log loss on rows held out less that on the rows learnt from",
+                "",
+                *self.findings,
+                *(f"{name} left out: {reason}" for name, reason in self.left_out.items()),
+            ]
+        )
+
+    def _table(
+        self, head: str, text: Callable[[int, int], str], rise: tuple[Floats, Floats]
+    ) -> list[list[str]]:
+        changed = np.abs(rise[0]) > margin(rise[1], self.repeats)
+        rows = [[head, *map(str, self.damages)]]
+        for m, contender in enumerate(self.contenders):
+            cells = [text(i, m) + ("*" if changed[i, m] else " ") for i in range(len(self.damages))]
+            rows.append([contender.title, *cells])
+        return rows
+
+
+def _severity(damage: Damage) -> float:
+    return -damage.amount if damage.kind == "few" else damage.amount
+
+
+def _count(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.0f}"
+
+
+def _tried(contender: Contender, train: LabelledRows, test: LabelledRows) -> Trial:
+    """Fit a model to some rows and score it on others."""
+    model = contender.fresh().fit(train.X, train.labels)
+    log_loss, error_rate = scores_of(model, test.X, test.codes, test.classes)
+    on_train = scores_of(model, train.X, train.codes, train.classes).log_loss
+    return Trial(log_loss, error_rate, on_train, n_parameters_of(model))

@@ -1,0 +1,107 @@
+"""A table with the class of each row, read once, from which experiments take rows and change cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.estimators.target import encode_labels, read_labels, refuse_one_class
+from posterior.schema import Encoded, Kind, Schema, read_table
+from posterior.schema.columns import Alike
+
+WORDS_OF_A_TEXT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """The rows of a table, their labels, and what the columns are.
+
+    `codes` number the sorted `classes`. `kinds` are what must be declared so that a part of the table is read
+    as the whole is: few rows of short strings would look like texts.
+
+    >>> rows = LabelledRows.of([[1.0, "a"], [2.0, "b"], [4.0, "a"]], ["yes", "no", "yes"])
+    >>> rows.codes, rows.where("continuous"), rows.take([2])
+    (array([1, 0, 1]), (0,), (array([[4.0, 'a']], dtype=object), array(['yes'], dtype='<U3')))
+    """
+
+    X: Any
+    labels: AnyArray
+    classes: AnyArray
+    codes: Ints
+    schema: Schema
+    kinds: tuple[tuple[int, Kind], ...] = ()
+
+    @classmethod
+    def of(cls, X: Any, y: Any, kinds: Any = None, who: str = "this experiment") -> Self:
+        """Read a table and its class column; two classes at least."""
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, who)
+        classes, codes = encode_labels(labels)
+        refuse_one_class(classes)
+        schema = Schema.infer(source, kinds)
+        table = source.native if isinstance(X, list | tuple) else X
+        return cls(table, labels, classes, codes, schema, tuple(_to_declare(schema)))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is a sparse matrix, whose cells are left as they are."""
+        return self.schema.container == "sparse"
+
+    def take(self, rows: Any) -> tuple[Any, AnyArray]:
+        """Some rows as a table of the same kind, and their labels."""
+        return _safe_indexing(self.X, rows), self.labels[rows]
+
+    def part(self, rows: Any) -> Self:
+        """Some rows, read as the whole table is."""
+        X, labels = self.take(rows)
+        return replace(self, X=X, labels=labels, codes=self.codes[rows])
+
+    def where(self, *kinds: Kind) -> tuple[int, ...]:
+        """The positions of the columns of these kinds that have a value."""
+        columns = enumerate(self.schema.columns)
+        return tuple(j for j, column in columns if column.kind in kinds and not column.empty)
+
+    def values(self, columns: Sequence[int]) -> Floats:
+        """Columns of numbers, (n, d), NaN where there is no value."""
+        return np.array(self._encoded.values(slice(0, len(self)), tuple(columns)))
+
+    def with_codes(self, codes: Ints) -> Self:
+        """The same rows in other classes."""
+        return replace(self, codes=codes, labels=self.classes[codes])
+
+    def with_values(self, values: Mapping[int, AnyArray]) -> Self:
+        """The same rows with other numbers in some columns."""
+        arrays = [values.get(j, self._array(j)) for j in range(len(self.schema))]
+        return replace(self, X=self.schema.decode(arrays))
+
+    @cached_property
+    def _encoded(self) -> Encoded:
+        return self.schema.encode(self.schema.align(read_table(self.X)))
+
+    def _array(self, j: int) -> AnyArray:
+        column, every = self.schema.columns[j], slice(0, len(self))
+        if column.kind == "text":
+            return self._encoded.texts(every, j)
+        if column.kind in ("binary", "categorical"):
+            return self._encoded.codes(every, (j,)).array[:, 0]
+        return self._encoded.values(every, (j,))[:, 0]
+
+
+def _to_declare(schema: Schema) -> list[tuple[int, Kind]]:
+    """Kinds that were declared, and those of strings that could be read otherwise in a part of the table."""
+    if isinstance(schema.columns, Alike) and not schema.columns.example.declared:
+        return []
+    return [
+        (j, column.kind)
+        for j, column in enumerate(schema.columns)
+        if column.declared
+        or column.kind == "text"
+        or any(len(str(level).split()) >= WORDS_OF_A_TEXT for level in column.categories or ())
+    ]

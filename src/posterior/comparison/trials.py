@@ -1,0 +1,133 @@
+"""Models fitted quietly and scored on rows held out: the steps that experiments repeat."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import special
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.comparison.contenders import Contender
+from posterior.comparison.rows import LabelledRows
+from posterior.estimators.base import GenerativeEstimator
+
+T = TypeVar("T")
+
+
+class Scores(NamedTuple):
+    """Mean log loss, NaN for a model without probabilities, and share of rows put in the wrong class."""
+
+    log_loss: float = float("nan")
+    error_rate: float = float("nan")
+
+
+def scores_of(model: Any, X: Any, codes: Ints, classes: AnyArray) -> Scores:
+    """How a fitted model does on rows of known class; a class that it has not seen has posterior zero."""
+    if not hasattr(model, "predict_log_proba"):
+        return Scores(error_rate=float((np.searchsorted(classes, model.predict(X)) != codes).mean()))
+    logs = np.full((len(codes), len(classes)), -np.inf)
+    logs[:, np.searchsorted(classes, model.classes_)] = model.predict_log_proba(X)
+    # 0 − x, so that a loss of nothing is 0 and not −0.
+    loss = 0.0 - logs[np.arange(len(codes)), codes]
+    return Scores(float(loss.mean()), float((logs.argmax(axis=1) != codes).mean()))
+
+
+@dataclass
+class Notices:
+    """What models warned of, or failed by, counted instead of printed.
+
+    >>> notices = Notices()
+    >>> for n in (10, 20):
+    ...     notices.quietly("logistic", f"{n} rows", lambda: warnings.warn("odd"), None)
+    >>> notices.told
+    ('logistic: UserWarning in 2 fits, first with 10 rows: odd',)
+    """
+
+    found: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def quietly(self, name: str, what: str, attempt: Callable[[], T], otherwise: T) -> T:
+        """What an attempt gives, its warnings collected; where it fails by a ValueError, `otherwise`."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = attempt()
+            except (ValueError, np.linalg.LinAlgError) as error:
+                result = otherwise
+                self._add(name, "ValueError", f"{what}: {error}")
+        for category, message in {w.category.__name__: w.message for w in reversed(caught)}.items():
+            self._add(name, category, f"{what}: {message}")
+        return result
+
+    def refuse_failure(self, contender: Contender, results: Floats) -> None:
+        """Raise the error of a model of which every fit failed."""
+        if np.isnan(results).all():
+            reasons = self.found.get((contender.name, "ValueError"), ["no reason given"])
+            raise ValueError(f"{contender.title} failed in every fit; with {reasons[0]}")
+
+    def _add(self, name: str, category: str, message: str) -> None:
+        self.found.setdefault((name, category), []).append(message)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """One line for each model and kind of warning."""
+        return tuple(
+            f"{name}: {category} in {len(said)} fit{'s' * (len(said) > 1)}, first with {shortened(said[0])}"
+            for (name, category), said in self.found.items()
+        )
+
+
+def shortened(message: str, width: int = 160) -> str:
+    """A message on one line, cut where it is long."""
+    line = " ".join(message.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+class Growing:
+    """A model of longer and longer beginnings of a list of rows.
+
+    A generative model learns only the rows that are new, because its sums add up; where they do not (gaps
+    filled in by EM, settings chosen by cross-validation) it is fitted anew, as any other model is.
+    """
+
+    def __init__(self, contender: Contender, rows: LabelledRows, order: Ints) -> None:
+        self.contender, self.rows, self.order = contender, rows, order
+        self.model: Any = contender.fresh()
+        self.n_seen = 0
+        self.adds_up = isinstance(self.model, GenerativeEstimator)
+
+    def up_to(self, n: int) -> Any:
+        """The model of the first n rows; n may only grow."""
+        if self.adds_up:
+            try:
+                self.model.partial_fit(*self.rows.take(self.order[self.n_seen : n]))
+            except ValueError:
+                self.adds_up = False
+        if not self.adds_up:
+            if isinstance(self.model, GenerativeEstimator):
+                self.model = self.contender.fresh()
+            self.model.fit(*self.rows.take(self.order[:n]))
+        self.n_seen = n
+        return self.model
+
+
+def margin(error: Any, n: int) -> Any:
+    """How far a mean of n samples may be off by chance: half of Student's 95 % interval.
+
+    >>> [round(float(margin(1.0, n)), 2) for n in (2, 5, 10, 1000)]
+    [12.71, 2.78, 2.26, 1.96]
+    """
+    return error * special.stdtrit(n - 1, 0.975) if n > 1 else error * np.nan
+
+
+def spread(samples: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard error over the last axis; NaN for the error of one sample or of infinite ones."""
+    n = samples.shape[-1]
+    with np.errstate(invalid="ignore"):
+        mean = samples.mean(axis=-1)
+        squares = ((samples - mean[..., None]) ** 2).sum(axis=-1)
+    if n == 1:
+        return mean, np.full(mean.shape, np.nan)
+    error = np.sqrt(squares / (n * (n - 1)))
+    return mean, np.where(np.isfinite(error), error, np.nan)

@@ -1,0 +1,170 @@
+"""One model after another: held-out rows, a fit to all rows with its times, and what was said on the way."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from posterior._types import Bools
+from posterior.comparison.candidates import Candidate
+from posterior.comparison.choosing import (
+    along,
+    best_of,
+    by_other_folds,
+    rows_to_choose_by,
+    settled,
+    some_rows,
+)
+from posterior.comparison.contenders import n_parameters_of
+from posterior.comparison.facts import TableFacts
+from posterior.comparison.held_out import HeldOut, Trials, scores_of
+from posterior.comparison.measures import Marking
+from posterior.comparison.models import Model
+from posterior.comparison.result import Result
+from posterior.comparison.rows import LabelledRows
+from posterior.families import NoClosedFormError
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class Counter:
+    """Steps of work done, told to a user who wants to know."""
+
+    total: int
+    progress: Progress | None = None
+    done: int = 0
+    what: str = ""
+
+    def tick(self) -> None:
+        """One more step is done."""
+        self.done = min(self.done + 1, self.total)
+        if self.progress is not None:
+            self.progress(self.done, self.total, self.what)
+
+    def up_to(self, done: int) -> None:
+        """Steps that need not be done count as done."""
+        if self.done < done:
+            self.done = done - 1
+            self.tick()
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The rows, the folds and the marks by which all models are tried alike; `notes` are what they warned of.
+
+    `scored` are the rows that are predicted, `knowable` those of them whose class was met in training.
+    """
+
+    table: TableFacts
+    trials: Trials
+    marking: Marking
+    scored: Bools
+    knowable: Bools
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def units(self, candidate: Candidate) -> int:
+        """How many steps of work a candidate is."""
+        tried = len(candidate.estimators) if self._chooses_anew(candidate) else 1
+        return self.trials.folds.n_repeats * self.trials.units(candidate.estimators[0]) * tried + 1
+
+    def _chooses_anew(self, candidate: Candidate) -> bool:
+        """Whether an estimator is chosen for every fold by the others; in time the others know too much."""
+        few = rows_to_choose_by(candidate, self.table.n_rows) == self.table.n_rows
+        return len(candidate.estimators) > 1 and few and not self.trials.folds.forward
+
+    def result(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
+        """What is found of a model; its warnings become notes."""
+        counter.what, end = model.title, counter.done + self.units(candidate)
+        try:
+            found = self._tried(model, candidate, counter)
+        except NoClosedFormError:
+            if candidate.otherwise is None:
+                raise
+            by_folds = replace(
+                candidate, estimators=(candidate.otherwise,), chosen_by="folds", otherwise=None
+            )
+            found = self._tried(model, by_folds, counter)
+        counter.up_to(end)
+        return found
+
+    def _tried(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
+            found, estimator = self._held_out(candidate, counter)
+        fitted, fit_seconds = self._fitted(model, estimator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            start = time.perf_counter()
+            scores_of(fitted, self.table.rows.X)
+            predict_seconds = time.perf_counter() - start
+        counter.tick()
+        n_parameters = n_parameters_of(fitted)
+        return Result.of(
+            [HeldOut(f.scores[self.scored], f.are_logs) for f in found],
+            self.marking,
+            name=model.name,
+            title=model.title,
+            approach=model.approach,
+            about=_about(candidate, fitted),
+            columns=self.table.names(candidate.columns),
+            n_parameters=None if np.isnan(n_parameters) else int(n_parameters),
+            fit_seconds=fit_seconds,
+            predict_seconds=predict_seconds,
+            estimator=clone(estimator),
+        )
+
+    def _held_out(self, candidate: Candidate, counter: Counter) -> tuple[list[HeldOut], Any]:
+        """What the model says of held-out rows in each repeat, and the estimator to fit to all."""
+        repeats = range(self.trials.folds.n_repeats)
+        if len(candidate.estimators) == 1:
+            (estimator,) = candidate.estimators
+            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator
+        if not self._chooses_anew(candidate):
+            estimator = settled(candidate, self._known_at_first())
+            found = [self.trials.held_out(estimator, r, counter.tick) for r in repeats]
+            return found, settled(candidate, self.table.rows) if self.trials.folds.forward else estimator
+        found, estimators = [], candidate.estimators
+        chosen = estimators[0]
+        for r in repeats:
+            losses, said = along(self.trials, estimators, r, self.knowable, counter.tick)
+            found.append(by_other_folds(losses, said, self.trials.folds.numbers[r], self.knowable))
+            best = best_of(losses, self.knowable)
+            chosen = estimators[best]
+            estimators = estimators[max(best - 1, 0) : best + 2]  # the next repeat looks no further
+        return found, chosen
+
+    def _known_at_first(self) -> LabelledRows:
+        """The rows that a choice may be made from before anything is predicted.
+
+        In time that is the first part, if it shows every class twice.
+        """
+        rows, first = self.table.rows, np.flatnonzero(~self.scored)
+        enough = np.bincount(rows.codes[first], minlength=self.table.n_classes).min() > 1
+        return some_rows(rows, first) if enough else rows
+
+    def _fitted(self, model: Model, estimator: Any) -> tuple[Any, float]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            fitted = clone(estimator).fit(self.table.rows.X, self.table.rows.labels)
+            seconds = time.perf_counter() - start
+        for warning in caught:
+            said = self.notes.setdefault(str(warning.message), [])
+            if model.title not in said:
+                said.append(model.title)
+        return fitted, seconds
+
+
+def _about(candidate: Candidate, fitted: Any) -> str:
+    """What a model is, with the settings that were chosen."""
+    tuning = getattr(getattr(fitted, "model_", None), "tuning", None)
+    chosen = {} if tuning is None else tuning.choice
+    if len(candidate.estimators) > 1:
+        chosen = {"C": fitted.C}
+    settings = ", ".join(f"{name} {value}" for name, value in chosen.items())
+    return f"{candidate.about}; {settings} by {candidate.chosen_by}" if settings else candidate.about
