@@ -1,0 +1,156 @@
+"""The shapes of the arrays in every class, and the bounds of their numbers.
+
+`"K d >=0"` is an array of K by d numbers, finite and not negative; letters stand for the same size in all
+arrays of an object, and `...` for any further sizes. A location counts as its means and moments as their
+weights, which were looked at already; of several tables each is looked at.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray
+from posterior.decision.scaling import Scaling
+from posterior.decision.shift import PriorEstimate
+from posterior.estimators.calibration_rows import Calibration
+from posterior.estimators.learnt import Learnt, UnseenRows
+from posterior.estimators.members import FittedMember
+from posterior.estimators.odd_features import TypicalRows
+from posterior.families import (
+    BernoulliDistribution,
+    CategoricalDistribution,
+    ExponentialDistribution,
+    LaplaceDistribution,
+    LogNormalDistribution,
+    MixtureOfNormalsDistribution,
+    MultinomialDistribution,
+    MultivariateNormalDistribution,
+    NormalDistribution,
+    PoissonDistribution,
+)
+from posterior.generative import ClassStatistics, GenerativeModel
+from posterior.generative.plan import Filling
+from posterior.generative.tuning import Tuning
+from posterior.linear import Design, LinearModel
+from posterior.linear.objective import Point
+from posterior.linear.path import Choice
+from posterior.linear.separation import Separation
+from posterior.linear.solvers.base import Step
+from posterior.linear.solvers.sgd import Progress
+from posterior.linear.stream import Stream
+from posterior.persistence.errors import ModelFileError
+from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
+
+# Values whose squares are finite, and coefficients of values so small that their squares are not zero.
+LARGEST_VALUE, LARGEST_COEF = 1e150, 1e200
+
+BOUNDS: dict[str, Callable[[AnyArray], Any]] = {
+    "any": lambda a: True,
+    "number": lambda a: not np.isnan(a).any(),
+    "finite": lambda a: np.isfinite(a).all(),
+    "value": lambda a: (np.abs(a) <= LARGEST_VALUE).all(),
+    "coef": lambda a: (np.abs(a) <= LARGEST_COEF).all(),
+    ">=0": lambda a: ((a >= 0) & (a < np.inf)).all(),
+    ">0": lambda a: ((a > 0) & (a < np.inf)).all(),
+    "share": lambda a: ((a >= 0) & (a <= 1)).all(),
+    "log": lambda a: (a <= 1e-9).all(),  # of a probability, −inf included, NaN not
+    "code": lambda a: (a >= 0).all(),
+    "place": lambda a: ((a >= 0) & (a < len(a))).all(),
+}
+TOTALS = {"weight": "K w >=0", "total": "K d >=0", "log_base": "K w finite", "mark": "d finite"}
+NORMAL = {"location": "K d any", "variance": "K d >0"}
+
+ARRAYS: dict[type, Mapping[str, str]] = {
+    # statistics
+    Location: {"pivot": "K d value", "remainder": "K d value"},
+    Moments: {"weight": "K d >=0", "location": "K d any", "scatter": "K d finite", "mark": "d finite"},
+    Scatter: {
+        "weight": "K >=0",
+        "location": "K d any",
+        "scatter": "G d d finite",
+        "rounding": "d >=0",
+        "third": "G d d finite",
+        "fourth": "G d d finite",
+        "gaps": "K d any",
+        "pairs": "K d d >=0",
+    },
+    CategoryCounts: {"tables": "K ... >=0", "mark": "d finite"},
+    Totals: TOTALS,
+    WordTotals: TOTALS,
+    ClassStatistics: {"classes": "K any", "weight": "K >=0"},
+    # distributions
+    NormalDistribution: NORMAL,
+    LogNormalDistribution: NORMAL,
+    MultivariateNormalDistribution: {"location": "K d any", "covariance": "G d d finite"},
+    MixtureOfNormalsDistribution: {
+        "weight": "M share",
+        "location": "M d any",
+        "covariance": "G d d finite",
+        "owner": "M place",
+    },
+    LaplaceDistribution: {"location": "K d finite", "scale": "K d >0"},
+    ExponentialDistribution: {"mean": "K d >0"},
+    PoissonDistribution: {"rate": "K d >=0"},
+    BernoulliDistribution: {"log_on": "K d log", "log_off": "K d log", "probability": "K d share"},
+    MultinomialDistribution: {"probability": "K d share", "mean_total": "K >=0"},
+    CategoricalDistribution: {"log_tables": "K ... log", "log_unseen": "K log"},
+    # generative models
+    GenerativeModel: {"classes": "K any", "log_prior": "K log", "path": "n any"},
+    Filling: {"coef": "s finite"},
+    Tuning: {"complexity": "C finite", "log_loss": "C any", "standard_error": "C any"},
+    # linear models
+    LinearModel: {"coef": "R d coef", "level": "R coef", "centre": "d value"},
+    Design: {"fill": "n value", "centre": "n value"},
+    Point: {"theta": "p any", "gradient": "p any", "pull": "R d any", "level": "R any"},
+    Step: {"theta": "p any"},
+    Choice: {"strengths": "n any", "losses": "n any", "errors": "n any"},
+    Progress: {"average": "p coef"},
+    Stream: {"theta": "p coef"},
+    Separation: {"direction": "R d any", "apart": "K K code", "rows": "K code", "unbounded": "R p any"},
+    # what is around other models
+    Scaling: {"weight": "K >0", "bias": "K finite"},
+    UnseenRows: {"log_posterior": "n K log", "y": "n code", "weight": "n >=0"},
+    Learnt: {"priors": "K share", "observed": "K share"},
+    FittedMember: {"priors": "K share"},
+    Calibration: {
+        "score": "n number",
+        "weight": "n >=0",
+        "log_density": "n K number",
+        "y": "n code",
+        "count": "K >=0",
+        "likelier": "K >=0",
+    },
+    TypicalRows: {"classes": "K any", "term": "F K number", "low": "F K any", "high": "F K any"},
+    PriorEstimate: dict.fromkeys(("old", "priors", "low", "high", "uncorrected"), "K any"),
+}
+
+
+def check_arrays(kind: type, tag: str, parts: Mapping[str, Any]) -> None:
+    """Refuse parts of an object whose arrays have other shapes than its class declares, or other numbers."""
+    sizes: dict[str, int] = {}
+    for name, declared in ARRAYS.get(kind, {}).items():
+        value = parts.get(name)
+        for array in value if isinstance(value, tuple | list) else (value,):
+            if array is not None:
+                _check(f"{tag!r} whose {name!r}", array, declared, sizes)
+
+
+def _check(who: str, value: Any, declared: str, sizes: dict[str, int]) -> None:
+    *letters, bound = declared.split()
+    array, open_ended = _array_of(value), letters[-1] == "..."
+    letters = letters[:-1] if open_ended else letters
+    right = array.ndim == len(letters) or (open_ended and array.ndim > len(letters))
+    for letter, size in zip(letters, array.shape, strict=False):
+        right = right and sizes.setdefault(letter, size) == size
+    if not right:
+        known = ", ".join(f"{letter} = {size}" for letter, size in sizes.items())
+        raise ModelFileError(f"has a {who} has the shape {list(array.shape)}, not {declared!r} ({known})")
+    if not BOUNDS[bound](array):
+        raise ModelFileError(f"has a {who} holds numbers that are not {bound!r}")
+
+
+def _array_of(value: Any) -> AnyArray:
+    if isinstance(value, Location):
+        return value.pivot
+    return value.weight if isinstance(value, Moments) else np.asarray(value)

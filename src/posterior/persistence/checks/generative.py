@@ -1,0 +1,171 @@
+"""What must hold of generative models: classes, columns, densities and sums fit each other.
+
+Compiled code reads tables of categories and of words by numbers that come from the schema: a table that is
+smaller than the schema says would be read beyond its end.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from posterior._types import AnyArray
+from posterior.families import (
+    BagOfWords,
+    BernoulliDistribution,
+    CategoricalDistribution,
+    Distribution,
+    Family,
+    MultinomialDistribution,
+    MultivariateNormal,
+)
+from posterior.generative import Block, ClassStatistics, FittedBlock, GenerativeModel, GenerativeSpec
+from posterior.generative.plan import Filling
+from posterior.generative.tuning import Tuning
+from posterior.persistence.checks import are_places, refuse_unless, sum_to_one
+from posterior.persistence.checks.tables import check_classes, columns_at
+from posterior.schema import Column, Schema
+from posterior.stats import CategoryCounts, Totals
+
+# In which forms densities read their columns, if not as values, and which kinds of columns have them.
+READS: dict[type, tuple[str, ...]] = {
+    CategoricalDistribution: ("codes",),
+    BernoulliDistribution: ("matrix", "values"),
+    MultinomialDistribution: ("matrix", "values"),
+}
+KINDS = {
+    "codes": ("categorical", "binary"),
+    "texts": ("text",),
+    "values": ("continuous", "count", "binary"),
+    "matrix": ("continuous", "count", "binary"),
+}
+
+
+def check_model(model: GenerativeModel) -> None:
+    """Everything in a model is of the same classes and of columns of the same table."""
+    check_classes(model.classes)
+    refuse_unless(sum_to_one(np.exp(model.log_prior)), "priors that do not sum to one")
+    used = [j for block in model.blocks for j in block.columns]
+    refuse_unless(are_places(used, len(model.schema)), "a column that is described twice, or not there")
+    for block in model.blocks:
+        _check_block(block, model.schema, len(model.classes))
+    if model.spec is None:
+        refuse_unless(model.statistics is None, "sums of no known composition")
+        return
+    _check_spec(model.spec, model)
+    if model.statistics is not None:
+        _check_statistics(model.statistics, model.spec, model)
+
+
+def _check_block(block: FittedBlock, schema: Schema, n_classes: int) -> None:
+    """A density reads columns in a form that they have, and as many of them as it describes."""
+    columns, density = columns_at(schema, block.columns), block.distribution
+    for filling in block.fillings:
+        _check_filling(filling, schema)
+    if density is None:
+        refuse_unless(not columns, "columns without a density")
+        return
+    size = (density.n_classes, density.n_columns)
+    refuse_unless(size == (n_classes, len(columns)), "a density of other classes or columns than the model's")
+    forms = ("texts",) if density.kind == "text" else READS.get(type(density), ("values",))
+    refuse_unless(block.reads in forms, f"a density that does not read {block.reads!r:.40}")
+    for column in columns:
+        fitting = column.kind in KINDS[block.reads] or column.empty
+        refuse_unless(fitting and not column.ignored, f"a {column.kind} column that is read as {block.reads}")
+    if isinstance(density, CategoricalDistribution):
+        _check_tables(density.log_tables, columns, joint=density.joint)
+
+
+def _check_filling(filling: Filling, schema: Schema) -> None:
+    places = (filling.column, *filling.sources)
+    refuse_unless(are_places(places, len(schema)), "a column made of others that are not there")
+    refuse_unless(all(schema.columns[j].kind != "text" for j in places), "a text made of other columns")
+    refuse_unless(len(filling.coef) == len(filling.sources), "other coefficients than columns")
+    refuse_unless(abs(filling.intercept) < np.inf and filling.slack >= 0, "a rule that no row can keep")
+
+
+def _check_tables(tables: Sequence[AnyArray], columns: Sequence[Column], *, joint: bool) -> None:
+    """Tables with the class as first axis have a place for each category of their columns, and no other."""
+    refuse_unless(tables and (joint or all(table.ndim == 2 for table in tables)), "tables of other columns")
+    sizes = list(tables[0].shape[1:]) if joint else [table.shape[1] for table in tables]
+    refuse_unless(
+        sizes == [column.size for column in columns], "tables of other categories than the schema's"
+    )
+
+
+def _check_spec(spec: GenerativeSpec, model: GenerativeModel) -> None:
+    """Each family has a density of its own kind, of the columns that were planned."""
+    n = len(model.schema)
+    refuse_unless(are_places(spec.without_family, n), "a column that is not there")
+    refuse_unless(are_places([j for b in spec.blocks for j in b.columns], n), "a column of two families")
+    refuse_unless(len(spec.blocks) == len(model.blocks), "other densities than families")
+    for asked, fitted in zip(spec.blocks, model.blocks, strict=True):
+        if fitted.plan is None:
+            refuse_unless(fitted.distribution is None, "a density without a plan")
+        else:
+            _check_plan(asked, fitted)
+
+
+def _check_plan(asked: Block, fitted: FittedBlock) -> None:
+    plan, columns = fitted.plan, asked.columns
+    assert plan is not None  # noqa: S101 -- for the type checker
+    refuse_unless(plan.keep and are_places(plan.keep, len(columns)), "a plan for columns that are not there")
+    refuse_unless(plan.whole == (len(plan.keep) == len(columns)), "a plan for other columns")
+    refuse_unless(fitted.columns == tuple(columns[j] for j in plan.keep), "other columns than planned")
+    refuse_unless(type(plan.family) is type(asked.family), "a plan for another family")
+    expected = get_type_hints(type(plan.family).estimate)["return"]
+    refuse_unless(type(fitted.distribution) is expected, "a density of another family")
+
+
+def _check_statistics(sums: ClassStatistics, spec: GenerativeSpec, model: GenerativeModel) -> None:
+    refuse_unless(np.array_equal(sums.classes, model.classes), "sums of other classes")
+    refuse_unless(sums.schema == model.schema and sums.n_rows >= 0, "sums of another table")
+    refuse_unless(sums.columns == tuple(block.columns for block in spec.blocks), "sums of other columns")
+    refuse_unless(len(sums.blocks) == len(spec.blocks), "other sums than families")
+    for block, part in zip(spec.blocks, sums.blocks, strict=True):
+        _check_sums(part, block.family, columns_at(model.schema, block.columns), len(model.classes))
+
+
+def _check_sums(sums: Any, family: Family[Any], columns: Sequence[Column], n_classes: int) -> None:
+    """Sums have the type and the shapes that their family would give them, so that more can be added."""
+    expected = get_type_hints(type(family).summarize)["return"]
+    refuse_unless(type(sums) is expected, "sums of another family")
+    if isinstance(sums, CategoryCounts):
+        refuse_unless(sums.joint == family.joint, "a joint table of columns that are apart")
+        refuse_unless(all(len(table) == n_classes for table in sums.tables), "sums of other classes")
+        _check_tables(sums.tables, columns, joint=sums.joint)
+        return
+    n_columns = _n_words(family.reader) if isinstance(family, BagOfWords) else len(columns)
+    each = sums.total if isinstance(sums, Totals) else sums.location.pivot
+    refuse_unless(each.shape == (n_classes, n_columns), "sums of other classes or columns")
+    if isinstance(sums, Totals):
+        counts = family.counts if isinstance(family, BagOfWords) else family
+        width = 1 if counts.joint else n_columns
+        refuse_unless(sums.weight.shape[1] == width, "sums of rows where those of cells belong")
+    if isinstance(family, MultivariateNormal):
+        refuse_unless(sums.pooled == family._pools_at_once, "sums of all classes where each has its own")
+        refuse_unless((sums.fourth is not None) == family._wants_fourth, "other moments than were asked for")
+
+
+def _n_words(vectorizer: Any) -> int:
+    """How many words have a number."""
+    return int(getattr(vectorizer, "n_features", 0)) or len(vectorizer.vocabulary_)
+
+
+def check_density(kind: type[Distribution]) -> Callable[[GenerativeModel], None]:
+    """A check that a model has one block, with a density of this class if it has any."""
+
+    def check(model: GenerativeModel) -> None:
+        refuse_unless(len(model.blocks) == 1, "several densities where one belongs")
+        refuse_unless(all(type(d) is kind for _, d in model.distributions), "a density of another family")
+
+    return check
+
+
+def check_tuning(tuning: Tuning) -> None:
+    """Every candidate has a value for each setting, and a loss."""
+    n = len(tuning.values)
+    refuse_unless(n == len(tuning.log_loss) and 0 <= tuning.chosen < n, "other losses than candidates")
+    refuse_unless(
+        all(len(row) == len(tuning.settings) for row in tuning.values), "candidates without settings"
+    )

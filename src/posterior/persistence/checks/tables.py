@@ -1,0 +1,54 @@
+"""What must hold of tables and of class labels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from posterior._types import AnyArray
+from posterior.persistence.checks import refuse_unless
+from posterior.schema import Column, Schema
+from posterior.schema.columns import Alike
+
+# Where rows drawn from a model may go.
+CONTAINERS = ("numpy", "sparse", "pandas", "polars", "pyarrow", "modin", "cudf")
+LEVELS = (str, int, float, bool)
+
+
+def check_column(column: Column) -> None:
+    """A column has categories where its kind has, each once, and says why in words that can be printed."""
+    levels = column.categories
+    allowed = {"categorical": levels is not None, "binary": levels is None or len(levels) <= 2}
+    refuse_unless(allowed.get(column.kind, levels is None), f"a {column.kind} column with other levels")
+    plain = all(type(level) in LEVELS and level == level for level in levels or ())  # noqa: PLR0124 -- not NaN
+    refuse_unless(plain, "categories that are neither strings nor numbers")
+    refuse_unless(len(set(levels or ())) == len(levels or ()), "a category twice")
+    refuse_unless(column.reason.isprintable() and column.hint.isprintable(), "words that cannot be printed")
+
+
+def columns_at(schema: Schema, places: Sequence[int]) -> Sequence[Column]:
+    """The columns at some places; of a million that are alike one is as good as another."""
+    if isinstance(schema.columns, Alike):
+        return [schema.columns.example] * len(places)
+    return [schema.columns[j] for j in places]
+
+
+def check_alike(columns: Alike) -> None:
+    """Columns that differ in nothing but their names are numbers."""
+    example = columns.example
+    numbers = example.categories is None and example.kind != "text" and not example.ignored
+    refuse_unless(len(columns) > 0 and numbers, "columns that cannot be alike")
+
+
+def check_schema(schema: Schema) -> None:
+    """A table is of a kind that we know, and has a label for each column or none at all."""
+    refuse_unless(schema.container in CONTAINERS, f"a table of the unknown kind {schema.container!r:.40}")
+    refuse_unless(len(schema) > 0, "a table without columns")
+    refuse_unless(schema.labels is None or len(schema.labels) == len(schema), "other labels than columns")
+
+
+def check_classes(classes: AnyArray) -> None:
+    """Class labels are strings or numbers, sorted, and each is there once."""
+    refuse_unless(classes.ndim == 1 and len(classes), "no classes")
+    plain = classes.dtype.kind in "biufU" or all(type(label) in LEVELS for label in classes.tolist())
+    refuse_unless(plain, "classes that are neither strings nor numbers")
+    refuse_unless(np.array_equal(np.unique(classes), classes), "classes that are not sorted, or come twice")

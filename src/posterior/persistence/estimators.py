@@ -1,0 +1,251 @@
+"""Estimators in model files: their settings, and what they have learnt.
+
+What follows from something else is not written but made again by the estimator's own code (`install`).
+"""
+
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+
+from posterior import estimators as e
+from posterior._types import AnyArray, Floats
+from posterior.decision.scaling import Scaling
+from posterior.estimators.calibration_rows import Calibration
+from posterior.estimators.learnt import Learnt
+from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.members import FittedMember
+from posterior.estimators.odd_features import TypicalRows
+from posterior.families import (
+    BernoulliDistribution,
+    CategoricalDistribution,
+    MultinomialDistribution,
+    MultivariateNormalDistribution,
+    NormalDistribution,
+)
+from posterior.generative import GenerativeModel
+from posterior.linear import Design, Fit, LinearModel
+from posterior.linear.path import Choice
+from posterior.linear.stream import Stream
+from posterior.persistence.checks import refuse_unless
+from posterior.persistence.checks.around import check_calibrated, check_decision, check_fusion, check_rule
+from posterior.persistence.checks.generative import check_density
+from posterior.persistence.checks.linear import check_least_squares, check_logistic, check_regression
+from posterior.persistence.errors import ModelFileError
+from posterior.persistence.records import Record
+from posterior.schema import Schema
+
+# What estimators have as attributes because something else says so.
+FOLLOWING = ("classes_", "n_features_in_", "feature_names_in_")
+# How scikit-learn notes set_output(transform="pandas").
+OUTPUT = "_sklearn_output_config"
+# Of more coefficients than this no summary is made for the file: its covariances would be most of it.
+SUMMARISED = 1000
+
+
+def record_of_estimator(
+    tag: str,
+    kind: type[BaseEstimator],
+    install: Callable[[Any], None],
+    check: Callable[[Any], None],
+    learnt: dict[str, Any],
+    perhaps: dict[str, Any] | None = None,
+) -> Record:
+    """The record of an estimator: its settings, what it has `learnt`, and what it has perhaps.
+
+    An estimator inside another one may not have learnt anything.
+    """
+    settings = types_of_settings(kind)
+    perhaps = (perhaps or {}) | {OUTPUT: dict[str, str]}
+    hints = settings | learnt | perhaps
+
+    def apart(estimator: Any) -> dict[str, Any]:
+        remember_summary(estimator)
+        found = {name: getattr(estimator, name) for name in settings}
+        for name, value in vars(estimator).items():
+            if name in learnt or name in perhaps:
+                found[name] = value
+            elif name not in settings and name not in FOLLOWING:
+                raise ModelFileError(
+                    f"has an attribute {name!r} that is none of {kind.__name__}'s, and no place in a model "
+                    f"file; delete it first: del model.{name}"
+                )
+        return found
+
+    def together(**parts: Any) -> Any:
+        estimator = kind(**{name: parts.pop(name) for name in settings})
+        for name, value in parts.items():
+            setattr(estimator, name, value)
+        if any(name in parts for name in (*learnt, *perhaps) if name != OUTPUT):
+            refuse_unless(
+                all(name in parts for name in learnt), f"a {tag!r} that has not learnt all there is"
+            )
+            install(estimator)
+            check(estimator)
+        return estimator
+
+    return Record(tag, kind, apart, together, lambda: hints, frozenset(learnt) | frozenset(perhaps))
+
+
+def types_of_settings(kind: Any) -> dict[str, Any]:
+    """The types of an estimator's settings, as its constructor declares them; a number may say yes or no."""
+    declared = get_type_hints(kind.__init__)
+    types = {name: declared.get(name, Any) for name in kind._get_param_names()}
+    types = {name: bool | int if hint is bool else hint for name, hint in types.items()}
+    return types | ({"random_state": int | None} if "random_state" in types else {})
+
+
+def remember_summary(estimator: Any) -> None:
+    """Have a linear model make the table that `summary()` gives, while its rows are there."""
+    fit = vars(estimator).get("fit_") if isinstance(estimator, LinearEstimator) else None
+    if fit is None or fit.objective is None or fit.objective.size > SUMMARISED:
+        return
+    try:
+        estimator.summary()
+    except ValueError:  # there is none: the fit is penalised, has no optimum, or its rows have changed
+        return
+
+
+def _install_model(estimator: Any) -> None:
+    estimator._install(estimator.model_)
+
+
+def _install_columns(estimator: Any) -> None:
+    estimator._name_columns(estimator.design_)
+
+
+def _install_nothing(_: Any) -> None:
+    """Everything is asked of the model inside."""
+
+
+def _install_rule(rule: Any) -> None:
+    for name in FOLLOWING:
+        if hasattr(rule.estimator_, name):
+            setattr(rule, name, getattr(rule.estimator_, name))
+
+
+def _install_table(fusion: Any) -> None:
+    table = fusion._table
+    fusion.n_features_in_ = len(table)
+    if table.named:
+        fusion.feature_names_in_ = np.asarray(table.names, dtype=object)
+
+
+def _generative(tag: str, kind: Any, density: Any = None) -> Record:
+    """The record of a generative estimator that has one density of a given class, or any densities."""
+    check = check_density(density) if density is not None else lambda model: None
+    learnt = {"model_": GenerativeModel}
+    return record_of_estimator(tag, kind, _install_model, lambda found: check(found.model_), learnt)
+
+
+def _check_lda(estimator: Any) -> None:
+    check_density(MultivariateNormalDistribution)(estimator.model_)
+    for _, density in estimator.model_.distributions:
+        refuse_unless(len(density.covariance) == 1, "a covariance for each class where one is for all")
+
+
+def _frozen(estimator: Any) -> FrozenEstimator:
+    refuse_unless(isinstance(estimator, BaseEstimator), "something frozen that is no estimator")
+    return FrozenEstimator(estimator)
+
+
+LINEAR = {"model_": LinearModel, "design_": Design}
+SCORES = {"classes_": AnyArray, "coef_": Floats | sparse.csr_array, "intercept_": Floats}
+FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
+STREAMED = {"choice_": Choice | None, "C_": Any, "stream_": Stream}
+
+ESTIMATOR_RECORDS = (
+    _generative("generative-classifier", e.GenerativeClassifier),
+    _generative("naive-bayes", e.NaiveBayes),
+    _generative("gaussian-nb", e.GaussianNB, NormalDistribution),
+    _generative("bernoulli-nb", e.BernoulliNB, BernoulliDistribution),
+    _generative("multinomial-nb", e.MultinomialNB, MultinomialDistribution),
+    _generative("categorical-nb", e.CategoricalNB, CategoricalDistribution),
+    _generative(
+        "gaussian-discriminant-analysis", e.GaussianDiscriminantAnalysis, MultivariateNormalDistribution
+    ),
+    _generative(
+        "quadratic-discriminant-analysis", e.QuadraticDiscriminantAnalysis, MultivariateNormalDistribution
+    ),
+    record_of_estimator(
+        "linear-discriminant-analysis",
+        e.LinearDiscriminantAnalysis,
+        _install_model,
+        _check_lda,
+        {"model_": GenerativeModel},
+    ),
+    record_of_estimator(
+        "logistic-regression",
+        e.LogisticRegression,
+        _install_columns,
+        check_logistic,
+        LINEAR | SCORES,
+        FITTED | STREAMED,
+    ),
+    record_of_estimator(
+        "softmax-regression",
+        e.SoftmaxRegression,
+        _install_columns,
+        check_logistic,
+        LINEAR | SCORES,
+        FITTED | STREAMED,
+    ),
+    record_of_estimator(
+        "least-squares-classifier",
+        e.LeastSquaresClassifier,
+        _install_columns,
+        check_least_squares,
+        LINEAR | SCORES,
+    ),
+    record_of_estimator(
+        "linear-regression",
+        e.LinearRegression,
+        _install_columns,
+        check_regression,
+        LINEAR | FITTED | {"coef_": Floats, "intercept_": float, "noise_scale_": float},
+    ),
+    record_of_estimator(
+        "decision-classifier",
+        e.DecisionClassifier,
+        _install_nothing,
+        check_decision,
+        {"learnt_": Learnt},
+    ),
+    record_of_estimator(
+        "calibrated-classifier",
+        e.CalibratedClassifier,
+        _install_nothing,
+        check_calibrated,
+        {"learnt_": Learnt, "scaling_": Scaling},
+    ),
+    record_of_estimator(
+        "outlier-rule",
+        e.OutlierRule,
+        _install_rule,
+        check_rule,
+        {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": Calibration | None},
+    ),
+    record_of_estimator(
+        "fusion-classifier",
+        e.FusionClassifier,
+        _install_table,
+        check_fusion,
+        {
+            "members_": list[FittedMember],
+            "_table": Schema,
+            "classes_": AnyArray,
+            "priors_": Floats,
+            "weights_": Floats,
+        },
+    ),
+    Record(
+        "frozen-estimator",
+        FrozenEstimator,
+        lambda f: {"estimator": f.estimator},
+        _frozen,
+        lambda: {"estimator": Any},
+    ),
+)

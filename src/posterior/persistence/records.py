@@ -1,0 +1,109 @@
+"""How objects of a class are taken apart into named parts, and put together again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from typing import Any, get_type_hints
+
+from posterior.persistence.arrays import check_arrays
+from posterior.persistence.errors import ModelFileError
+from posterior.persistence.hints import described, matches
+
+
+def _nothing(_: Any) -> None:
+    """Nothing else need hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A class of which objects may be in a model file, by its `tag`.
+
+    `apart` gives the parts of an object by name, `together` makes the object of them, through the constructor
+    and what that checks; `declared` gives the types of the parts, and `check` refuses an object whose parts
+    do not go together. Parts that are `optional` may be absent.
+    """
+
+    tag: str
+    kind: type
+    apart: Callable[[Any], dict[str, Any]]
+    together: Callable[..., Any]
+    declared: Callable[[], Mapping[str, Any]]
+    optional: frozenset[str] = frozenset()
+    check: Callable[[Any], None] = field(default=_nothing)
+
+    @cached_property
+    def hints(self) -> Mapping[str, Any]:
+        """The types of the parts."""
+        return self.declared()
+
+    def refuse_names(self, names: set[str]) -> None:
+        """Refuse parts that there are not, and the lack of one that there must be."""
+        for name in sorted(names - set(self.hints)):
+            raise ModelFileError(
+                f"has a {self.tag!r} with a part {name!r:.40}, which this posterior does not know"
+            )
+        for name in sorted(set(self.hints) - self.optional - names):
+            raise ModelFileError(f"has a {self.tag!r} without its part {name!r}")
+
+    def built(self, parts: Mapping[str, Any]) -> Any:
+        """The object of these parts, whose types, shapes and bounds are checked first."""
+        try:
+            for name, value in parts.items():
+                self._refuse_type(name, value)
+            check_arrays(self.kind, self.tag, parts)
+            built = self.together(**parts)
+            self.check(built)
+        except ModelFileError:
+            raise
+        except Exception as error:  # whatever a constructor says: the file is at fault
+            raise ModelFileError(f"has a {self.tag!r} that cannot be: {error!s:.200}") from error
+        return built
+
+    def _refuse_type(self, name: str, value: Any) -> None:
+        hint = self.hints[name]
+        if not matches(value, hint):
+            found = type(value).__name__
+            raise ModelFileError(
+                f"has a {self.tag!r} whose {name!r} is {found}, where {described(hint)} belongs"
+            )
+
+
+# Names of classes in annotations that are imported for the type checker only.
+ONLY_FOR_TYPES: dict[str, type] = {}
+
+
+def record_of_dataclass(
+    tag: str, kind: Any, *, leave_out: tuple[str, ...] = (), check: Callable[[Any], None] = _nothing
+) -> Record:
+    """The record of a dataclass, by its fields; those in `leave_out` take their defaults."""
+    taken = [f for f in fields(kind) if f.init and f.name not in leave_out]
+    names = [f.name for f in taken]
+    has_default = {f.name for f in taken if f.default is not MISSING or f.default_factory is not MISSING}
+
+    def declared() -> dict[str, Any]:
+        hints = get_type_hints(kind, localns=ONLY_FOR_TYPES)
+        return {name: hints[name] for name in names}
+
+    def apart(value: Any) -> dict[str, Any]:
+        return {name: getattr(value, name) for name in names}
+
+    return Record(tag, kind, apart, kind, declared, frozenset(has_default), check)
+
+
+def record_of_tuple(tag: str, kind: Any) -> Record:
+    """The record of a named tuple."""
+    return Record(tag, kind, lambda value: value._asdict(), kind, lambda: get_type_hints(kind))
+
+
+def record_of_parts(
+    tag: str, kind: type, together: Callable[..., Any], check: Callable[[Any], None] = _nothing, **hints: Any
+) -> Record:
+    """The record of a class by some of its attributes; of a part that is none, `_part` is the attribute."""
+
+    def apart(value: Any) -> dict[str, Any]:
+        return {
+            name: getattr(value, name) if hasattr(value, name) else getattr(value, f"_{name}")
+            for name in hints
+        }
+
+    return Record(tag, kind, apart, together, lambda: hints, check=check)

@@ -1,0 +1,281 @@
+"""Everything that may be in a model file, one line each. Nothing else is ever made of a file."""
+
+from typing import Any
+
+from scipy import sparse
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
+
+from posterior import families as f
+from posterior._types import AnyArray, Floats, Ints
+from posterior.decision.reject import Coverage, Limit, RejectionCost, Threshold
+from posterior.decision.scaling import Scaling
+from posterior.decision.shift import PriorEstimate
+from posterior.estimators.calibration_rows import Calibration
+from posterior.estimators.learnt import Learnt, UnseenRows
+from posterior.estimators.members import FittedMember
+from posterior.estimators.odd_features import TypicalRows
+from posterior.families import shrinkage
+from posterior.families.categorical import Unknown
+from posterior.families.gaussian import Shape
+from posterior.families.mixture import Shape as MixtureShape
+from posterior.generative import (
+    Block,
+    ClassStatistics,
+    FittedBlock,
+    GenerativeModel,
+    GenerativeSpec,
+    Note,
+    Priors,
+)
+from posterior.generative.plan import Filling, Plan
+from posterior.generative.tuning import Tuning
+from posterior.linear import Design, Fit, LinearModel, Solution, solvers
+from posterior.linear.certificate import Certificate
+from posterior.linear.design import Factor
+from posterior.linear.deviations import LeastAbsolute
+from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.objective import Point
+from posterior.linear.path import Choice
+from posterior.linear.separation import Separation
+from posterior.linear.solvers.sgd import Progress
+from posterior.linear.stream import Stream
+from posterior.linear.summary import Summary
+from posterior.persistence.checks.around import check_learnt
+from posterior.persistence.checks.densities import check_bernoulli, check_categorical, check_scatter
+from posterior.persistence.checks.generative import check_model, check_tuning
+from posterior.persistence.checks.linear import check_design, check_stream, check_summary
+from posterior.persistence.checks.tables import check_alike, check_column, check_schema
+from posterior.persistence.estimators import ESTIMATOR_RECORDS
+from posterior.persistence.records import (
+    ONLY_FOR_TYPES,
+    Record,
+    record_of_dataclass,
+    record_of_parts,
+    record_of_tuple,
+)
+from posterior.persistence.texts import TEXT_RECORDS
+from posterior.schema import Column, Schema
+from posterior.schema.columns import Alike
+from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
+from posterior.stats.base import ColumnFact
+
+
+def _about(kind: Any) -> Any:
+    """The constructor of a density whose means are a location."""
+    return lambda location, **parts: kind(mean=location, **parts)
+
+
+def _bernoulli(
+    log_on: Floats, log_off: Floats, probability: Floats, threshold: Any
+) -> f.BernoulliDistribution:
+    built = f.BernoulliDistribution.from_logs(log_on, log_off, threshold)
+    built.probability = probability
+    return built
+
+
+def _multinomial(probability: Floats, ordered: bool, mean_total: Any) -> f.MultinomialDistribution:
+    built = f.MultinomialDistribution(probability, ordered=ordered)
+    built.mean_total = mean_total
+    return built
+
+
+def _categorical(categories: Any, **parts: Any) -> f.CategoricalDistribution:
+    built = f.CategoricalDistribution.from_logs(**parts)
+    built._categories = categories
+    return built
+
+
+def _sparse(data: Floats, indices: AnyArray, indptr: AnyArray, shape: tuple[int, int]) -> Any:
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+REPAIRS = tuple[f.Repair, ...]
+LEVELS = tuple[tuple[Any, ...], ...] | None
+
+DISTRIBUTIONS = (
+    record_of_parts(
+        "normal-distribution",
+        f.NormalDistribution,
+        _about(f.NormalDistribution),
+        location=Location,
+        variance=Floats,
+        tied=bool,
+        repairs=REPAIRS,
+    ),
+    Record(
+        "log-normal-distribution",
+        f.LogNormalDistribution,
+        lambda d: {name: getattr(d.log_normal, name) for name in ("location", "variance", "tied", "repairs")},
+        _about(f.LogNormalDistribution),
+        lambda: {"location": Location, "variance": Floats, "tied": bool, "repairs": REPAIRS},
+    ),
+    record_of_parts(
+        "multivariate-normal-distribution",
+        f.MultivariateNormalDistribution,
+        _about(f.MultivariateNormalDistribution),
+        location=Location,
+        covariance=Floats,
+        shape=Shape,
+        uncounted=str | None,
+        repairs=REPAIRS,
+    ),
+    record_of_parts(
+        "mixture-of-normals-distribution",
+        f.MixtureOfNormalsDistribution,
+        _about(f.MixtureOfNormalsDistribution),
+        weight=Floats,
+        location=Location,
+        covariance=Floats,
+        owner=Ints,
+        shape=MixtureShape,
+        repairs=REPAIRS,
+    ),
+    record_of_parts(
+        "laplace-distribution", f.LaplaceDistribution, f.LaplaceDistribution, location=Floats, scale=Floats
+    ),
+    record_of_parts(
+        "exponential-distribution", f.ExponentialDistribution, f.ExponentialDistribution, mean=Floats
+    ),
+    record_of_parts("poisson-distribution", f.PoissonDistribution, f.PoissonDistribution, rate=Floats),
+    record_of_parts(
+        "bernoulli-distribution",
+        f.BernoulliDistribution,
+        _bernoulli,
+        check_bernoulli,
+        log_on=Floats,
+        log_off=Floats,
+        probability=Floats,
+        threshold=float | None,
+    ),
+    record_of_parts(
+        "multinomial-distribution",
+        f.MultinomialDistribution,
+        _multinomial,
+        probability=Floats,
+        ordered=bool,
+        mean_total=Floats | None,
+    ),
+    record_of_parts(
+        "categorical-distribution",
+        f.CategoricalDistribution,
+        _categorical,
+        check_categorical,
+        log_tables=tuple[Floats, ...],
+        joint=bool,
+        log_unseen=tuple[Floats, ...],
+        unseen=Unknown,
+        categories=LEVELS,
+    ),
+)
+
+OTHERS = (
+    # tables
+    record_of_dataclass("column", Column, check=check_column),
+    record_of_parts("columns-alike", Alike, Alike, check_alike, example=Column, n=int),
+    record_of_dataclass("schema", Schema, check=check_schema),
+    # families
+    record_of_dataclass("normal", f.Normal),
+    record_of_dataclass("log-normal", f.LogNormal),
+    record_of_dataclass("multivariate-normal", f.MultivariateNormal),
+    record_of_dataclass("mixture-of-normals", f.MixtureOfNormals),
+    record_of_dataclass("laplace", f.Laplace),
+    record_of_dataclass("exponential", f.Exponential),
+    record_of_dataclass("poisson", f.Poisson),
+    record_of_dataclass("bernoulli", f.Bernoulli),
+    record_of_dataclass("multinomial", f.Multinomial),
+    record_of_dataclass("categorical", f.Categorical),
+    record_of_dataclass("fixed-shrinkage", shrinkage.Fixed),
+    record_of_dataclass("oracle-approximating-shrinkage", shrinkage.OracleApproximating),
+    record_of_dataclass("ledoit-wolf-shrinkage", shrinkage.LedoitWolf),
+    record_of_dataclass("ledoit-wolf-shrinkage-by-class", shrinkage.LedoitWolfByClass),
+    record_of_dataclass("raw-shrinkage", shrinkage.RawFixed),
+    record_of_dataclass("raw-shrinkage-to-identity", shrinkage.RawIdentity),
+    record_of_dataclass("repair", f.Repair),
+    # statistics
+    record_of_dataclass("location", Location),
+    record_of_dataclass("moments", Moments),
+    record_of_dataclass("scatter", Scatter, check=check_scatter),
+    record_of_dataclass("category-counts", CategoryCounts),
+    record_of_dataclass("totals", Totals),
+    record_of_dataclass("word-totals", WordTotals),
+    record_of_dataclass("column-fact", ColumnFact),
+    record_of_dataclass("class-statistics", ClassStatistics),
+    # generative models
+    record_of_dataclass("generative-model", GenerativeModel, check=check_model),
+    record_of_dataclass("generative-spec", GenerativeSpec),
+    record_of_dataclass("block", Block),
+    record_of_dataclass("fitted-block", FittedBlock),
+    record_of_dataclass("plan", Plan),
+    record_of_dataclass("filling", Filling),
+    record_of_dataclass("priors", Priors),
+    record_of_dataclass("note", Note),
+    record_of_dataclass("tuning", Tuning, check=check_tuning),
+    # linear models
+    record_of_dataclass("linear-model", LinearModel),
+    record_of_dataclass("design", Design, check=check_design),
+    record_of_tuple("factor", Factor),
+    record_of_dataclass("fit", Fit, leave_out=("objective",)),
+    record_of_dataclass("solution", Solution),
+    record_of_dataclass("point", Point),
+    record_of_dataclass("step", solvers.Step),
+    record_of_dataclass("certificate", Certificate),
+    record_of_dataclass("separation", Separation),
+    record_of_dataclass("summary", Summary, check=check_summary),
+    record_of_dataclass("choice", Choice),
+    record_of_dataclass("stream", Stream, check=check_stream),
+    record_of_dataclass("softmax-loss", SoftmaxLoss),
+    record_of_dataclass("progress", Progress),
+    record_of_dataclass("newton", solvers.Newton),
+    record_of_dataclass("lbfgs", solvers.LBFGS),
+    record_of_dataclass("gradient-descent", solvers.GradientDescent),
+    record_of_dataclass("sgd", solvers.SGD),
+    record_of_dataclass("proximal-newton", solvers.ProximalNewton),
+    record_of_dataclass("fisher-scoring", solvers.FisherScoring),
+    record_of_dataclass("least-absolute", LeastAbsolute),
+    record_of_parts(
+        "sparse-matrix",
+        sparse.csr_array,
+        _sparse,
+        data=Floats,
+        indices=AnyArray,
+        indptr=AnyArray,
+        shape=tuple[int, int],
+    ),
+    # what is around other models
+    record_of_dataclass("learnt", Learnt, leave_out=("_limits", "_tests"), check=check_learnt),
+    record_of_dataclass("unseen-rows", UnseenRows),
+    record_of_dataclass("scaling", Scaling),
+    record_of_dataclass("threshold", Threshold),
+    record_of_dataclass("rejection-cost", RejectionCost),
+    record_of_dataclass("limit", Limit),
+    record_of_dataclass("coverage", Coverage),
+    record_of_dataclass("prior-estimate", PriorEstimate),
+    record_of_dataclass("fitted-member", FittedMember),
+    record_of_dataclass("calibration", Calibration),
+    record_of_dataclass("typical-rows", TypicalRows),
+    # settings of scikit-learn's
+    record_of_parts(
+        "k-fold",
+        KFold,
+        KFold,
+        n_splits=int,
+        shuffle=bool,
+        random_state=int | None,
+    ),
+    record_of_parts(
+        "stratified-k-fold",
+        StratifiedKFold,
+        StratifiedKFold,
+        n_splits=int,
+        shuffle=bool,
+        random_state=int | None,
+    ),
+    record_of_parts("leave-one-out", LeaveOneOut, LeaveOneOut),
+)
+
+RECORDS: tuple[Record, ...] = (*OTHERS, *DISTRIBUTIONS, *TEXT_RECORDS, *ESTIMATOR_RECORDS)
+BY_TAG = {record.tag: record for record in RECORDS}
+BY_KIND = {record.kind: record for record in RECORDS}
+ONLY_FOR_TYPES.update({record.kind.__name__: record.kind for record in RECORDS})

@@ -1,0 +1,106 @@
+"""Models to files."""
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from posterior.persistence.container import FORMAT, VERSION, packed
+from posterior.persistence.encoding import Encoder
+from posterior.persistence.errors import ModelFileError
+from posterior.persistence.estimators import ESTIMATOR_RECORDS
+from posterior.persistence.loading import decoded
+
+ESTIMATORS = {record.kind for record in ESTIMATOR_RECORDS}
+LIBRARIES = ("posterior", "numpy", "scikit-learn")
+
+
+def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator of this library to a file that is safe to open.
+
+    The file is a safetensors file that holds numbers, names and settings, and no program. It appears under
+    its name when it is complete: whatever happens before, a file of that name stays as it was. `about` is
+    what you want to remember with the model, in terms that JSON has; `describe` gives it back.
+
+    >>> import os, tempfile
+    >>> from posterior import GaussianNB
+    >>> from posterior.persistence import load
+    >>> model = GaussianNB().fit([[-2.0], [-1.0], [1.0], [3.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "model.safetensors"))
+    ...     again = load(os.path.join(folder, "model.safetensors"))
+    >>> again.predict([[2.0]])
+    array(['high'], dtype='<U4')
+    """
+    where = Path(os.path.realpath(path))
+    if where.is_dir():
+        raise ModelFileError(f"{path} is a folder; give the file a name")
+    if not where.parent.is_dir():
+        raise ModelFileError(f"{path} cannot be written: there is no folder {where.parent}; make it first")
+    _write(where, written(model, about))
+
+
+def written(model: Any, about: Mapping[str, Any] | None = None) -> list[bytes | memoryview]:
+    """The bytes of the file of a model, part by part."""
+    name = type(model).__name__
+    if type(model) not in ESTIMATORS:
+        raise ModelFileError(
+            f"{name} cannot be saved: it is not one of posterior's own estimators, such as NaiveBayes; keep "
+            "it by other means (skops, ONNX)"
+        )
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise ModelFileError(f"{name} cannot be saved: it is not fitted; call fit first") from error
+    encoder = Encoder()
+    try:
+        tree = json.dumps(encoder.encode(model, ""), separators=(",", ":"))
+        decoded(tree, encoder.tensors)  # nothing is written that would not be read
+        texts = {
+            "format": FORMAT,
+            "format_version": str(VERSION),
+            "library_versions": json.dumps({library: _version(library) for library in LIBRARIES}),
+            "model": tree,
+            **({} if about is None else {"about": _remembered(about)}),
+        }
+        return packed(texts, encoder.tensors)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name} cannot be saved: it {error}") from error
+
+
+def _remembered(about: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(about), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"is to be remembered with what JSON does not have: {error}") from error
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # run from where it was unpacked
+        return "unknown"
+
+
+def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file beside `path` and give it that name when all of it is on the disk."""
+    beside = path.with_name(f".{path.name[:100]}.{token_hex(8)}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        beside.replace(path)
+    except BaseException:  # an interruption too leaves nothing behind
+        beside.unlink(missing_ok=True)
+        raise

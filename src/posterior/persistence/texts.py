@@ -1,0 +1,152 @@
+"""Texts in model files: vectorizers of scikit-learn by their settings, and the words they know.
+
+A function among the settings is a program and refused when a model is saved. Settings that decide how long it
+takes to cut a text into words are bounded, for they may come from a stranger's file.
+"""
+
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+from posterior.families import (
+    BagOfWords,
+    BagOfWordsDistribution,
+    BernoulliDistribution,
+    MultinomialDistribution,
+)
+from posterior.persistence.errors import ModelFileError
+from posterior.persistence.records import Record, record_of_parts
+
+MOST_WORDS_TOGETHER = 20
+# Of texts that are drawn from a model, more words than any text has.
+LONGEST_TEXT = 1e7
+
+# One character after the other, without groups, and one repetition of no fixed length at most: a text of n
+# characters is then searched in n² steps at most.
+CHARACTER = (
+    r"(?:\\[bBwWdDsS]|\\?[-_'@#.,:;!&/]|\w|\[\^?(?:\\[wdsWDS]|\\?[-_'@#.,:;!&/]|\w)+\])(?:\{\d{1,2}\})?"
+)
+REPEATED = r"(?:[+*]\??|\?|\{\d{1,2},\d{0,2}\})"
+PLAIN = re.compile(rf"(?:\(\?u\))?(?:{CHARACTER})*(?:{CHARACTER}{REPEATED})?(?:{CHARACTER})*")
+
+
+def numbered(words: Mapping[Any, int] | None) -> tuple[Any, ...] | None:
+    """The words in the order of their numbers."""
+    return None if words is None else tuple(sorted(words, key=words.__getitem__))
+
+
+def check_pattern(pattern: Any) -> None:
+    r"""Refuse a token pattern that may take for ever on some text.
+
+    >>> check_pattern(r"(?u)\b\w\w+\b")
+    >>> check_pattern("(a+)+")
+    Traceback (most recent call last):
+    posterior.persistence.errors.ModelFileError: has the token_pattern '(a+)+', ...
+    """
+    if pattern is not None and not (
+        isinstance(pattern, str) and len(pattern) < 200 and PLAIN.fullmatch(pattern)
+    ):
+        raise ModelFileError(
+            f"has the token_pattern {pattern!r:.60}, and a model file takes plain ones only, which are quick "
+            r"on every text: no groups, and one repetition, as in '(?u)\b\w+\b'"
+        )
+
+
+def _checked(settings: Mapping[str, Any]) -> None:
+    check_pattern(settings["token_pattern"])
+    dtype = settings["dtype"]
+    if not (isinstance(dtype, type) and issubclass(dtype, np.number)):
+        raise ModelFileError(
+            f"has the dtype {dtype!r:.60}, and a model file takes types such as numpy.float64"
+        )
+    lengths = settings["ngram_range"]
+    if not (isinstance(lengths, tuple | list) and len(lengths) == 2 and all(type(n) is int for n in lengths)):
+        raise ModelFileError(f"has an ngram_range that is no pair of whole numbers: {lengths!r:.60}")
+    if not 1 <= lengths[0] <= lengths[1] <= MOST_WORDS_TOGETHER:
+        raise ModelFileError(
+            f"has the ngram_range {lengths!r:.60}, and a model file takes up to {MOST_WORDS_TOGETHER} words"
+        )
+
+
+def _fit_nothing(vectorizer: Any) -> None:
+    """Let scikit-learn check the settings, of which it warned when the model was fitted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vectorizer.fit([])
+
+
+def _apart(vectorizer: Any) -> dict[str, Any]:
+    settings: dict[str, Any] = vectorizer.get_params(deep=False)
+    _checked(settings)
+    return settings | {"words": numbered(getattr(vectorizer, "vocabulary_", None))}
+
+
+def _count_vectorizer(words: tuple[str, ...] | None, **settings: Any) -> CountVectorizer:
+    _checked(settings)
+    given = settings["vocabulary"] is not None
+    _fit_nothing(CountVectorizer(**settings if given else settings | {"vocabulary": ["word"]}))
+    vectorizer = CountVectorizer(**settings)
+    if words is not None:
+        if len(set(words)) != len(words):
+            raise ModelFileError("has a vocabulary with one word twice: it is damaged")
+        vectorizer.vocabulary_ = {word: number for number, word in enumerate(words)}
+    return vectorizer
+
+
+def _hashing_vectorizer(words: None, **settings: Any) -> HashingVectorizer:
+    _checked(settings)
+    vectorizer = HashingVectorizer(**settings)
+    _fit_nothing(vectorizer)
+    return vectorizer
+
+
+def _vectorizer(tag: str, kind: type, together: Any, words: Any) -> Record:
+    names = kind().get_params(deep=False)
+    return Record(tag, kind, _apart, together, lambda: dict.fromkeys(names, Any) | {"words": words})
+
+
+def _bag_of_words(words: tuple[Any, ...] | None, **settings: Any) -> BagOfWords:
+    known = None if words is None else {word: number for number, word in enumerate(words)}
+    return BagOfWords(**settings, words=known)
+
+
+def _family_apart(family: BagOfWords) -> dict[str, Any]:
+    parts = {name: getattr(family, name) for name in ("model", "alpha", "vectorizer", "hashing")}
+    return parts | {"words": numbered(family.words)}
+
+
+def _check_distribution(found: BagOfWordsDistribution) -> None:
+    length = getattr(found.distribution, "mean_total", None)
+    if length is not None and length.max(initial=0.0) > LONGEST_TEXT:
+        raise ModelFileError("has texts of more words than any text has: it is damaged")
+
+
+TEXT_RECORDS = (
+    _vectorizer("count-vectorizer", CountVectorizer, _count_vectorizer, tuple[str, ...] | None),
+    _vectorizer("hashing-vectorizer", HashingVectorizer, _hashing_vectorizer, None),
+    Record(
+        "bag-of-words",
+        BagOfWords,
+        _family_apart,
+        _bag_of_words,
+        lambda: {
+            "model": str,
+            "alpha": Any,
+            "vectorizer": CountVectorizer | HashingVectorizer | None,
+            "hashing": bool | int,
+            "words": tuple[str, ...] | None,
+        },
+    ),
+    record_of_parts(
+        "bag-of-words-distribution",
+        BagOfWordsDistribution,
+        BagOfWordsDistribution,
+        _check_distribution,
+        distribution=MultinomialDistribution | BernoulliDistribution,
+        vectorizer=CountVectorizer | HashingVectorizer,
+    ),
+)
