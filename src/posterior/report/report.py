@@ -1,0 +1,163 @@
+"""The page: sections put together, and written in one piece or not at all."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+import posterior
+from posterior.comparison import Comparison
+from posterior.files import writing
+from posterior.notices import PosteriorWarning
+from posterior.plot.style import pyplot
+from posterior.report.blocks import Block, Section, Text, Tile
+from posterior.report.sections import SECTIONS, Part
+from posterior.report.subject import Subject
+from posterior.report.words import count, cut, figure, percent, printable
+
+Progress = Callable[[int, int, str], object]
+
+
+def write_report(  # noqa: PLR0913 -- what the page is about, where it goes, and what it is called
+    comparison: Comparison,
+    X: Any,
+    y: Any,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    source: str = "",
+    target: str = "",
+    options: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Path:
+    """Write what a comparison found as one HTML file, which needs nothing else to be looked at.
+
+    `X` and `y` are the table and the classes that were compared. `source` and `target` are how the data and
+    the class column are called on the command line, `options` those with which the data were read: the page
+    has commands to go on with. The file appears when it is complete; an older one stays until then.
+
+    >>> import tempfile
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> comparison = Comparison.of(penguins.X, penguins.y, models=["majority", "lda"], repeats=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(comparison, penguins.X, penguins.y, f"{folder}/report.html", target="species")
+    ...     path.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+    """
+    page = render(
+        comparison, X, y, title=title, source=source, target=target, options=options, progress=progress
+    )
+    with writing(path) as file:
+        file.write(page.encode("utf-8"))
+    return Path(path)
+
+
+def render(  # noqa: PLR0913 -- those of write_report
+    comparison: Comparison,
+    X: Any,
+    y: Any,
+    *,
+    title: str | None = None,
+    source: str = "",
+    target: str = "",
+    options: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> str:
+    """The page of `write_report` as a string, the same for the same comparison and table.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> page = render(Comparison.of(X, y, models=["majority", "lda"], repeats=1), X, y, title="Irises")
+    >>> "<h1><bdi>Irises</bdi></h1>" in page, "<script" in page
+    (True, False)
+    """
+    pyplot()  # or the error that says how to get it, before any work is done
+    template = _environment().get_template("report.html.j2")
+    subject = Subject.of(comparison, X, y, source=source, target=target, options=tuple(options))
+    sections = []
+    for done, part in enumerate(SECTIONS):
+        if progress is not None:
+            progress(done, len(SECTIONS), part.title)
+        sections += _built(part, subject)
+    if progress is not None:
+        progress(len(SECTIONS), len(SECTIONS), "report")
+    page: str = template.render(
+        title=title or _title(subject),
+        recommendation=comparison.recommendation,
+        tiles=_tiles(subject),
+        sections=sections,
+        version=posterior.__version__,
+    )
+    return page
+
+
+def _built(part: Part, subject: Subject) -> list[Section]:
+    """A section, unless it has nothing to say; what the library refuses is said in its place."""
+    blocks: Sequence[Block]
+    with warnings.catch_warnings():
+        for told in (PosteriorWarning, ConvergenceWarning):  # of fits that were made, and told of, before
+            warnings.simplefilter("ignore", told)
+        try:
+            blocks = part.build(subject)
+        except ValueError as error:
+            blocks = [Text(f"Left out: {error}", aside=True)]
+    return [Section(part.key, part.title, blocks)] if blocks else []
+
+
+def _title(subject: Subject) -> str:
+    name = cut(printable(subject.target or "the class"), 80)
+    return f"Predicting {name}" + (f" from {cut(printable(subject.source), 80)}" if subject.source else "")
+
+
+def _tiles(subject: Subject) -> list[Tile]:
+    """The key figures."""
+    comparison, chosen = subject.comparison, subject.chosen
+    schema = comparison.schema
+    tiles = [
+        Tile("rows", count(comparison.n_rows)),
+        Tile("columns", count(len(schema))),
+        Tile("classes", count(len(subject.classes))),
+        Tile("model", chosen.title, chosen.approach),
+        Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent)),
+    ]
+    if chosen.log_loss is not None:
+        tiles.append(Tile("log loss", figure(chosen.log_loss), _against(subject, "log_loss", figure)))
+    return tiles
+
+
+def _against(subject: Subject, name: str, written: Callable[[float | None], str]) -> str:
+    """What the baseline has."""
+    for result in subject.comparison.results:
+        if result.approach == "baseline" and result.name != subject.chosen.name:
+            return f"{result.title}: {written(getattr(result, name))}"
+    return "on rows held out"
+
+
+def _environment() -> Any:
+    try:
+        import jinja2  # noqa: PLC0415 -- an extra, needed only here
+    except ImportError as error:
+        raise ImportError(
+            "a report needs jinja2, which is not installed; run `pip install 'posterior[report]'`"
+        ) from error
+    from markupsafe import Markup  # noqa: PLC0415 -- comes with jinja2
+
+    def clean(value: Any) -> Any:
+        return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("posterior.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["cut"] = cut
+    style = files("posterior.report").joinpath("templates", "style.css").read_text(encoding="utf-8")
+    environment.globals["style"] = Markup(style)  # noqa: S704 -- our own
+    return environment

@@ -1,0 +1,56 @@
+"""What each class holds in the columns that tell most about it."""
+
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+
+from posterior.plot.panels import ClassPanelDisplay
+from posterior.plot.telling_words import WordPanel
+from posterior.report.blocks import Block, Figure, Figures, Legend, Text
+from posterior.report.figures import canvas, inline_svg
+from posterior.report.subject import Subject
+from posterior.report.words import cut, printable
+
+MOST_PANELS = 12
+# Inches.
+WIDTH, HEIGHT = 3.3, 2.1
+
+
+def densities(subject: Subject) -> list[Block]:
+    """A panel for each column by itself: the rows, and what naive Bayes makes of them."""
+    model = subject.best(lambda result: result.name == "naive-bayes") or subject.chosen
+    fitted = clone(model.estimator).fit(subject.rows.X, subject.rows.labels)
+    display = ClassPanelDisplay.from_estimator(
+        fitted, subject.rows.X, subject.rows.labels, max_features=MOST_PANELS
+    )
+    figures = [_panel(display, j) for j in range(len(display.panels))]
+    classes = [(int(k), subject.classes[k]) for k in display.shown]
+    words = "Each column by itself, the most telling first."
+    if not all(isinstance(panel, WordPanel) for panel in display.panels):
+        words += (
+            f" Areas and bars are the rows of a class, lines and strokes what {model.title} makes of them: "
+            "where the two differ, the model is wrong about the column."
+        )
+    if any(isinstance(panel, WordPanel) for panel in display.panels):
+        words += " Of a text, the words that speak most for each class, by their log odds against the others."
+    some = []
+    if len(display.panels) < len(model.columns):
+        some.append(f"{len(display.panels)} of {len(model.columns):,} columns")
+    if len(classes) < len(subject.classes):
+        some.append(f"the {len(classes)} commonest of {len(subject.classes):,} classes")
+    words += f" Shown are {' and '.join(some)}." if some else ""
+    return [Text(words), Legend(classes), Figures(figures, small=True)]
+
+
+def _panel(display: Any, j: int) -> Figure:
+    panel = display.panels[j]
+    with canvas(WIDTH, HEIGHT) as ax:
+        drawn = replace(display, panels=[panel]).plot(ax)
+        for axes in drawn.figure_.axes:
+            if axes.get_legend() is not None:
+                axes.get_legend().remove()
+            axes.set_title("", loc="left")
+        svg = inline_svg(drawn.figure_, f"panel-{j}")
+    name = cut(printable(panel.name))
+    return Figure(svg, f"What the classes hold in {name}", name)

@@ -1,0 +1,121 @@
+"""The leaderboard: what each model would lose on rows it has not seen, with intervals."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from posterior.comparison import Comparison, Result
+from posterior.report.blocks import AnyCell, Block, Bullets, Cell, Head, Interval, Number, Table, Text
+from posterior.report.scale import Scale
+from posterior.report.subject import Subject
+from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, seconds
+
+Z = 1.96  # of 95 % intervals
+CAPTION = "Models by {} on held-out rows, the best first; ± is the standard error, lines are 95 % intervals"
+TIES = (
+    " A tie is a model whose losses, compared row by row, differ from the best one's by no more than noise. "
+    "All models stumble over the same hard rows: a difference can be certain although the intervals overlap."
+)
+
+
+class Measure(NamedTuple):
+    """A figure of a result: the attribute it is, how it is headed, what it means, how it is written."""
+
+    name: str
+    head: str
+    meaning: str
+    written: Callable[[Any], str] = figure
+
+
+def whole(number: float | None) -> str:
+    """A number of things, or a dash."""
+    return DASH if number is None else count(number)
+
+
+MEASURES = (
+    Measure("brier", "Brier", "mean squared distance of the posteriors from the truth; 0 is perfect"),
+    Measure(
+        "calibration_error", "calib. error", "how far stated probabilities are from observed frequencies"
+    ),
+    Measure("roc_auc", "AUC", "probability that a row of one class is ranked above one of the other"),
+    Measure("average_cost", "cost", "average cost of acting on the posteriors"),
+    Measure("n_parameters", "parameters", "free parameters", whole),
+    Measure("fit_seconds", "fit", "time to learn from all training rows of a fold", seconds),
+    Measure("predict_seconds", "predict", "time to predict the rows held out", seconds),
+)
+
+
+def leaderboard(subject: Subject) -> list[Block]:
+    """All models, the best first, then those that were not tried and why."""
+    comparison = subject.comparison
+    scale = _scale(comparison)
+    measures = [m for m in _measures(comparison) if any(_has(r, m) for r in comparison.results)]
+    heads = [
+        Head("model"),
+        Head("log loss", "number", "mean of −ln p(true class): 0 is perfect"),
+        Head("log scale" if scale.logarithmic else "", "chart", ticks=scale.ticks),
+        Head("accuracy", "number", "share of rows whose most probable class is the true one"),
+        *(Head(m.head, "number", m.meaning) for m in measures),
+    ]
+    rows = [_row(comparison, result, scale, measures) for result in comparison.results]
+    best = [result.name for result in comparison.results].index(comparison.recommended.name)
+    told = f"Every number is about rows that the model had not seen: {comparison.folds}."
+    blocks: list[Block] = [Text(told + (TIES if comparison.ties else ""))]
+    by = "log loss" if comparison.costs is None else "average cost"
+    blocks.append(Table(CAPTION.format(by), heads, rows, frozenset({best})))
+    if comparison.left_out:
+        blocks += [Text("Not tried:"), Bullets(_reasons(comparison.left_out))]
+    return blocks
+
+
+def _reasons(left_out: dict[str, str]) -> list[tuple[str, str]]:
+    """Models by the reason for which they were left out.
+
+    >>> _reasons({"lda": "no number", "naive": "no column", "qda": "no number"})
+    [('lda and qda', 'no number'), ('naive', 'no column')]
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        names.setdefault(reason, []).append(name)
+    return [(listed(some, len(some)), printable(reason)) for reason, some in names.items()]
+
+
+def _measures(comparison: Comparison) -> list[Measure]:
+    told = f"{cut(printable(comparison.positive), 16)} found at {100 * comparison.false_alarms:g} %"
+    recall = Measure("recall_at", told, "its recall where this share of the other class is lost", percent)
+    return [*MEASURES[:3], recall, *MEASURES[3:]]
+
+
+def _has(result: Result, measure: Measure) -> bool:
+    return measure.written(getattr(result, measure.name)) != DASH
+
+
+def _row(comparison: Comparison, result: Result, scale: Scale, measures: list[Measure]) -> list[AnyCell]:
+    best, tied = comparison.recommended, {result.name for result in comparison.ties}
+    is_best = result.name == best.name
+    tags = [("recommended", "recommended")] if is_best else [("tie", "tie")] * (result.name in tied)
+    chart: AnyCell = Cell("no posteriors")
+    if result.log_loss is not None:
+        loss, margin = result.log_loss, Z * (result.log_loss_se or 0.0)
+        low, at, high = (scale.place(end) for end in (loss - margin, loss, loss + margin))
+        chart = Interval(low, at, high, mark=scale.place(best.log_loss or 0.0), best=is_best)
+    return [
+        Cell(result.title, [*tags, (result.approach, result.approach)], printable(result.about)),
+        Number(figure(result.log_loss), _margin(result.log_loss_se)),
+        chart,
+        Number(percent(result.accuracy), _margin(result.accuracy_se, 100, 1)),
+        *(Number(m.written(getattr(result, m.name))) for m in measures),
+    ]
+
+
+def _margin(error: float | None, times: float = 1.0, digits: int = 3) -> str:
+    return "" if error is None else figure(times * error, digits)
+
+
+def _scale(comparison: Comparison) -> Scale:
+    """The scale of all intervals; one that reaches down to zero does not stretch it."""
+    ends = []
+    for result in comparison.results:
+        if result.log_loss is not None:
+            margin = Z * (result.log_loss_se or 0.0)
+            ends += [max(result.log_loss - margin, 0.5 * result.log_loss), result.log_loss + margin]
+    return Scale.of(ends)

@@ -1,0 +1,42 @@
+"""How it was done: folds, seed, versions, and what each number means."""
+
+import platform
+from importlib.metadata import version
+
+import posterior
+from posterior.report.blocks import Block, Bullets, Details, Text
+from posterior.report.subject import Subject
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+MEANINGS = (
+    (
+        "log loss",
+        "the mean of −ln p(true class). It rewards honest probabilities, not only right answers: 0 is "
+        "perfect; to give 1 % to what then happens costs 4.6.",
+    ),
+    ("±", "the standard error, from the spread over rows; intervals are 1.96 of them to either side."),
+    ("tie", "compared row by row, the difference from the best model is within two of its standard errors."),
+    ("accuracy", "the share of rows whose most probable class is the true one."),
+    ("Brier", "the mean squared distance of the posteriors from the truth; 0 is perfect."),
+    (
+        "calibration error",
+        "the mean distance of stated probabilities from observed frequencies, over bins. It is above zero "
+        "even for calibrated posteriors; the reliability diagram says by how much.",
+    ),
+    ("AUC", "the probability that a row of one class is ranked above a row of another."),
+    ("generative", "learns p(row | class) and p(class), and applies Bayes' rule: it knows how odd a row is."),
+    ("discriminative", "learns p(class | row) and nothing else."),
+    ("discriminant", "gives a class and no probability."),
+    ("baseline", "looks at no column: what any model must beat."),
+)
+
+
+def method(subject: Subject) -> list[Block]:
+    """Enough to do it again."""
+    comparison = subject.comparison
+    found = [f"posterior {posterior.__version__}", f"Python {platform.python_version()}"]
+    found += [f"{name} {version(name)}" for name in PACKAGES]
+    return [
+        Text(f"Validation: {comparison.folds}. Seed {comparison.seed}. {', '.join(found)}."),
+        Details("What the numbers mean", [Bullets(MEANINGS)]),
+    ]

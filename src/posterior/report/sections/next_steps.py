@@ -1,0 +1,138 @@
+"""What to do next: commands to type, and advice that follows from what was found."""
+
+import shlex
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from posterior.report.blocks import Block, Bullets, Commands
+from posterior.report.subject import Subject
+from posterior.report.words import figure, listed, percent, printable
+
+MODEL = "model.posterior"
+# Rows of a class below which little can be said of it.
+FEW_ROWS = 30
+MANY_GAPS = 0.5
+
+
+def next_steps(subject: Subject) -> list[Block]:
+    """Commands for this table and this model; then what the findings suggest."""
+    advice = [found for look in ADVICE for found in look(subject)]
+    commands = Commands(_commands(subject))
+    return [Bullets(advice), commands] if advice else [commands]
+
+
+def _commands(subject: Subject) -> list[tuple[str, str]]:
+    data = subject.source if subject.source not in ("", "-") else "DATA"
+    declared = (column for column in subject.comparison.schema.columns if column.declared)
+    kinds = [part for column in declared for part in ("--kind", f"{column.name}={column.kind}")]
+    settings = ["--target", subject.target or "COL", "--model", subject.chosen.name, *kinds, *subject.options]
+    scaled = (
+        ["--calibration", "temperature"]
+        if subject.calibration is not None and subject.calibration.is_off
+        else []
+    )
+    lines = [
+        (
+            "Learn from all rows, and keep the model in a file that is safe to open:",
+            ["fit", data, *settings, *scaled, "-o", MODEL],
+        ),
+        ("Posteriors for new rows:", ["predict", MODEL, "NEW_DATA", "-o", "predicted.csv"]),
+        (
+            "The same, rows that are less than 90 % sure left to a person:",
+            ["predict", MODEL, "NEW_DATA", "--reject", "threshold=0.9"],
+        ),
+        ("What the model has learnt:", ["inspect", MODEL]),
+        ("Why a row gets its answer:", ["explain", MODEL, data, "--row", "0"]),
+    ]
+    if subject.chosen.log_proba is None:
+        del lines[2]
+    return [(printable(shlex.join(["posterior", *line])), words) for words, line in lines]
+
+
+Advice = Iterator[tuple[str, str]]
+
+
+def _no_better(subject: Subject) -> Advice:
+    """The baseline does as well."""
+    comparison = subject.comparison
+    if comparison.recommended.approach == "baseline" or any(
+        r.approach == "baseline" for r in comparison.ties
+    ):
+        yield (
+            "No model is certainly better than the baseline",
+            "the columns may say little about the classes, or there are too few rows to tell.",
+        )
+
+
+def _ties(subject: Subject) -> Advice:
+    others = [r for r in subject.comparison.ties if r.name != subject.chosen.name]
+    if others:
+        yield (
+            f"{listed([r.title for r in others])} did as well",
+            "within noise, so other reasons may decide: fewer parameters, speed, what you can explain.",
+        )
+
+
+def _calibration(subject: Subject) -> Advice:
+    test = subject.calibration
+    if test is None:
+        return
+    if test.is_off:
+        yield (
+            f"The posteriors {test.fault}",
+            f"scaling them would take the log loss from {figure(test.log_loss)} to "
+            f"{figure(test.log_loss - test.gain)}; the first command below does so.",
+        )
+    else:
+        yield (
+            "The posteriors can be taken at their word",
+            "as far as held-out rows tell. Act on them: give costs, or leave unsure rows to a person.",
+        )
+
+
+def _small_classes(subject: Subject) -> Advice:
+    small = np.flatnonzero(subject.class_counts < FEW_ROWS).tolist()
+    if small:
+        told = listed([f"{subject.classes[k]} ({subject.class_counts[k]})" for k in small])
+        yield (
+            "Few rows",
+            f"of {told}: what is said of so small a class is uncertain; collect more of its rows.",
+        )
+
+
+def _imbalance(subject: Subject) -> Advice:
+    share = subject.class_counts.max() / subject.class_counts.sum()
+    if share > 0.9:
+        most = subject.classes[int(subject.class_counts.argmax())]
+        yield (
+            f"{percent(float(share))} of the rows are {most}",
+            "accuracy says little here. Look at the log loss, and say by --costs what an error is worth.",
+        )
+
+
+def _gaps(subject: Subject) -> Advice:
+    shares = subject.gaps.by_column / subject.comparison.n_rows
+    names = [subject.comparison.schema.columns[j].name for j in np.flatnonzero(shares > MANY_GAPS).tolist()]
+    if names:
+        yield (
+            f"Mostly empty: {listed(names)}",
+            "gaps are left out of the sums, not filled in; so empty a column may not be worth its cost.",
+        )
+
+
+def _notes(subject: Subject) -> Advice:
+    """What the comparison noticed: columns like identifiers, separated classes, repeated columns."""
+    for note in subject.comparison.notes:
+        yield "Noticed", printable(note)
+
+
+ADVICE: tuple[Callable[[Subject], Advice], ...] = (
+    _no_better,
+    _ties,
+    _calibration,
+    _small_classes,
+    _imbalance,
+    _gaps,
+    _notes,
+)

@@ -1,0 +1,74 @@
+"""Decision regions in the two columns that tell the classes apart best."""
+
+import numpy as np
+
+from posterior.comparison import MODELS, model_for
+from posterior.plot.best_plane import best_pair
+from posterior.plot.ellipses import CONTENTS
+from posterior.plot.regions import MOST_POINTS, DecisionRegionDisplay
+from posterior.plot.rows import TableRows
+from posterior.plot.style import COLOURS
+from posterior.report.blocks import Block, Figure
+from posterior.report.figures import canvas, inline_svg
+from posterior.report.subject import Subject
+from posterior.report.words import count, cut, printable
+
+# Columns among which the best two are looked for.
+MOST_COLUMNS = 12
+# What a model comes to where there is nothing but two continuous columns.
+IN_A_PLANE = {"block": "rda"}
+
+
+def the_best_plane(subject: Subject) -> list[Block]:
+    """A model of the recommended kind in the best two continuous columns; nothing where there are none."""
+    schema, cells = subject.comparison.schema, subject.cells
+    columns = [j for j in subject.telling if schema.columns[j].kind == "continuous" and _varies(cells, j)]
+    columns = columns[:MOST_COLUMNS]
+    model = subject.best(lambda result: result.approach != "baseline")
+    if len(columns) < 2 or model is None:
+        return []
+    pair = best_pair(cells, tuple(sorted(columns)), subject.rows.codes)
+    points = cells.values(pair)
+    name = IN_A_PLANE.get(model.name, model.name)
+    fitted = model_for(name, points, subject.rows.labels).fit(points, subject.rows.labels)
+    names = [printable(schema.columns[j].name) for j in pair]
+    with canvas(height=3.9) as ax:
+        display = DecisionRegionDisplay.from_estimator(fitted, points, subject.rows.labels)
+        display.names = (names[0], names[1])
+        if len(subject.classes) > len(COLOURS):
+            display.ellipses = ()
+        display.plot(ax)
+        ax.set_title("", loc="left")
+        ax.get_legend().remove()
+        svg = inline_svg(ax.figure, "plane")
+    told = " and ".join(map(cut, names))
+    some = (
+        f" {count(MOST_POINTS)} of {count(len(points))} rows are drawn." if len(points) > MOST_POINTS else ""
+    )
+    title = MODELS[name].title
+    words = (
+        f"Here {title} was fitted to nothing but {told}, the two continuous columns that together tell the "
+        "classes apart best; the recommended model knows more. Colours are the most probable class, deeper "
+        f"where it is surer.{_ellipses(display)}{some}"
+    )
+    return [
+        Figure(
+            svg,
+            f"Decision regions of {title} in the plane of {told}",
+            words,
+            beside=True,
+            legend=list(enumerate(subject.classes)),
+        )
+    ]
+
+
+def _ellipses(display: DecisionRegionDisplay) -> str:
+    if not display.ellipses:
+        return ""
+    contents = " and ".join(f"{100 * content:g} %" for content in CONTENTS)
+    return f" Ellipses hold {contents} of a class under the model."
+
+
+def _varies(cells: TableRows, j: int) -> bool:
+    values = cells.values((j,))
+    return bool(np.nanmin(values) < np.nanmax(values))

@@ -1,0 +1,140 @@
+"""What a report is about: a comparison, the table it was made with, and where that came from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from posterior._types import Bools, Ints
+from posterior.comparison import Comparison, Result
+from posterior.comparison.inputs import Asked
+from posterior.comparison.rows import LabelledRows
+from posterior.decision import CalibrationTest, calibration_test
+from posterior.estimators.members import take
+from posterior.plot.panels import MOST_RANKED, ranked
+from posterior.plot.rows import TableRows
+from posterior.report.words import printable
+from posterior.schema import Source, read_table
+from posterior.schema.cells import Cells, Labels
+from posterior.schema.sources import SparseSource
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Cells without a value, by column, and how many rows have one."""
+
+    by_column: Ints
+    rows: int
+
+    @classmethod
+    def of(cls, table: Source) -> "Gaps":
+        """Count them, column by column.
+
+        >>> gaps = Gaps.of(read_table([[1.0, None], [None, None], [2.0, "a"]]))
+        >>> gaps.by_column, gaps.rows
+        (array([1, 2]), 2)
+        """
+        if isinstance(table, SparseSource):
+            where = table.matrix.tocoo()
+            empty = np.isnan(where.data)
+            by_column = np.bincount(where.coords[1][empty], minlength=table.n_columns)
+            return cls(by_column, len(np.unique(where.coords[0][empty])))
+        by_column, gappy = np.zeros(table.n_columns, np.int64), np.zeros(table.n_rows, np.bool_)
+        for j in range(table.n_columns):
+            missing = _missing(table.column(j))
+            by_column[j] = missing.sum()
+            gappy |= missing
+        return cls(by_column, int(gappy.sum()))
+
+
+def _missing(cells: Cells) -> Bools:
+    return np.asarray(cells.codes < 0) if isinstance(cells, Labels) else cells.gaps()
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """All that a section may look at; what several need is worked out once.
+
+    `rows` are those that have a class, `positions` where they stand in the user's table. `source` is how the
+    data are called on the command line, `target` the class column, and `options` are those with which the
+    data were read.
+    """
+
+    comparison: Comparison
+    rows: LabelledRows
+    positions: Ints
+    source: str = ""
+    target: str = ""
+    options: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, comparison: Comparison, X: Any, y: Any, **called: Any) -> Self:
+        """The table of a comparison and its classes, read as the comparison did."""
+        schema, table = comparison.schema, read_table(X)
+        if isinstance(y, str) and not called.get("target"):
+            called["target"] = y
+        names = [*schema.names, *([y] if isinstance(y, str) else [])]
+        if schema.named and table.names is not None and not set(table.names) <= set(names):
+            kept = [
+                j for j, name in enumerate(table.names) if name in names
+            ]  # the rest said which rows go together
+            X = take(table, kept)
+        declared = [(c.name, c.kind) for c in schema.columns if c.declared]
+        asked = Asked.of(X, y, kinds=declared or None)
+        predicted = np.searchsorted(asked.positions, comparison.rows)
+        same = len(asked.rows) == comparison.n_rows and len(asked.rows.classes) == len(comparison.classes)
+        if not same or not np.array_equal(asked.rows.codes[predicted], comparison.codes):
+            raise ValueError(
+                f"X and y have {len(asked.rows):,} rows with a class, and the comparison was made with "
+                f"{comparison.n_rows:,}, or with other classes; pass those that were compared"
+            )
+        return cls(comparison, asked.rows, asked.positions, **called)
+
+    @cached_property
+    def table(self) -> Source:
+        """The columns of the table, in the order of the schema."""
+        return self.comparison.schema.align(read_table(self.rows.X))
+
+    @property
+    def chosen(self) -> Result:
+        """The model that is recommended."""
+        return self.comparison.recommended
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The names of the classes."""
+        return [printable(name) for name in self.comparison.classes.tolist()]
+
+    @cached_property
+    def class_counts(self) -> Ints:
+        """The rows of each class."""
+        return np.bincount(self.rows.codes, minlength=len(self.classes))
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """The cells without a value."""
+        return Gaps.of(self.table)
+
+    @cached_property
+    def calibration(self) -> CalibrationTest | None:
+        """Whether the posteriors of the recommended model mean what they say; None where it has none."""
+        chosen = self.chosen
+        return None if chosen.log_proba is None else calibration_test(self.comparison.codes, chosen.log_proba)
+
+    @cached_property
+    def cells(self) -> TableRows:
+        """The cells of the table as pictures read them."""
+        schema = self.comparison.schema
+        return TableRows(schema, schema.encode(self.table), self.rows.codes)
+
+    @cached_property
+    def telling(self) -> list[int]:
+        """The columns that are no texts, the most telling of the class first; of very many the first."""
+        columns = self.rows.where("continuous", "binary", "categorical", "count")[:MOST_RANKED]
+        return ranked(self.cells, self.rows.codes, columns)
+
+    def best(self, wanted: Callable[[Result], bool]) -> Result | None:
+        """The best model of those wanted."""
+        return next((result for result in self.comparison.results if wanted(result)), None)

@@ -1,0 +1,97 @@
+"""Numbers and names as the page writes them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+DASH = "–"
+# Letters of a name that a table has room for.
+LONGEST = 48
+# Letters without a shape of their own that Persian, Indic scripts and emoji cannot do without.
+JOINERS = "\u200c\u200d"
+
+
+def printable(name: Any) -> str:
+    r"""A name from data with nothing in it that a page cannot hold: no control letters, no broken pairs.
+
+    >>> printable("two\nlines\x00"), printable("naïve 😀"), printable("\ud800")
+    ('two lines ', 'naïve 😀', '\ufffd')
+    """
+    letters = str(name).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return "".join(letter if letter.isprintable() or letter in JOINERS else " " for letter in letters)
+
+
+def cut(name: str, longest: int = LONGEST) -> str:
+    """A name of bounded length.
+
+    >>> cut("short"), cut("a name that goes on", 8)
+    ('short', 'a name…')
+    """
+    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A figure with so many digits behind the point, or a dash where there is none.
+
+    >>> figure(0.12345), figure(None), figure(float("nan")), figure(float("inf")), figure(-0.5, 1)
+    ('0.123', '–', '–', '∞', '−0.5')
+    >>> figure(3.14e-21), figure(0.0), figure(123456.7)
+    ('3.1e−21', '0.000', '1.23e+05')
+    """
+    if value is None or math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) >= 1e5:
+        told = f"{value:.3g}"
+    elif 0 < abs(value) < 0.5 * 10.0**-digits:
+        told = f"{value:.2g}"
+    else:
+        told = f"{value:.{digits}f}"
+    return told.replace("-", "−")
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent.
+
+    >>> percent(0.1234), percent(None), percent(1.0)
+    ('12.3 %', '–', '100.0 %')
+    """
+    return DASH if share is None or math.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def count(number: float, of: str = "", several: str = "") -> str:
+    """A whole number with thousands apart, and what is counted.
+
+    >>> count(32561), count(1, "row"), count(3, "class", "classes")
+    ('32,561', '1 row', '3 classes')
+    """
+    told = f"{number:,.0f}"
+    if not of:
+        return told
+    return f"{told} {of}" if number == 1 else f"{told} {several or of + 's'}"
+
+
+def seconds(value: float | None) -> str:
+    """A time that one can read.
+
+    >>> seconds(0.00312), seconds(4.23), seconds(75), seconds(None)
+    ('3 ms', '4.2 s', '75 s', '–')
+    """
+    if value is None or math.isnan(value):
+        return DASH
+    if value < 0.9995:
+        return f"{1000 * value:.0f} ms" if value >= 0.0005 else "< 1 ms"
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+
+
+def listed(names: Sequence[Any], most: int = 5, longest: int = LONGEST) -> str:
+    """Names in a sentence, the first few of many.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed("abcdefg", 2), listed([])
+    ('a', 'a, b and c', 'a, b and 5 more', '')
+    """
+    told = [cut(printable(name), longest) for name in names[:most]]
+    if len(names) > most:
+        told.append(f"{len(names) - most:,} more")
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
