@@ -54,9 +54,9 @@ def compare(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Compare every sensible model of a table by cross-validation, and recommend one.
+    """Compare every sensible model of a table.
 
-    The table is taken as it is: numbers, categories, text, gaps.
+    By cross-validation, on the table as it is: numbers, categories, text, gaps. One model is recommended.
     """
     voice = Voice(talk)
     if report is not None:

@@ -32,7 +32,10 @@ def curve(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Show the loss of generative and discriminative models by the number of rows, and where they cross."""
+    """Show how the loss falls with the number of rows.
+
+    For generative and discriminative models, and where they cross.
+    """
     voice = Voice(talk)
     if plot is not None:
         refuse_no_folder(plot)

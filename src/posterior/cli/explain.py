@@ -31,7 +31,7 @@ def explain(
     talk: Talk,
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
 ) -> None:
-    """Show why a row gets its class: its log odds, by feature."""
+    """Show why a row gets its class, by feature."""
     voice = Voice(talk)
     opened = open_model(file)
     with voice.noticing():

@@ -39,7 +39,10 @@ def fit(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Fit a model to a table and write it to a file that is safe to open."""
+    """Fit a model to a table, into a file.
+
+    The file holds numbers and names and no program: it is safe to open.
+    """
     voice = Voice(talk)
     refuse_no_folder(output)
     refuse_model(model)

@@ -13,7 +13,10 @@ from posterior.persistence import describe
 
 @grouped
 def inspect(file: ModelFile, talk: Talk) -> None:
-    """Show what a model file holds: columns, parameters, coefficients with standard errors."""
+    """Show what a model file holds.
+
+    Columns, parameters, and coefficients with standard errors.
+    """
     voice = Voice(talk)
     opened, header = open_model(file), describe(file)
     found = workflow.inspect(opened.model)

@@ -36,7 +36,7 @@ def predict(
         typer.Option("--keep", metavar="COL", help="A column of DATA to write too; may be repeated."),
     ] = None,
 ) -> None:
-    """Write the posteriors of each row, what to do with it, and how odd it is.
+    """Write posteriors and actions of rows, and how odd they are.
 
     Rows are read, scored and written in batches: the file may be larger than memory.
     """
