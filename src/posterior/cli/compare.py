@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from posterior.cli.grouped import grouped
+from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
@@ -83,7 +83,8 @@ def compare(
                 seed=seed,
                 progress=told,
             )
-        where = None if report is None else write(voice, comparison, read, data, report)
+        options = [*words_of(reading), *words_of(columns)]
+        where = None if report is None else write(voice, comparison, read, data, report, options)
     if talk.json:
         voice.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
         return
@@ -185,13 +186,22 @@ def figures(result: Result) -> dict[str, Any]:
     return {name: getattr(result, name) for name in FIGURES}
 
 
-def write(voice: Voice, comparison: Comparison, read: Labelled, source: str, path: str) -> str:
+def write(
+    voice: Voice, comparison: Comparison, read: Labelled, source: str, path: str, options: Sequence[str]
+) -> str:
     """Write the report and return where it is."""
     from posterior.report import write_report  # noqa: PLC0415 -- matplotlib and jinja2, only for a report
 
     with voice.progress() as told:
         written = write_report(
-            comparison, read.X, read.y, path, source=source, target=read.target, progress=told
+            comparison,
+            read.X,
+            read.y,
+            path,
+            source=source,
+            target=read.target,
+            options=options,
+            progress=told,
         )
     return str(Path(written).resolve())
 

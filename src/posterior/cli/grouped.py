@@ -48,3 +48,17 @@ def _options(kind: Any) -> list[inspect.Parameter]:
         )
         for field in fields(kind)
     ]
+
+
+def words_of(group: Any) -> list[str]:
+    """The options of a group that were given, as one would type them again."""
+    words: list[str] = []
+    hints = get_type_hints(type(group), include_extras=True)
+    for field in fields(group):
+        value = getattr(group, field.name)
+        flag = hints[field.name].__metadata__[0].param_decls[0]
+        if value == field.default:
+            continue
+        values = value if isinstance(value, list) else [value]
+        words += [flag] if value is True else [word for item in values for word in (flag, str(item))]
+    return words

@@ -77,10 +77,8 @@ class Subject:
             called["target"] = y
         names = [*schema.names, *([y] if isinstance(y, str) else [])]
         if schema.named and table.names is not None and not set(table.names) <= set(names):
-            kept = [
-                j for j, name in enumerate(table.names) if name in names
-            ]  # the rest said which rows go together
-            X = take(table, kept)
+            # Columns that are no features said which rows go together.
+            X = take(table, [j for j, name in enumerate(table.names) if name in names])
         declared = [(c.name, c.kind) for c in schema.columns if c.declared]
         asked = Asked.of(X, y, kinds=declared or None)
         predicted = np.searchsorted(asked.positions, comparison.rows)

@@ -51,6 +51,15 @@ def figure(value: float | None, digits: int = 3) -> str:
     return told.replace("-", "−")
 
 
+def rate(value: float | None) -> str:
+    """A number between 0 and 1, to three digits whatever its size.
+
+    >>> rate(0.98765), rate(2e-9), rate(None)
+    ('0.988', '0.000', '–')
+    """
+    return DASH if value is None or math.isnan(value) else f"{value:.3f}"
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A share in percent.
 

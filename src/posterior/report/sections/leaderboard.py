@@ -1,5 +1,6 @@
 """The leaderboard: what each model would lose on rows it has not seen, with intervals."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -7,7 +8,7 @@ from posterior.comparison import Comparison, Result
 from posterior.report.blocks import AnyCell, Block, Bullets, Cell, Head, Interval, Number, Table, Text
 from posterior.report.scale import Scale
 from posterior.report.subject import Subject
-from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, seconds
+from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, rate, seconds
 
 Z = 1.96  # of 95 % intervals
 CAPTION = "Models by {} on held-out rows, the best first; ± is the standard error, lines are 95 % intervals"
@@ -32,15 +33,18 @@ def whole(number: float | None) -> str:
 
 
 MEASURES = (
-    Measure("brier", "Brier", "mean squared distance of the posteriors from the truth; 0 is perfect"),
+    Measure("brier", "Brier", "mean squared distance of the posteriors from the truth; 0 is perfect", rate),
     Measure(
-        "calibration_error", "calib. error", "how far stated probabilities are from observed frequencies"
+        "calibration_error",
+        "calib. error",
+        "how far stated probabilities are from observed frequencies",
+        rate,
     ),
-    Measure("roc_auc", "AUC", "probability that a row of one class is ranked above one of the other"),
+    Measure("roc_auc", "AUC", "probability that a row of one class is ranked above one of the other", rate),
     Measure("average_cost", "cost", "average cost of acting on the posteriors"),
     Measure("n_parameters", "parameters", "free parameters", whole),
-    Measure("fit_seconds", "fit", "time to learn from all training rows of a fold", seconds),
-    Measure("predict_seconds", "predict", "time to predict the rows held out", seconds),
+    Measure("fit_seconds", "fit", "time to learn from all rows", seconds),
+    Measure("predict_seconds", "predict", "time to predict all rows", seconds),
 )
 
 
@@ -95,8 +99,7 @@ def _row(comparison: Comparison, result: Result, scale: Scale, measures: list[Me
     tags = [("recommended", "recommended")] if is_best else [("tie", "tie")] * (result.name in tied)
     chart: AnyCell = Cell("no posteriors")
     if result.log_loss is not None:
-        loss, margin = result.log_loss, Z * (result.log_loss_se or 0.0)
-        low, at, high = (scale.place(end) for end in (loss - margin, loss, loss + margin))
+        low, at, high = (scale.place(end) for end in _interval(result.log_loss, result.log_loss_se))
         chart = Interval(low, at, high, mark=scale.place(best.log_loss or 0.0), best=is_best)
     return [
         Cell(result.title, [*tags, (result.approach, result.approach)], printable(result.about)),
@@ -111,11 +114,21 @@ def _margin(error: float | None, times: float = 1.0, digits: int = 3) -> str:
     return "" if error is None else figure(times * error, digits)
 
 
+def _interval(loss: float, error: float | None) -> tuple[float, float, float]:
+    """A loss between the ends of its interval; an infinite loss has none.
+
+    >>> _interval(0.5, 0.1), _interval(float("inf"), float("nan"))
+    ((0.304, 0.5, 0.696), (inf, inf, inf))
+    """
+    margin = Z * error if error is not None and math.isfinite(error) else 0.0
+    return loss - margin, loss, loss + margin
+
+
 def _scale(comparison: Comparison) -> Scale:
     """The scale of all intervals; one that reaches down to zero does not stretch it."""
-    ends = []
+    ends: list[float] = []
     for result in comparison.results:
         if result.log_loss is not None:
-            margin = Z * (result.log_loss_se or 0.0)
-            ends += [max(result.log_loss - margin, 0.5 * result.log_loss), result.log_loss + margin]
+            low, at, high = _interval(result.log_loss, result.log_loss_se)
+            ends += [max(low, 0.5 * at), high]
     return Scale.of(ends)

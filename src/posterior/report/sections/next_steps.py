@@ -16,51 +16,36 @@ MANY_GAPS = 0.5
 
 
 def next_steps(subject: Subject) -> list[Block]:
-    """Commands for this table and this model; then what the findings suggest."""
+    """What the findings suggest, and commands for this table and this model."""
     advice = [found for look in ADVICE for found in look(subject)]
-    commands = Commands(_commands(subject))
-    return [Bullets(advice), commands] if advice else [commands]
+    commands = [(printable(shlex.join(["posterior", *line])), words) for words, line in _commands(subject)]
+    return [*([Bullets(advice)] if advice else []), Commands(commands)]
 
 
-def _commands(subject: Subject) -> list[tuple[str, str]]:
+def _commands(subject: Subject) -> Iterator[tuple[str, list[str]]]:
+    """What each command is for, and its words."""
     data = subject.source if subject.source not in ("", "-") else "DATA"
     declared = (column for column in subject.comparison.schema.columns if column.declared)
     kinds = [part for column in declared for part in ("--kind", f"{column.name}={column.kind}")]
     settings = ["--target", subject.target or "COL", "--model", subject.chosen.name, *kinds, *subject.options]
-    scaled = (
-        ["--calibration", "temperature"]
-        if subject.calibration is not None and subject.calibration.is_off
-        else []
-    )
-    lines = [
-        (
-            "Learn from all rows, and keep the model in a file that is safe to open:",
-            ["fit", data, *settings, *scaled, "-o", MODEL],
-        ),
-        ("Posteriors for new rows:", ["predict", MODEL, "NEW_DATA", "-o", "predicted.csv"]),
-        (
-            "The same, rows that are less than 90 % sure left to a person:",
-            ["predict", MODEL, "NEW_DATA", "--reject", "threshold=0.9"],
-        ),
-        ("What the model has learnt:", ["inspect", MODEL]),
-        ("Why a row gets its answer:", ["explain", MODEL, data, "--row", "0"]),
-    ]
-    if subject.chosen.log_proba is None:
-        del lines[2]
-    return [(printable(shlex.join(["posterior", *line])), words) for words, line in lines]
+    if subject.calibration is not None and subject.calibration.is_off:
+        settings += ["--calibration", "temperature"]
+    fit, predict = ["fit", data, *settings, "-o", MODEL], ["predict", MODEL, "NEW_DATA", "-o", "out.csv"]
+    yield "Learn from all rows, and keep the model in a file that is safe to open:", fit
+    yield "Posteriors for new rows:", predict
+    if subject.chosen.log_proba is not None:
+        yield "The same, rows less than 90 % sure left to a person:", [*predict, "--reject", "threshold=0.9"]
+    yield "What the model has learnt:", ["inspect", MODEL]
+    yield "Why a row gets its answer:", ["explain", MODEL, data, "--row", "0"]
 
 
 Advice = Iterator[tuple[str, str]]
 
 
 def _no_better(subject: Subject) -> Advice:
-    """The baseline does as well."""
-    comparison = subject.comparison
-    if comparison.recommended.approach == "baseline" or any(
-        r.approach == "baseline" for r in comparison.ties
-    ):
+    if subject.chosen.approach == "baseline":
         yield (
-            "No model is certainly better than the baseline",
+            "No model is better than the baseline",
             "the columns may say little about the classes, or there are too few rows to tell.",
         )
 
