@@ -137,6 +137,19 @@ def test_a_report_is_written_whole(folder, capsysbinary):
     assert [p.name for p in folder.iterdir()] == ["r.html"]
 
 
+def test_the_commands_of_a_report_repeat_how_the_file_was_read(folder, capsysbinary):
+    (folder / "t.csv").write_text(
+        "\n".join(["a;k;id", *(f"{i % 5};{'xy'[i % 2]};{i}" for i in range(40)), "?;x;9"])
+    )
+    said = ("--missing", "?", "--delimiter", ";", "--drop", "id")
+    printed(
+        capsysbinary, "compare", "t.csv", "-t", "k", *said, "--models", "majority,lda", "--report", "r.html"
+    )
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "--delimiter" in page
+    assert "--drop id" in page
+
+
 # -- fit, predict, inspect, explain ---------------------------------------------------------------
 
 

@@ -56,7 +56,9 @@ def words_of(group: Any) -> list[str]:
     hints = get_type_hints(type(group), include_extras=True)
     for field in fields(group):
         value = getattr(group, field.name)
-        flag = hints[field.name].__metadata__[0].param_decls[0]
+        option = hints[field.name].__metadata__[0]
+        # Inside Annotated the first name stands where else a default would.
+        flag = next(name for name in (option.default, *option.param_decls) if str(name).startswith("--"))
         if value == field.default:
             continue
         values = value if isinstance(value, list) else [value]
