@@ -69,8 +69,8 @@ def compare(
             show_reading(voice, read, schema)
         with voice.progress() as told:
             comparison = Comparison.of(
-                read.X,
-                read.y,
+                read.table,
+                read.classes,
                 models=None if models is None else [name.strip() for name in models.split(",")],
                 folds=folds,
                 repeats=repeats,
@@ -95,7 +95,7 @@ def compare(
 
 def show(voice: Voice, comparison: Comparison) -> None:
     """The leaderboard, what it means, and what was not tried."""
-    heads, rows = leaderboard(comparison)
+    heads, rows = leaderboard(comparison, voice.out.width)
     voice.say(Text(comparison.folds, style="dim"))
     voice.say(table_of(heads, rows, left=2))
     if voice.err.quiet:
@@ -112,8 +112,8 @@ def show(voice: Voice, comparison: Comparison) -> None:
     voice.say(Text.assemble("\n", (comparison.recommendation, "bold")))
 
 
-def leaderboard(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
-    """Heads and rows of the table of results; columns that no model has are left out."""
+def leaderboard(comparison: Comparison, width: int) -> tuple[list[str], list[list[Any]]]:
+    """Heads and rows of the table of results, without columns that no model has or that are too many."""
     best = {result.name for result in (comparison.recommended, *comparison.ties)}
     ways: list[tuple[str, Any]] = [
         ("model", lambda r: Text(r.title, style="bold" if r.name == comparison.recommended.name else "")),
@@ -132,9 +132,31 @@ def leaderboard(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
     ]
     cells = [(head, [show(result) for result in comparison.results]) for head, show in ways]
     kept = [(head, column) for head, column in cells if any(str(cell) not in {"–", ""} for cell in column)]
+    kept = fitting(kept, width)
     return [head for head, _ in kept], [
         list(row) for row in zip(*(column for _, column in kept), strict=True)
     ]
+
+
+# What a narrow window does without, the first first; --json and the report have all.
+LEAST = ("predict", "fit", "Brier", "params", "calib.", "AUC", "ties")
+GAP = 3  # characters between columns
+
+
+def fitting(columns: list[tuple[str, list[Any]]], width: int) -> list[tuple[str, list[Any]]]:
+    """The columns of a table that a line of so many characters has room for.
+
+    >>> fitting([("model", ["lda"]), ("fit", ["3 ms"])], 12)
+    [('model', ['lda'])]
+    """
+
+    def needed(columns: list[tuple[str, list[Any]]]) -> int:
+        return sum(GAP + max(len(str(cell)) for cell in (head, *cells)) for head, cells in columns)
+
+    for least in LEAST:
+        if needed(columns) > width:
+            columns = [column for column in columns if column[0] != least]
+    return columns
 
 
 def with_error(value: float | None, error: float | None) -> str:
@@ -195,8 +217,8 @@ def write(
     with voice.progress() as told:
         written = write_report(
             comparison,
-            read.X,
-            read.y,
+            read.table,
+            read.classes,
             path,
             source=source,
             target=read.target,

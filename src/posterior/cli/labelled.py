@@ -1,6 +1,7 @@
 """The rows of a file with their classes, as commands that learn take them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,33 @@ MANY_CLASSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A table without its class column, the classes, and other columns that were asked for."""
+    """A table without its class column, the classes, and other columns that were asked for.
 
-    X: pa.Table
-    y: AnyArray
+    `table`, `classes` and `aside` have every row of the file; `X` and `y` those that have a class.
+    """
+
+    table: pa.Table
+    classes: pa.ChunkedArray
     target: str
     kinds: dict[str, str] | None
-    aside: dict[str, AnyArray]
-    dropped: int
+    aside: dict[str, pa.ChunkedArray]
+
+    @cached_property
+    def X(self) -> pa.Table:  # noqa: N802 -- as everywhere
+        """The rows with a class."""
+        return self.table if not self.dropped else self.table.filter(self.classes.is_valid())
+
+    @cached_property
+    def y(self) -> AnyArray:
+        """Their classes."""
+        return as_labels(self.classes.drop_null())
 
     @property
+    def dropped(self) -> int:
+        """How many rows have no class."""
+        return int(self.classes.null_count)
+
+    @cached_property
     def schema(self) -> Schema:
         """How the columns are read."""
         return Schema.infer(read_table(self.X), self.kinds)
@@ -47,24 +65,19 @@ def read_labelled(
     extra = {option: known_column(name, names, f"--{option}") for option, name in aside.items() if name}
     left_out = {known_column(name, names, "--drop") for name in columns.drop or ()}
     left_out |= set(bundled.identifiers if bundled else ()) - set(kinds or ())
-    classes = table[target].combine_chunks()
+    classes = table[target]
     _refuse_numbers(target, classes)
-    there = classes.is_valid()
-    dropped = len(table) - there.sum().as_py()
-    if dropped == len(table):
+    if classes.null_count == len(table):
         raise ValueError(f"--target {target}: every cell is missing; {listed_columns(names)}")
-    if dropped:
-        table, classes = table.filter(there), classes.filter(there)
     X = table.drop_columns([*dict.fromkeys([target, *extra.values(), *(left_out - {target})])])
     if not X.num_columns:
         raise ValueError(f"there is no column beside {target!r} to learn from")
     return Labelled(
         X,
-        as_labels(classes),
+        classes,
         target,
         {name: kind for name, kind in (kinds or {}).items() if name in X.column_names} or None,
-        {option: as_labels(table[name].combine_chunks()) for option, name in extra.items()},
-        dropped,
+        {option: table[name] for option, name in extra.items()},
     )
 
 

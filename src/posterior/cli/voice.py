@@ -17,7 +17,7 @@ from posterior.cli.stopping import one_line
 from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
-WIDTH = 120
+WIDTH = 132
 
 Told = Callable[[int, int, str], None]
 
