@@ -29,9 +29,11 @@ from posterior.families import (
     BagOfWords,
     Bernoulli,
     Categorical,
+    Laplace,
     LogNormal,
     Multinomial,
     MultivariateNormal,
+    NoClosedFormError,
     Normal,
     Poisson,
 )
@@ -281,6 +283,8 @@ def test_for_arrays_the_table_is_of_whatever_is_installed(monkeypatch):
     )
     assert isinstance(model.tuning_, pl.DataFrame)
     absent.add("polars")
+    assert isinstance(model.tuning_, pa.Table)
+    absent.add("pyarrow")
     with pytest.raises(ImportError, match=r"model_\.tuning holds the same"):
         model.tuning_  # noqa: B018  (reading it is the test)
     assert set(model.model_.tuning.choice) == {"tied"}
@@ -425,3 +429,141 @@ def test_a_family_for_a_kind_that_no_column_has_is_pointed_out():
     table = pd.DataFrame({"s": ["hi you", "bye", "hi you", "oh"]})
     with pytest.warns(DataWarning, match=r"families\['text'\] was not used.*kinds=\{'s': 'text'\}"):
         NaiveBayes(families={"text": BagOfWords()}).fit(table, [0, 1, 0, 1])
+
+
+# -- by leaving out each row ----------------------------------------------------------------------------
+
+LEFT_OUT = {
+    "tied": (GaussianDiscriminantAnalysis(tied="auto", cv="loo"), IRIS),
+    "tied, without bias, of even classes": (
+        GaussianDiscriminantAnalysis(tied="auto", cv="loo", bias=False, priors="uniform"),
+        WINE,
+    ),
+    "shape": (GaussianDiscriminantAnalysis(tied="auto", shape="auto", cv="loo"), IRIS),
+    "naive Bayes": (NaiveBayes(alpha="auto", tied="auto", cv="loo"), mixed()),
+}
+each_left_out = pytest.mark.parametrize(("estimator", "data"), LEFT_OUT.values(), ids=LEFT_OUT.keys())
+
+
+def left_out_losses(estimator, X, y, weight=None):
+    """Mean and standard error of the leave-one-out log loss of an estimator without open settings."""
+    model = fitted(estimator, X, y, weight)
+    codes = np.searchsorted(model.classes_, y)
+    own = -model.leave_one_out_log_proba(X, y, weight)[np.arange(len(y)), codes]
+    weight = np.ones(len(y)) if weight is None else weight
+    mean = np.average(own, weights=weight)
+    return mean, np.sqrt(weight @ (own - mean) ** 2) / weight.sum()
+
+
+@each_left_out
+def test_every_candidate_has_the_loss_of_its_own_leave_one_out(estimator, data):
+    X, y = data
+    table = fitted(estimator, X, y).tuning_
+    found = [left_out_losses(by_hand(estimator, s), X, y) for s in settings_of(table)]
+    np.testing.assert_allclose(table[["log_loss", "standard_error"]], found, rtol=1e-9)
+    assert int(np.argmax(table["chosen"])) == int(np.argmin([loss for loss, _ in found]))
+
+
+@each_left_out
+def test_candidates_are_the_same_whether_folds_or_rows_are_held_out(estimator, data):
+    X, y = data
+    by_folds = fitted(clone(estimator).set_params(cv=5), X, y).tuning_
+    assert settings_of(fitted(estimator, X, y).tuning_) == settings_of(by_folds)
+
+
+@each_left_out
+def test_rows_are_left_out_of_the_other_folds_where_settings_are_chosen_for_one(estimator, data):
+    X, y = data
+    folds = np.arange(len(y)) % 4
+    found = estimator.k_fold_log_proba(X, y, cv=folds)
+    for fold in range(4):
+        rest, held = folds != fold, folds == fold
+        inner = fitted(estimator, X[rest], y[rest])
+        np.testing.assert_allclose(found[held], inner.predict_log_proba(X[held]), rtol=1e-7, atol=1e-7)
+
+
+def test_rows_left_out_take_their_weight_with_them():
+    X, y = IRIS
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    estimator = GaussianDiscriminantAnalysis(tied="auto", cv="loo")
+    counts = weight > 0
+    table = fitted(estimator, X, y, weight).tuning_
+    found = [
+        left_out_losses(by_hand(estimator, s), X[counts], y[counts], weight[counts])
+        for s in settings_of(table)
+    ]
+    np.testing.assert_allclose(table[["log_loss", "standard_error"]], found, rtol=1e-9)
+    folds = np.arange(len(y)) % 3
+    weighted = estimator.k_fold_log_proba(X, y, cv=folds, sample_weight=weight)
+    rest = counts & (folds != 0)
+    inner = fitted(estimator, X[rest], y[rest], weight[rest])
+    np.testing.assert_allclose(
+        weighted[folds == 0], inner.predict_log_proba(X[folds == 0]), rtol=1e-7, atol=1e-7
+    )
+
+
+def test_two_folds_are_enough_where_rows_are_left_out_of_one():
+    X, y = IRIS
+    logs = GaussianDiscriminantAnalysis(tied="auto", cv="loo").k_fold_log_proba(X, y, cv=2)
+    assert np.isfinite(logs).all()
+
+
+def test_words_are_left_out_with_their_rows():
+    X = pd.DataFrame({"text": [f"{'good' if i % 2 else 'bad'} day to you w{i % 7}" for i in range(60)]})
+    y = np.arange(60) % 2
+    estimator = NaiveBayes(alpha="auto", cv="loo")
+    table = fitted(estimator, X, y).tuning_
+    found = [left_out_losses(by_hand(estimator, s), X, y)[0] for s in settings_of(table)]
+    np.testing.assert_allclose(table["log_loss"], found, rtol=1e-9)
+
+
+def test_a_class_of_one_row_is_left_out_of_the_comparison_there_too():
+    X, y = np.vstack([IRIS[0], IRIS[0][:1]]), np.append(IRIS[1], 3)
+    with pytest.warns(DataWarning, match="1 rows of class '3' were left out of the comparison"):
+        model = GaussianDiscriminantAnalysis(tied="auto", cv="loo").fit(X, y)
+    assert np.isfinite(model.tuning_["log_loss"]).all()
+
+
+def with_gaps():
+    X, y = IRIS
+    X = X.copy()
+    X[::9, 1] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data", "message"),
+    [
+        (
+            GaussianDiscriminantAnalysis(tied="auto"),
+            with_gaps(),
+            "filled in by EM, .* no closed form; choose the",
+        ),
+        (
+            GaussianDiscriminantAnalysis(shrinkage="auto"),
+            IRIS,
+            "shrinkage changes with each row .*by folds, cv=10",
+        ),
+        (
+            GenerativeClassifier([([0, 1], Normal(tied="auto")), (2, Laplace())]),
+            IRIS,
+            r"no closed form \(Laplace\); choose the settings by folds, cv=10",
+        ),
+        (
+            GaussianDiscriminantAnalysis(tied="auto"),
+            (np.random.default_rng(0).normal(size=(60, 100)), np.arange(60) % 2),
+            "60 rows could only be left out by fitting again, .* choose the settings by folds, cv=10",
+        ),
+    ],
+    ids=["gaps", "shrinkage", "Laplace", "too few rows"],
+)
+def test_where_leaving_rows_out_has_no_closed_form_folds_are_named(estimator, data, message):
+    with pytest.raises(NoClosedFormError, match=message):
+        clone(estimator).set_params(cv="loo").fit(*data)
+
+
+def test_the_rule_is_looked_at_before_rows_are_left_out():
+    with pytest.raises(ValueError, match="selection must be 'best' or 'one_se'"):
+        GaussianDiscriminantAnalysis(tied="auto", cv="loo", selection="bset").fit(*IRIS)
+    simple = GaussianDiscriminantAnalysis(tied="auto", cv="loo", selection="one_se").fit(*IRIS)
+    assert simple.best_params_ == {"tied": 1.0}

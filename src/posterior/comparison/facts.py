@@ -14,7 +14,7 @@ from posterior.schema.kinds import listed
 # A category with more levels than this, or half as many as rows, names rows rather than describes them.
 FEW_LEVELS = 20
 # Coefficients that categories may bring into a linear model; a fit takes their number cubed.
-MOST_COEFFICIENTS = 600
+MOST_BY_CATEGORIES = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class LinearColumns:
         ]
         used = [j for j in range(table.n_columns) if not columns[j].empty and j not in {*texts, *many}]
         widths = {j: columns[j].size if columns[j].kind == "categorical" else 1 for j in used}
-        most = MOST_COEFFICIENTS // (table.n_classes - 1)
+        most = MOST_BY_CATEGORIES // (table.n_classes - 1)
         wide: list[int] = []
         for j in sorted(used, key=lambda j: -widths[j]):
             if sum(widths.values()) <= most or widths[j] <= FEW_LEVELS:

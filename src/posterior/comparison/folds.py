@@ -10,9 +10,9 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from posterior._types import Bools, Ints
 
-# Ten folds three times up to this many rows, ten folds once up to the second number, then five.
+# Ten folds twice up to this many rows, ten folds once up to the second number, then five.
 SMALL, LARGE = 1_000, 10_000
-FEW_FOLDS, MANY_FOLDS, REPEATS = 5, 10, 3
+FEW_FOLDS, MANY_FOLDS, REPEATS = 5, 10, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,9 @@ class Folds:
     def parts(self, repeat: int) -> list[tuple[Ints, Ints]]:
         """Rows to learn from and rows to predict, for each model of a repeat."""
         fold = self.numbers[repeat]
-        first = int(self.forward)
         return [
             (np.flatnonzero(fold < f if self.forward else fold != f), np.flatnonzero(fold == f))
-            for f in range(first, first + self.n_folds)
+            for f in np.unique(fold[self.predicted]).tolist()
         ]
 
     def unknowable(self, codes: Ints) -> Bools:
@@ -71,7 +70,7 @@ def deal(
 ) -> Folds:
     """Deal out rows of known classes.
 
-    By default in shuffled order, class by class: ten folds three times for up to 1,000 rows, ten folds once
+    By default in shuffled order, class by class: ten folds twice for up to 1,000 rows, ten folds once
     for up to 10,000, and five for more. With groups no group is in two folds; in time each fold is predicted
     from the rows before it, and the first part is only learnt from.
 
@@ -97,7 +96,7 @@ def deal(
     n_repeats = _whole(repeats, REPEATS if n <= SMALL else 1, "repeats", 1)
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(n_repeats)]
     if groups is not None:
-        return _by_group(codes, groups, n_folds, seeds)
+        return _by_group(codes, groups, min(n_folds, largest), seeds)
     if n_folds >= n:
         return Folds(np.arange(n)[None], "each row by the model of all others")
     n_folds = min(n_folds, largest)
@@ -123,9 +122,11 @@ def _by_group(codes: Ints, groups: Ints, n_folds: int, seeds: list[int]) -> Fold
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
         raise ValueError("groups: every row is in one group; two or more are needed to hold one out")
-    n_folds = min(n_folds, n_groups)
+    if n_groups <= n_folds:  # there is one way to deal them out
+        n_folds, seeds = n_groups, seeds[:1]
     splitters = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=s) for s in seeds]
     numbers = np.stack([_numbers(splitter, codes, groups) for splitter in splitters])
+    n_folds = int(numbers.max()) + 1
     return Folds(numbers, f"{n_folds} folds of {n_groups:,} groups, none in two{_times(len(seeds))}")
 
 
@@ -145,12 +146,12 @@ def _in_time(time: Ints, n_folds: int) -> Folds:
     if n_times < 2:
         raise ValueError("time: every row has the same time; two or more are needed to predict later rows")
     n_folds = min(n_folds, n_times - 1)
-    before = np.concatenate([[0], np.cumsum(np.bincount(time))[:-1]])
-    part = np.minimum(before * (n_folds + 1) // len(time), n_folds)
-    if not part.any():  # nearly all rows are of the last time
-        part[1:] = 1
+    counts = np.bincount(time)
+    middle = np.cumsum(counts) - counts / 2
+    part = (middle * (n_folds + 1) // len(time)).astype(np.int64)
+    if part[0] == part[-1]:  # nearly all rows are of one time
+        part[1:] += 1
     numbers = np.unique(part, return_inverse=True)[1].reshape(-1)[time]
     n_folds = int(numbers.max())
-    return Folds(
-        numbers[None], f"{n_folds} parts in time, each predicted from the rows before it", forward=True
-    )
+    parts = "1 part" if n_folds == 1 else f"{n_folds} parts"
+    return Folds(numbers[None], f"{parts} in time, each predicted from the rows before it", forward=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -13,9 +13,11 @@ from posterior.comparison.contenders import Contender
 from posterior.comparison.folds import Folds
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Growing
+from posterior.engines import threads
 from posterior.engines.local import n_threads
 from posterior.estimators.base import GenerativeEstimator
 
+P = TypeVar("P")
 Tick = Callable[[], None]
 
 # Fits to fewer rows than this spend their time where threads wait for each other.
@@ -75,9 +77,11 @@ class Trials:
         def fitted(learnt: Ints) -> Any:
             return clone(estimator).fit(*self.rows.take(learnt))
 
-        workers = n_threads() if len(self.rows) > SERIAL_ROWS else 1
-        with ThreadPoolExecutor(min(workers, len(parts))) as pool:
-            yield from pool.map(lambda part: self._scores(fitted, *part), parts)
+        def work(part: tuple[Ints, Ints]) -> Floats:
+            return self._scores(fitted, *part)
+
+        workers = min(n_threads(), len(parts)) if len(self.rows) > SERIAL_ROWS else 1
+        yield from map(work, parts) if workers == 1 else _side_by_side(work, parts, workers)
 
     def _scores(self, fitted: Callable[[Ints], Any], learnt: Ints, predicted: Ints) -> Floats:
         """Scores of some rows by the model of others; a class that these lack is impossible."""
@@ -90,6 +94,20 @@ class Trials:
         X, _ = self.rows.take(predicted)
         out[:, np.searchsorted(self.rows.classes, model.classes_)] = scores_of(model, X)
         return out
+
+
+def _side_by_side(work: Callable[[P], Floats], parts: list[P], workers: int) -> Iterator[Floats]:
+    """Results in the order of the parts; each worker has one thread to itself."""
+
+    def alone(part: P) -> Floats:
+        with threads(1):
+            return work(part)
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(alone, parts)
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C, say
 
 
 def scores_of(model: Any, X: Any) -> Floats:

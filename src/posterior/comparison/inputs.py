@@ -103,7 +103,10 @@ class _Column:
         if self.series is not None:
             part = self.series[rows.tolist()]
             return _Column(part.to_numpy(), self.gaps[rows], part)
-        return _Column(self.values[rows], self.gaps[rows])
+        values = self.values[rows]
+        if values.dtype.kind == "O" and not any(isinstance(v, str) for v in values.tolist()):
+            values = np.array(values.tolist())
+        return _Column(values, self.gaps[rows])
 
     def codes(self, what: str) -> Ints:
         """The rank of each value among the distinct ones."""

@@ -79,18 +79,16 @@ class Contest:
 
     def result(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         """What is found of a model; its warnings become notes."""
-        counter.what, end = model.title, counter.done + self.units(candidate)
+        counter.what = model.title
         try:
-            found = self._tried(model, candidate, counter)
+            return self._tried(model, candidate, counter)
         except NoClosedFormError:
             if candidate.otherwise is None:
                 raise
             by_folds = replace(
                 candidate, estimators=(candidate.otherwise,), chosen_by="folds", otherwise=None
             )
-            found = self._tried(model, by_folds, counter)
-        counter.up_to(end)
-        return found
+            return self._tried(model, by_folds, counter)
 
     def _tried(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         with warnings.catch_warnings():
@@ -166,5 +164,9 @@ def _about(candidate: Candidate, fitted: Any) -> str:
     chosen = {} if tuning is None else tuning.choice
     if len(candidate.estimators) > 1:
         chosen = {"C": fitted.C}
-    settings = ", ".join(f"{name} {value}" for name, value in chosen.items())
-    return f"{candidate.about}; {settings} by {candidate.chosen_by}" if settings else candidate.about
+    settings = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
+    return f"{candidate.about}; {settings} chosen by {candidate.chosen_by}" if settings else candidate.about
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

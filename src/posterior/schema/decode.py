@@ -27,11 +27,11 @@ def decode_table(columns: Sequence[Column], container: Any, arrays: Sequence[Any
 
 
 def table_of(columns: Mapping[str, Sequence[Any] | AnyArray], container: Any) -> Any:
-    """Return columns as a data frame of the given container; for arrays one of pandas, or else polars."""
+    """Return columns as a data frame of the given container; for arrays of pandas, polars or pyarrow."""
     if container in {"numpy", "sparse"}:
-        installed = [name for name in ("pandas", "polars") if find_spec(name) is not None]
+        installed = [name for name in ("pandas", "polars", "pyarrow") if find_spec(name) is not None]
         if not installed:
-            raise ImportError("a table needs pandas or polars, and neither is installed")
+            raise ImportError("a table needs pandas, polars or pyarrow, and none is installed")
         container = installed[0]
     return nw.from_dict(dict(columns), backend=container).to_native()
 

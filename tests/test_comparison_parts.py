@@ -1,0 +1,310 @@
+"""What a comparison is made of: folds, marks, noise, choices and the sentence at the end."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from posterior.comparison import Comparison
+from posterior.comparison.advice import advice
+from posterior.comparison.choosing import along, by_other_folds
+from posterior.comparison.folds import deal
+from posterior.comparison.held_out import HeldOut
+from posterior.comparison.measures import Mean, area_under_roc, exceeds_noise, recall_at
+from posterior.comparison.recommendation import Ranking
+
+some_codes = st.integers(0, 2**32 - 1).map(
+    lambda seed: np.random.default_rng(seed).integers(0, 3, np.random.default_rng(seed).integers(12, 200))
+)
+seeds = st.integers(0, 2**31)
+
+# -- folds -----------------------------------------------------------------------------------------------
+
+
+@given(codes=some_codes, folds=st.integers(2, 12), repeats=st.integers(1, 3), seed=seeds)
+def test_every_row_is_predicted_once_in_a_repeat_from_all_rows_of_other_folds(codes, folds, repeats, seed):
+    dealt = deal(codes, folds=folds, repeats=repeats, seed=seed)
+    for repeat in range(dealt.n_repeats):
+        parts = dealt.parts(repeat)
+        assert len(parts) == dealt.n_folds
+        assert sorted(np.concatenate([held_out for _, held_out in parts]).tolist()) == list(range(len(codes)))
+        for learnt, held_out in parts:
+            assert sorted([*learnt.tolist(), *held_out.tolist()]) == list(range(len(codes)))
+        for k in np.unique(codes):
+            counts = np.bincount(dealt.numbers[repeat][codes == k], minlength=dealt.n_folds)
+            assert counts.max() - counts.min() <= 1  # stratified
+    assert dealt.predicted.all()
+
+
+@given(codes=some_codes, seed=seeds, n_groups=st.integers(2, 30))
+def test_no_group_is_in_two_folds(codes, seed, n_groups):
+    groups = np.unique(np.random.default_rng(seed).integers(0, n_groups, len(codes)), return_inverse=True)[1]
+    if groups.max() < 1:
+        return
+    dealt = deal(codes, groups=groups, seed=seed)
+    for numbers in dealt.numbers:
+        for group in range(groups.max() + 1):
+            assert len(np.unique(numbers[groups == group])) == 1
+
+
+@given(codes=some_codes, seed=seeds, folds=st.integers(2, 8), n_times=st.integers(2, 60))
+def test_in_time_rows_are_predicted_from_earlier_rows_and_all_of_them(codes, seed, folds, n_times):
+    given_times = np.random.default_rng(seed).integers(0, n_times, len(codes))
+    time = np.unique(given_times, return_inverse=True)[1]
+    if time.max() < 1:
+        return
+    dealt = deal(codes, time=time, folds=folds)
+    assert 1 <= dealt.n_folds <= folds
+    assert not dealt.predicted[time == 0].any()
+    for learnt, held_out in dealt.parts(0):
+        assert len(learnt)
+        assert time[learnt].max() < time[held_out].min()
+        assert len(learnt) == (time < time[held_out].min()).sum()
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(1000, (10, 2)), (1001, (10, 1)), (10_000, (10, 1)), (10_001, (5, 1))]
+)
+def test_the_number_of_rows_decides_on_folds_and_repeats(n, expected):
+    dealt = deal(np.arange(n) % 2)
+    assert (dealt.n_folds, dealt.n_repeats) == expected
+
+
+def test_there_are_no_more_folds_than_the_largest_class_has_rows():
+    assert deal(np.arange(12) % 3).n_folds == 4
+    assert deal(np.arange(3) % 2).words == "each row by the model of all others"
+
+
+def test_few_times_are_parts_of_their_own():
+    dealt = deal(np.arange(344) % 3, time=np.repeat([0, 1, 2], [110, 114, 120]))
+    assert dealt.words == "2 parts in time, each predicted from the rows before it"
+    mostly = deal(np.arange(100) % 3, time=np.repeat([0, 1, 2], [1, 98, 1]))
+    assert mostly.n_folds >= 1
+    assert not mostly.predicted[0]
+
+
+def test_few_groups_are_dealt_out_in_one_way():
+    dealt = deal(np.arange(60) % 2, groups=np.arange(60) % 4)
+    assert (dealt.n_folds, dealt.n_repeats) == (4, 1)
+
+
+def test_repeats_deal_rows_out_in_other_ways():
+    numbers = deal(np.arange(100) % 2).numbers
+    assert (numbers[0] != numbers[1]).any()
+
+
+def test_rows_of_a_class_that_is_in_one_fold_only_cannot_be_known():
+    codes = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    assert deal(codes, folds=4).unknowable(codes).tolist() == [False] * 8 + [True]
+
+
+# -- marks -----------------------------------------------------------------------------------------------
+
+
+@given(seed=seeds, n=st.integers(2, 80), decimals=st.integers(0, 3))
+def test_the_area_under_the_curve_is_scikit_learns_with_ties_and_all(seed, n, decimals):
+    rng = np.random.default_rng(seed)
+    scores, positive = rng.normal(size=n).round(decimals), rng.random(n) < 0.4
+    found = area_under_roc(scores, positive)
+    if positive.all() or not positive.any():
+        assert found is None
+    else:
+        assert found == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+
+
+@given(seed=seeds, n=st.integers(2, 80), decimals=st.integers(0, 3), share=st.floats(0, 1))
+def test_the_recall_is_the_largest_on_the_curve_with_few_enough_false_alarms(seed, n, decimals, share):
+    rng = np.random.default_rng(seed)
+    scores, positive = rng.normal(size=n).round(decimals), rng.random(n) < 0.4
+    found = recall_at(scores, positive, share)
+    if positive.all() or not positive.any():
+        assert found is None
+        return
+    alarms, recall, _ = roc_curve(positive, scores, drop_intermediate=False)
+    assert found == pytest.approx(recall[alarms <= share + 1e-9].max())
+
+
+def test_infinite_scores_are_ranked_too():
+    scores, positive = np.array([-np.inf, 0.0, np.inf, np.inf]), np.array([False, False, True, True])
+    assert area_under_roc(scores, positive) == 1.0
+    assert recall_at(scores, positive, 0.0) == 1.0
+
+
+def test_noise_is_two_standard_errors_where_differences_are_even():
+    rng = np.random.default_rng(0)
+    even = rng.normal(size=400)
+    even = np.concatenate([even, -even])
+    error = Mean.of(even).error
+    assert exceeds_noise(even + 2.05 * error)
+    assert not exceeds_noise(even + 1.95 * error)
+    assert not exceeds_noise(even - 5 * error)
+
+
+def test_a_few_rows_that_are_very_wrong_are_no_noise():
+    differences = np.full(1000, -0.05)
+    differences[:8] = 500.0
+    assert Mean.of(differences).value < 3 * Mean.of(differences).error
+    assert exceeds_noise(differences)
+    assert not exceeds_noise(-differences)
+
+
+def test_one_infinite_loss_is_no_noise_and_none_is():
+    assert exceeds_noise(np.array([np.inf, 0.0, 0.0]))
+    assert not exceeds_noise(np.zeros(5))
+
+
+# -- choices ---------------------------------------------------------------------------------------------
+
+
+class Told:
+    """Estimators that are numbers, which say with what probability each row is of its class."""
+
+    def __init__(self, codes):
+        self.rows, self.tried = self, []
+        self.codes = codes
+
+    def held_out(self, estimator, repeat, tick):
+        self.tried.append(estimator)
+        own = np.arange(2) == self.codes[:, None]
+        return HeldOut(np.log(np.where(own, estimator, 1 - estimator)), True)
+
+
+def test_no_more_is_tried_after_two_that_are_worse():
+    told = Told(np.array([0, 1, 1, 0]))
+    losses, found = along(told, [0.5, 0.9, 0.8, 0.7, 0.99], 0, np.ones(4, bool), lambda: None)
+    assert told.tried == [0.5, 0.9, 0.8, 0.7]
+    assert losses.shape == (4, 4)
+    assert len(found) == 4
+
+
+def test_a_fold_has_no_say_in_what_it_is_predicted_with():
+    losses = np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.5, 0.5]])
+    found = [HeldOut(np.full((4, 2), float(e)), True) for e in range(2)]
+    scores = by_other_folds(losses, found, np.array([0, 0, 1, 1]), np.ones(4, bool)).scores
+    # Fold 0 is predicted with what does best on fold 1, and the other way round.
+    assert scores[:, 0].tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+# -- what to use -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return Comparison.of(*load_iris(return_X_y=True), models=["majority", "lda", "naive-bayes"], repeats=1)
+
+
+def ranking_of(iris, *changes, by_cost=False):
+    """A ranking of results with other losses by row, names and so on."""
+    base = next(r for r in iris.results if r.name == "lda")
+    results = []
+    for change in changes:
+        losses = change.get("losses", base.losses)
+        mean = Mean.of(losses)
+        results.append(replace(base, **{"log_loss": mean.value, "log_loss_se": mean.error, **change}))
+    return Ranking.of(results, iris.codes, iris.knowable, by_cost=by_cost)
+
+
+def test_models_within_two_standard_errors_of_the_paired_difference_tie(iris):
+    rng = np.random.default_rng(0)
+    losses = rng.exponential(size=150)
+    noise = rng.normal(size=150)
+    noise -= noise.mean()
+    error = noise.std(ddof=1) / np.sqrt(150)
+    ranking = ranking_of(
+        iris,
+        {"name": "a", "title": "A", "losses": losses, "n_parameters": 20},
+        {"name": "b", "title": "B", "losses": losses + noise + 1.5 * error, "n_parameters": 5},
+        {"name": "c", "title": "C", "losses": losses + noise + 3 * error, "n_parameters": 4},
+    )
+    assert [r.name for r in ranking.ties()] == ["b"]
+    # Though every loss has a standard error far larger than the differences.
+    assert ranking.results[2].log_loss < ranking.best.log_loss + 4 * ranking.best.log_loss_se
+    sentence = ranking.sentence()
+    assert sentence.startswith("Use a (")
+    assert "below C; B (difference" in sentence
+    assert "ties with it, with fewer parameters (5 instead of 20)." in sentence
+
+
+def test_the_same_losses_tie(iris):
+    ranking = ranking_of(iris, {"name": "a"}, {"name": "b"})
+    assert [r.name for r in ranking.ties()] == ["b"]
+
+
+def test_a_model_that_is_very_wrong_in_a_few_rows_does_not_tie(iris):
+    losses = np.full(150, 0.1)
+    wild = losses.copy()
+    wild[:4] = 300.0
+    ranking = ranking_of(iris, {"name": "tame", "losses": losses}, {"name": "wild", "losses": wild})
+    assert ranking.ties() == ()
+
+
+def test_nothing_beats_the_class_frequencies_is_said_plainly(iris):
+    majority = next(r for r in iris.results if r.name == "majority")
+    rng = np.random.default_rng(0)
+    change = {"name": "a", "title": "A", "predicted": majority.predicted}
+    for shift in (-0.001, 0.001):
+        losses = majority.losses + rng.normal(size=150) + shift
+        ranking = ranking_of(
+            iris, {**change, "losses": losses}, {"losses": majority.losses, "approach": "baseline"}
+        )
+        assert ranking.sentence().startswith("Nothing beats the class frequencies (log loss")
+        assert "A within noise of it" in ranking.sentence()
+
+
+def test_a_model_that_is_right_more_often_beats_the_class_frequencies_even_if_its_loss_does_not(iris):
+    majority = next(r for r in iris.results if r.name == "majority")
+    lda = next(r for r in iris.results if r.name == "lda")
+    losses = majority.losses + np.random.default_rng(0).normal(size=150) - 0.2
+    ranking = ranking_of(
+        iris,
+        {"name": "a", "losses": losses, "predicted": lda.predicted},
+        {
+            "name": "majority",
+            "losses": majority.losses,
+            "approach": "baseline",
+            "predicted": majority.predicted,
+        },
+    )
+    assert ranking.sentence().startswith("Use a (")
+
+
+def test_one_model_alone_is_recommended_without_rivals(iris):
+    assert ranking_of(iris, {"name": "a"}).sentence().count("log loss") == 1
+    (result,) = Comparison.of(*load_iris(return_X_y=True), models=["least-squares"], repeats=1).results
+    ranking = Ranking.of([result], iris.codes, iris.knowable, by_cost=False)
+    assert ranking.sentence().startswith("Use least-squares (4 columns): accuracy 0.8")
+    assert ranking.sentence().endswith("it has no probabilities.")
+
+
+def test_an_infinite_loss_comes_last_and_ties_with_nothing(iris):
+    losses = np.full(150, 0.5)
+    never = losses.copy()
+    never[3] = np.inf
+    ranking = ranking_of(iris, {"name": "never", "losses": never}, {"name": "fine", "losses": losses})
+    assert [r.name for r in ranking.results] == ["fine", "never"]
+    assert ranking.ties() == ()
+    assert "inf below" in ranking.sentence()
+
+
+# -- what to do next -------------------------------------------------------------------------------------
+
+
+def test_posteriors_that_are_off_are_to_be_calibrated(iris):
+    rng = np.random.default_rng(0)
+    p = np.where(rng.random(150) < 0.5, 0.95, 0.05)
+    y = (rng.random(150) < np.where(p > 0.5, 0.75, 0.25)).astype(int)
+    sure = replace(iris.results[0], log_proba=np.log(np.stack([1 - p, p], axis=1)))
+    (told,) = advice(sure, y, np.ones(150, bool))
+    assert "before acting on them, calibrate them" in told
+    p = np.where(p > 0.5, 0.75, 0.25)
+    honest = replace(sure, log_proba=np.log(np.stack([1 - p, p], axis=1)))
+    assert advice(honest, y, np.ones(150, bool)) == []
+
+
+def test_too_good_to_be_true_is_said(iris):
+    (told,) = advice(replace(iris.results[0], accuracy=1.0), iris.codes, iris.knowable)
+    assert "make sure that no column gives the class away" in told
