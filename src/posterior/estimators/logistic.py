@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
-from posterior.estimators.explanation import Contributions
-from posterior.estimators.linear import LinearEstimator, seed_of
+from posterior.estimators.linear import seed_of
+from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
@@ -37,7 +37,7 @@ from posterior.linear.summary import Summary
 from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning
 
 
-class LogisticRegression(ClassifierMixin, LinearEstimator):
+class LogisticRegression(LinearProbabilities):
     """Probabilities of classes from a linear score, by (penalised) maximum likelihood.
 
     p(class k | x) ∝ exp(x·w_k + b_k). For two classes there is one vector of coefficients, for more one a
@@ -308,57 +308,7 @@ class LogisticRegression(ClassifierMixin, LinearEstimator):
         self.classes_ = classes
         self.coef_, self.intercept_ = self.model_.coef.copy(), self.model_.intercept
 
-    # -- prediction -------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> Floats:
-        """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
-        scan = self._reading(X)
-        scores = self._current.read(scan)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
-        scan = self._reading(X)
-        return self._current.log_posterior(scan)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, (n, K)."""
-        scan = self._reading(X)
-        return self._current.posterior(scan)
-
-    def predict(self, X: Any) -> AnyArray:
-        """The most probable class of each row; the first of equals."""
-        scan = self._reading(X)
-        return np.asarray(self.classes_[self._current.best(scan)])
-
     # -- what can be read off ---------------------------------------------------------------------
-
-    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
-        """Log odds of two classes by column of the table, adding up to the total.
-
-        By default each row's most probable class against its runner-up; with one class given, the best
-        other one. The baseline is the log odds at the means of training (at zero for solvers that do not
-        centre the columns: gradient descent, SGD, `partial_fit`). A column adds Σ coef·(x − mean) over its
-        levels, its gaps and its square; a product of two columns is a term of its own, "a:b".
-
-        >>> from posterior.datasets import load_penguins
-        >>> penguins = load_penguins()
-        >>> model = LogisticRegression(missing="indicator").fit(penguins.X, penguins.y)
-        >>> print(model.contributions(penguins.X[99:100]))
-        log odds of Adelie against Chinstrap: +4.07
-          baseline           +2.81
-          bill_length_mm     +1.56
-          bill_depth_mm      +1.43
-          island             -0.97
-          body_mass_g        -0.78
-          sex                +0.39
-          flipper_length_mm  -0.36
-          year               +0.00
-
-        """
-        scan, model = self._reading(X), self._current
-        names, terms = model.log_terms(scan)
-        return Contributions.between(names, terms, model.log_posterior(scan), self.classes_, of, against)
 
     def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).

@@ -1,0 +1,65 @@
+"""What linear models of p(class | row) say of rows: scores, probabilities, and what each column adds."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from posterior._types import AnyArray, Floats
+from posterior.estimators.explanation import Contributions
+from posterior.estimators.linear import LinearEstimator
+
+
+class LinearProbabilities(ClassifierMixin, LinearEstimator):
+    """A fitted linear score for each class, or for the second of two, as probabilities."""
+
+    classes_: AnyArray
+
+    def decision_function(self, X: Any) -> Floats:
+        """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
+        scan = self._reading(X)
+        scores = self._current.read(scan)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
+        scan = self._reading(X)
+        return self._current.log_posterior(scan)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, (n, K)."""
+        scan = self._reading(X)
+        return self._current.posterior(scan)
+
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row; the first of equals."""
+        scan = self._reading(X)
+        return np.asarray(self.classes_[self._current.best(scan)])
+
+    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
+        """Log odds of two classes by column of the table, adding up to the total.
+
+        By default each row's most probable class against its runner-up; with one class given, the best
+        other one. The baseline is the log odds at the means of training (at zero for solvers that do not
+        centre the columns: gradient descent, SGD, `partial_fit`). A column adds Σ coef·(x − mean) over its
+        levels, its gaps and its square; a product of two columns is a term of its own, "a:b".
+
+        >>> from posterior import LogisticRegression
+        >>> from posterior.datasets import load_penguins
+        >>> penguins = load_penguins()
+        >>> model = LogisticRegression(missing="indicator").fit(penguins.X, penguins.y)
+        >>> print(model.contributions(penguins.X[99:100]))
+        log odds of Adelie against Chinstrap: +4.07
+          baseline           +2.81
+          bill_length_mm     +1.56
+          bill_depth_mm      +1.43
+          island             -0.97
+          body_mass_g        -0.78
+          sex                +0.39
+          flipper_length_mm  -0.36
+          year               +0.00
+
+        """
+        scan, model = self._reading(X), self._current
+        names, terms = model.log_terms(scan)
+        return Contributions.between(names, terms, model.log_posterior(scan), self.classes_, of, against)
