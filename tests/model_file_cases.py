@@ -258,7 +258,21 @@ def _changed():
     return model.fit(NUMBERS, Y).set_decision(reject={"threshold": 0.9}, calibration="temperature")
 
 
+def _around():
+    """A decision around a classifier that was fitted before, and never fitted itself."""
+    return DecisionClassifier(
+        GaussianNB().fit(NUMBERS, Y), priors="uniform", training_priors=[0.5, 0.25, 0.25]
+    )
+
+
+def _frozen_rule():
+    """An outlier rule around a model that was fitted before, calibrated with other rows."""
+    return OutlierRule(FrozenEstimator(LDA().fit(NUMBERS[:40], Y[:40]))).fit(NUMBERS[40:], Y[40:])
+
+
 MADE = {
+    "a decision around a fitted classifier": (_around, NUMBERS, Y),
+    "an outlier rule around a frozen model": (_frozen_rule, NUMBERS, Y),
     "given distributions": (
         _given,
         pd.DataFrame({"ball": ["red", None], "coin": [0, 1], "width": [0.3, None]}),
@@ -307,6 +321,8 @@ def able(method):
         "given distributions": GenerativeClassifier,
         "a streamed logistic regression": LogisticRegression,
         "a decision that was changed": DecisionClassifier,
+        "a decision around a fitted classifier": DecisionClassifier,
+        "an outlier rule around a frozen model": OutlierRule,
     }
     return [name for name in NAMES if hasattr(kinds[name], method)]
 

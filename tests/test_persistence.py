@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from copy import deepcopy
+from inspect import isabstract
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,20 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from posterior import CategoricalNB, GaussianNB, LogisticRegression, MultinomialNB, NaiveBayes, estimators
+from posterior import (
+    CategoricalNB,
+    GaussianNB,
+    LogisticRegression,
+    MultinomialNB,
+    NaiveBayes,
+    estimators,
+    families,
+)
 from posterior.datasets import load_penguins
+from posterior.decision.reject import RULES
+from posterior.linear.solvers import SOLVERS
 from posterior.persistence import load, save
-from posterior.persistence.registry import RECORDS
+from posterior.persistence.registry import BY_KIND, RECORDS
 
 spec = importlib.util.spec_from_file_location(
     "model_file_cases", Path(__file__).parent / "model_file_cases.py"
@@ -192,6 +203,15 @@ def test_every_record_has_a_tag_of_its_own_and_types_for_its_parts():
     assert len({record.tag for record in RECORDS}) == len({record.kind for record in RECORDS}) == len(RECORDS)
     for record in RECORDS:
         assert record.optional <= set(record.hints), record.tag
+
+
+def test_every_family_density_solver_and_rule_has_a_record():
+    """A new one is a line in the registry, or this fails."""
+    bases = (families.Family, families.Distribution)
+    named = [getattr(families, name) for name in families.__all__]
+    public = {kind for kind in named if isinstance(kind, type) and issubclass(kind, bases)}
+    public = {kind for kind in public if not isabstract(kind)} | set(RULES.values()) | set(SOLVERS.values())
+    assert public - set(BY_KIND) == set()
 
 
 @pytest.mark.parametrize("covariance", ["model", "sandwich"])

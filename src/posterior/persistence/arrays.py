@@ -45,16 +45,25 @@ from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, 
 # Values whose squares are finite, and coefficients of values so small that their squares are not zero.
 LARGEST_VALUE, LARGEST_COEF = 1e150, 1e200
 
+# What rounding may make of a sum that is zero, relative to the largest, and of a probability that is one.
+ROUNDING = 1e-9
+
+
+def _not_negative(array: AnyArray) -> bool:
+    largest = array.max(initial=0.0)
+    return bool(largest < np.inf and array.min(initial=0.0) >= -ROUNDING * max(1.0, largest))
+
+
 BOUNDS: dict[str, Callable[[AnyArray], Any]] = {
     "any": lambda a: True,
     "number": lambda a: not np.isnan(a).any(),
     "finite": lambda a: np.isfinite(a).all(),
     "value": lambda a: (np.abs(a) <= LARGEST_VALUE).all(),
     "coef": lambda a: (np.abs(a) <= LARGEST_COEF).all(),
-    ">=0": lambda a: ((a >= 0) & (a < np.inf)).all(),
+    ">=0": _not_negative,
     ">0": lambda a: ((a > 0) & (a < np.inf)).all(),
-    "share": lambda a: ((a >= 0) & (a <= 1)).all(),
-    "log": lambda a: (a <= 1e-9).all(),  # of a probability, −inf included, NaN not
+    "share": lambda a: ((a >= 0) & (a <= 1 + ROUNDING)).all(),
+    "log": lambda a: (a <= ROUNDING).all(),  # of a probability, −inf included, NaN not
     "code": lambda a: (a >= 0).all(),
     "place": lambda a: ((a >= 0) & (a < len(a))).all(),
 }

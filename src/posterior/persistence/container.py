@@ -70,10 +70,12 @@ class Tensor:
         dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(dtype, str) or dtype not in DTYPES:
             raise ModelFileError(f"has a tensor {name!r} of an unknown type, {dtype!r:.20}")
+        if not _are_sizes(offsets, size) or len(offsets) != 2:
+            raise ModelFileError(
+                f"has a tensor {name!r} that ends after the file: it was cut off, or altered"
+            )
         if not _are_sizes(shape, size) or len(shape) > MOST_DIMENSIONS:
             raise ModelFileError(f"has a tensor {name!r} of an impossible shape")
-        if not _are_sizes(offsets, size) or len(offsets) != 2:
-            raise ModelFileError(f"has a tensor {name!r} that lies outside the file")
         found = cls(DTYPES[dtype], tuple(shape), *offsets)
         if found.end - found.begin != found.n_bytes:
             raise ModelFileError(f"has a tensor {name!r} whose bytes do not make its shape, {list(shape)}")

@@ -8,10 +8,9 @@ from typing import Any
 from posterior.persistence.container import VERSION, Header, read_header, read_json, read_tensor
 from posterior.persistence.encoding import Node
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.estimators import ESTIMATOR_RECORDS
+from posterior.persistence.estimators import ESTIMATORS
 from posterior.persistence.loading import opened
 
-ESTIMATORS: dict[str, Any] = {record.tag: record.kind for record in ESTIMATOR_RECORDS}
 # An array of more numbers than this is described, not listed.
 LISTED = 1000
 # Values that a description may have; references repeat what they refer to.
@@ -38,13 +37,18 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     [{'name': 'x0', 'kind': 'continuous', 'levels': None, 'why': 'declared'}]
     """
     with opened(path) as (stream, size):
-        header = read_header(stream, size)
-        try:
-            return _described(header, _Speaker(stream, header))
-        except ModelFileError:
-            raise
-        except Exception as error:
-            raise ModelFileError("has a header that makes no sense: it is damaged") from error
+        return described(stream, size)
+
+
+def described(stream: BufferedIOBase, size: int) -> dict[str, Any]:
+    """What a stream of `size` bytes says of the model in it."""
+    header = read_header(stream, size)
+    try:
+        return _described(header, _Speaker(stream, header))
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError("has a header that makes no sense: it is damaged") from error
 
 
 def _described(header: Header, speaker: "_Speaker") -> dict[str, Any]:
@@ -86,10 +90,12 @@ def _every(tree: Node) -> Iterator[dict[str, Any]]:
 
 
 def _columns(node: Node) -> list[dict[str, Any]]:
-    """What is known of each column; of columns that differ in their names only, of the first."""
-    if isinstance(node, dict):
-        return [_column(node["example"]) | {"name": "x0", "columns": node["n"]}]
-    return [_column(column) for column in node]
+    """What is known of each column; very many that differ in nothing but their names are said at once."""
+    if isinstance(node, list):
+        return [_column(column) for column in node]
+    example, n = _column(node["example"]), node["n"]
+    names = [f"x{j}" for j in range(n)] if n <= LISTED else [f"x0 to x{n - 1}"]
+    return [example | {"name": name} for name in names]
 
 
 def _column(node: Node) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Encoder:
             int: _number,
             float: _number,
             np.ndarray: self._array,
+            np.memmap: self._array,
             tuple: self._tuple,
             list: self._items,
             set: self._sorted,

@@ -9,7 +9,9 @@ from typing import Any, get_type_hints
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from posterior import estimators as e
 from posterior._types import AnyArray, Floats
@@ -40,6 +42,8 @@ from posterior.schema import Schema
 
 # What estimators have as attributes because something else says so.
 FOLLOWING = ("classes_", "n_features_in_", "feature_names_in_")
+# Settings that are declared as anything, and of which more is known.
+NARROWER = {"random_state": int | None, "estimator": BaseEstimator}
 # How scikit-learn notes set_output(transform="pandas").
 OUTPUT = "_sklearn_output_config"
 # Of more coefficients than this no summary is made for the file: its covariances would be most of it.
@@ -56,7 +60,7 @@ def record_of_estimator(
 ) -> Record:
     """The record of an estimator: its settings, what it has `learnt`, and what it has perhaps.
 
-    An estimator inside another one may not have learnt anything.
+    An estimator inside another one may not have learnt anything; what has is installed and checked.
     """
     settings = types_of_settings(kind)
     perhaps = (perhaps or {}) | {OUTPUT: dict[str, str]}
@@ -79,10 +83,8 @@ def record_of_estimator(
         estimator = kind(**{name: parts.pop(name) for name in settings})
         for name, value in parts.items():
             setattr(estimator, name, value)
-        if any(name in parts for name in (*learnt, *perhaps) if name != OUTPUT):
-            refuse_unless(
-                all(name in parts for name in learnt), f"a {tag!r} that has not learnt all there is"
-            )
+        if parts.keys() - {OUTPUT} or is_fitted(estimator):
+            refuse_unless(learnt.keys() <= parts.keys(), f"a {tag!r} that has not learnt all there is")
             install(estimator)
             check(estimator)
         return estimator
@@ -90,12 +92,21 @@ def record_of_estimator(
     return Record(tag, kind, apart, together, lambda: hints, frozenset(learnt) | frozenset(perhaps))
 
 
+def is_fitted(estimator: Any) -> bool:
+    """Whether an estimator has learnt something, or is around one that has."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
 def types_of_settings(kind: Any) -> dict[str, Any]:
     """The types of an estimator's settings, as its constructor declares them; a number may say yes or no."""
     declared = get_type_hints(kind.__init__)
     types = {name: declared.get(name, Any) for name in kind._get_param_names()}
     types = {name: bool | int if hint is bool else hint for name, hint in types.items()}
-    return types | ({"random_state": int | None} if "random_state" in types else {})
+    return types | {name: hint for name, hint in NARROWER.items() if name in types}
 
 
 def remember_summary(estimator: Any) -> None:
@@ -212,6 +223,7 @@ ESTIMATOR_RECORDS = (
         e.DecisionClassifier,
         _install_nothing,
         check_decision,
+        {},
         {"learnt_": Learnt},
     ),
     record_of_estimator(
@@ -249,3 +261,4 @@ ESTIMATOR_RECORDS = (
         lambda: {"estimator": Any},
     ),
 )
+ESTIMATORS: dict[str, Any] = {record.tag: record.kind for record in ESTIMATOR_RECORDS}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray
 from posterior.persistence.container import read_header, read_json, read_tensors
 from posterior.persistence.decoding import Decoder
 from posterior.persistence.errors import ModelFileError
+from posterior.persistence.estimators import ESTIMATORS, is_fitted
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -40,14 +40,13 @@ def decoded(tree: str, tensors: Mapping[str, AnyArray]) -> Any:
     """The estimator that a tree of JSON and its tensors describe."""
     decoder = Decoder(tensors, len(tree) + sum(array.nbytes for array in tensors.values()))
     with one_blas_thread, np.errstate(all="ignore"):  # the bits of training, and no word about wild numbers
-        model = decoder.decode(read_json(tree))
+        try:
+            model = decoder.decode(read_json(tree))
+        except RecursionError as error:  # of a caller who is deep down already
+            raise ModelFileError("is nested too deep to be read from here") from error
     decoder.finish()
-    try:
-        check_is_fitted(model)
-    except Exception as error:
-        raise ModelFileError(
-            "holds no fitted model: it is damaged, or was not written by posterior"
-        ) from error
+    if type(model) not in ESTIMATORS.values() or not is_fitted(model):
+        raise ModelFileError("holds no fitted model: it is damaged, or was not written by posterior")
     return model
 
 

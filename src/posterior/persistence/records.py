@@ -9,6 +9,9 @@ from posterior.persistence.arrays import check_arrays
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.hints import described, matches
 
+# Parts that users name as they like. Other words are made to be read, and hold nothing that a terminal obeys.
+NAMES = ("name", "target_name_")
+
 
 def _nothing(_: Any) -> None:
     """Nothing else need hold."""
@@ -66,6 +69,8 @@ class Record:
             raise ModelFileError(
                 f"has a {self.tag!r} whose {name!r} is {found}, where {described(hint)} belongs"
             )
+        if isinstance(value, str) and name not in NAMES and hint is not Any and not value.isprintable():
+            raise ModelFileError(f"has a {self.tag!r} whose {name!r} cannot be printed")
 
 
 # Names of classes in annotations that are imported for the type checker only.

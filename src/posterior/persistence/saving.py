@@ -9,16 +9,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
 from posterior.persistence.container import FORMAT, VERSION, packed
 from posterior.persistence.encoding import Encoder
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.estimators import ESTIMATOR_RECORDS
+from posterior.persistence.estimators import ESTIMATORS, is_fitted
 from posterior.persistence.loading import decoded
 
-ESTIMATORS = {record.kind for record in ESTIMATOR_RECORDS}
 LIBRARIES = ("posterior", "numpy", "scikit-learn")
 
 
@@ -50,15 +46,13 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
 def written(model: Any, about: Mapping[str, Any] | None = None) -> list[bytes | memoryview]:
     """The bytes of the file of a model, part by part."""
     name = type(model).__name__
-    if type(model) not in ESTIMATORS:
+    if type(model) not in ESTIMATORS.values():
         raise ModelFileError(
             f"{name} cannot be saved: it is not one of posterior's own estimators, such as NaiveBayes; keep "
             "it by other means (skops, ONNX)"
         )
-    try:
-        check_is_fitted(model)
-    except NotFittedError as error:
-        raise ModelFileError(f"{name} cannot be saved: it is not fitted; call fit first") from error
+    if not is_fitted(model):
+        raise ModelFileError(f"{name} cannot be saved: it is not fitted; call fit first")
     encoder = Encoder()
     try:
         tree = json.dumps(encoder.encode(model, ""), separators=(",", ":"))

@@ -26,10 +26,9 @@ MOST_WORDS_TOGETHER = 20
 LONGEST_TEXT = 1e7
 
 # One character after the other, without groups, and one repetition of no fixed length at most: a text of n
-# characters is then searched in n² steps at most.
-CHARACTER = (
-    r"(?:\\[bBwWdDsS]|\\?[-_'@#.,:;!&/]|\w|\[\^?(?:\\[wdsWDS]|\\?[-_'@#.,:;!&/]|\w)+\])(?:\{\d{1,2}\})?"
-)
+# characters is then searched in n² steps at most. No character is written in two ways here, or this pattern
+# would take for ever on some patterns.
+CHARACTER = r"(?:\\[bBwWdDsS]|\\?[-'@#.,:;!&/]|\w|\[\^?(?:\\[wdsWDS]|\\?[-'@#.,:;!&/]|\w)+\])(?:\{\d{1,2}\})?"
 REPEATED = r"(?:[+*]\??|\?|\{\d{1,2},\d{0,2}\})"
 PLAIN = re.compile(rf"(?:\(\?u\))?(?:{CHARACTER})*(?:{CHARACTER}{REPEATED})?(?:{CHARACTER})*")
 

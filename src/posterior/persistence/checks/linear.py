@@ -61,9 +61,10 @@ def check_stream(stream: Stream) -> None:
 
 
 def check_summary(summary: Summary) -> None:
-    """Every column of the table has a number, or a name, for each coefficient."""
+    """Every column of the table has a number, or a name, for each coefficient, and a title to be printed."""
     n = len(summary.covariance)
     refuse_unless("term" in summary.columns and summary.covariance.shape == (n, n), "a summary of nothing")
+    refuse_unless(all(name.isprintable() for name in summary.figures), "figures that cannot be printed")
     for name, values in summary.columns.items():
         refuse_unless(values.shape == (n,), "a summary of other coefficients")
         refuse_unless(values.dtype == (object if name in NAMES else np.float64), "a summary without numbers")

@@ -15,14 +15,13 @@ LEVELS = (str, int, float, bool)
 
 
 def check_column(column: Column) -> None:
-    """A column has categories where its kind has, each once, and says why in words that can be printed."""
+    """A column has categories where its kind has, each once."""
     levels = column.categories
     allowed = {"categorical": levels is not None, "binary": levels is None or len(levels) <= 2}
     refuse_unless(allowed.get(column.kind, levels is None), f"a {column.kind} column with other levels")
     plain = all(type(level) in LEVELS and level == level for level in levels or ())  # noqa: PLR0124 -- not NaN
     refuse_unless(plain, "categories that are neither strings nor numbers")
     refuse_unless(len(set(levels or ())) == len(levels or ()), "a category twice")
-    refuse_unless(column.reason.isprintable() and column.hint.isprintable(), "words that cannot be printed")
 
 
 def columns_at(schema: Schema, places: Sequence[int]) -> Sequence[Column]:
