@@ -291,6 +291,59 @@ def test_the_best_model_is_found_and_fitted(folder, capsysbinary):
     )
 
 
+@pytest.mark.parametrize("labels", [("1", "2"), ("true", "false"), ("no", "yes")], ids="-".join)
+def test_actions_that_are_no_classes_are_words_whatever_the_classes(folder, capsysbinary, labels):
+    rows = [f"{i % 7 + 3 * (i % 2)},{labels[i % 2]}" for i in range(300)]
+    (folder / "t.csv").write_text("x,k\n" + "\n".join(rows) + "\n")
+    printed(capsysbinary, "fit", "t.csv", "-t", "k", "-m", "lda", "-o", "m")
+    asked = ("--reject", "threshold=0.8", "--outliers", "0.05", "--costs", f"{labels[0]}:{labels[1]}=2")
+    (folder / "new.csv").write_text(
+        "x\n" + "\n".join([*(str(i % 7 + 3 * (i % 2)) for i in range(300)), "99"]) + "\n"
+    )
+    found = rows_of(printed(capsysbinary, "predict", "m", "new.csv", *asked))
+    assert {row["action"] for row in found} == {*labels, "reject", "outlier"}
+    assert {f"p_{label}" for label in labels} <= set(found[0])
+
+
+def test_classes_may_be_called_as_what_is_done_with_rows(folder, capsysbinary):
+    rows = [f"{i % 7 + 3 * (i % 2)},{['outlier', 'reject'][i % 2]}" for i in range(100)]
+    (folder / "t.csv").write_text("x,k\n" + "\n".join(rows) + "\n")
+    printed(capsysbinary, "fit", "t.csv", "-t", "k", "-m", "lda", "-o", "m")
+    found = rows_of(printed(capsysbinary, "predict", "m", "t.csv", "--reject", "threshold=0.95"))
+    assert {row["action"] for row in found} == {"outlier", "reject", "(reject)"}
+
+
+def test_a_class_with_one_row_is_fitted(folder, capsysbinary):
+    rows = [f"{i % 7 + 3 * (i % 2)},{'ab'[i % 2]}" for i in range(60)]
+    (folder / "t.csv").write_text("x,k\n" + "\n".join([*rows, "9,c"]) + "\n")
+    for name in ("naive-bayes", "logistic"):
+        found = as_json(capsysbinary, "fit", "t.csv", "-t", "k", "-m", name, "-o", "m")
+        assert found["held_out"]["log loss"] is None  # infinite: nobody could know the class
+        assert len(rows_of(printed(capsysbinary, "predict", "m", "t.csv"))) == 61
+
+
+def test_another_seed_holds_out_other_rows(folder, capsysbinary):
+    def losses(seed):
+        return as_json(capsysbinary, "fit", "voters", "-m", "naive-bayes", "-o", "m", "--seed", seed)[
+            "held_out"
+        ]
+
+    assert losses("1") == losses("1") != losses("2")
+
+
+def test_the_command_alone_shows_its_help(capsysbinary):
+    shown = printed(capsysbinary)
+    assert shown.count("\n") > 5
+    assert "compare" in shown
+
+
+def test_the_class_frequencies_need_no_column(folder, capsysbinary):
+    printed(capsysbinary, "fit", "penguins", "-m", "majority", "-o", "m")
+    rows = rows_of(printed(capsysbinary, "predict", "m", "voters"))
+    assert len(rows) == 400
+    assert float(rows[0]["p_Adelie"]) == pytest.approx(152 / 344)
+
+
 def test_a_discriminant_predicts_classes_and_nothing_else(folder, capsysbinary):
     printed(capsysbinary, "fit", "penguins", "-m", "least-squares", "-o", "ls")
     rows = rows_of(printed(capsysbinary, "predict", "ls", "penguins"))

@@ -77,6 +77,18 @@ MISTAKES = [
     (["compare", "good.csv", "-t", "bought", "--folds", "1"], ["--folds", "2"]),
     (["compare", "good.csv", "-t", "bought", "--report", "no/where.html"], ["no folder"]),
     (["compare", "good.csv", "-t", "bought", "--rubbish"], ["--rubbish"]),
+    (["compare", "good.csv", "-t", "bought", "--groups", "bought"], ["--groups", "class column"]),
+    (["compare", "good.csv", "-t", "bought", "--time", "bought"], ["--time", "class column"]),
+    (["compare", "good.csv", "-t", "bought", "--drop", "bought"], ["class column"]),
+    (["compare", "good.csv", "-t", "bought", "--kind", "bought=text"], ["class column"]),
+    (["compare", "good.csv", "-t", "bought", "--report", "./good.csv"], ["would be lost"]),
+    (["data", "-o", "x.csv"], ["NAME"]),
+    (["fit", "good.csv", "-t", "bought", "-m", "lda", "-o", "good.csv"], ["would be lost"]),
+    (
+        ["fit", "good.csv", "-t", "bought", "-m", "least-squares", "--calibration", "vector", "-o", "m"],
+        ["calibrate"],
+    ),
+    (["curve", "good.csv", "-t", "bought", "--plot", "x.foo"], [".png"]),
     (["fit", "good.csv", "-t", "bought", "-m", "magic", "-o", "m"], ["magic", "naive-bayes"]),
     (["fit", "good.csv", "-t", "bought", "-m", "lda", "-o", "no/m"], ["no folder"]),
     (["fit", "good.csv", "-t", "bought", "-m", "lda"], ["--output"]),
@@ -112,6 +124,9 @@ MODEL_MISTAKES = [
     (["predict", "good.posterior", "good.csv", "--keep", "id"], ["--keep", "'id'"]),
     (["predict", "good.posterior", "good.csv", "-o", "no/out.csv"], ["no folder"]),
     (["predict", "good.posterior", "good.csv", "-o", "out.xyz"], ["out.xyz"]),
+    (["predict", "good.posterior", "good.csv", "-o", "./good.csv"], ["would be lost"]),
+    (["predict", "good.posterior", "good.csv", "-o", "good.posterior"], ["would be lost"]),
+    (["predict", "good.posterior", "header.csv"], ["no row"]),
     (["explain", "good.posterior", "good.csv", "--row", "60"], ["60 rows", "0 to 59"]),
 ]
 
@@ -171,6 +186,42 @@ def test_stopping_while_rows_are_written_leaves_no_file(model):
     assert work.returncode == 130
     assert "Traceback" not in told
     assert not [p.name for p in model.parent.iterdir() if "out.csv" in p.name]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
+def test_being_stopped_by_others_leaves_no_file_either(model, number):
+    command = [
+        sys.executable,
+        "-m",
+        "posterior",
+        "predict",
+        "good.posterior",
+        "-",
+        "--format",
+        "csv",
+        "-o",
+        "out.csv",
+    ]
+    work = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=model.parent)  # noqa: S603 -- our own command
+    try:
+        work.stdin.write(b"size,colour,bought\n" + b"1,a,yes\n" * 2_000_000)
+        work.stdin.flush()
+        while not any("out.csv" in p.name for p in model.parent.iterdir()):
+            assert work.poll() is None, work.stderr.read()
+        work.send_signal(number)
+        work.communicate(timeout=60)
+    finally:
+        work.kill()
+        work.wait()
+    assert work.returncode == 128 + number
+    assert not [p.name for p in model.parent.iterdir() if "out.csv" in p.name]
+
+
+def test_closed_standard_output_is_no_error(model):
+    command = f"{sys.executable} -m posterior predict good.posterior good.csv -o out.csv >&-"
+    done = subprocess.run(command, shell=True, cwd=model.parent, capture_output=True, check=False)  # noqa: S602 -- a shell closes it
+    assert done.returncode == 0, done.stderr
+    assert (model.parent / "out.csv").exists()
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(model):

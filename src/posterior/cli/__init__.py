@@ -1,15 +1,20 @@
 """The command `posterior`: compare, fit, predict, inspect, explain, curve, data."""
 
+import os
+import signal
 import sys
 from collections.abc import Sequence
 
-from posterior.cli.stopping import USER_ERROR
+from posterior.cli.stopping import INTERRUPTED, USER_ERROR
 
 NEEDED = ("typer", "rich", "pyarrow")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0, 2 for a user's mistake, 130 after Ctrl-C."""
+    _open_streams()
+    for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(stop, _leave)
     try:
         from posterior.cli.app import run  # noqa: PLC0415 -- its packages are an extra
     except ModuleNotFoundError as error:
@@ -21,4 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
         sys.exit(USER_ERROR)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     sys.exit(run(arguments))
+
+
+def _leave(number: int, _: object) -> None:
+    """Stop as after Ctrl-C, so that nothing half-written stays."""
+    sys.exit(128 + number)
+
+
+def _open_streams() -> None:
+    """Whoever closed standard output or error (`>&-`) does not want to hear of it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- open as long as the program runs

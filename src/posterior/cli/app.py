@@ -15,11 +15,11 @@ from posterior.cli.fit import fit
 from posterior.cli.inspect import inspect
 from posterior.cli.predict import predict
 from posterior.cli.stopping import INTERRUPTED, USER_ERROR, one_line, outcome
+from posterior.cli.voice import as_options
 
 app = typer.Typer(
     name="posterior",
     help="Probabilities you can act on, from a table of data.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -30,6 +30,7 @@ for command in (compare, fit, predict, inspect, explain, curve, data):
 
 @app.callback(invoke_without_command=True)
 def about(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
 ) -> None:
     """Probabilities you can act on, from a table of data."""
@@ -38,6 +39,8 @@ def about(
 
         print(f"posterior {posterior.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -76,4 +79,4 @@ def _called(arguments: Sequence[str] | None) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"posterior: {message}", file=sys.stderr)
+    print(f"posterior: {as_options(message)}", file=sys.stderr)

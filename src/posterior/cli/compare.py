@@ -11,9 +11,10 @@ from rich.text import Text
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
 from posterior.cli.voice import Voice
-from posterior.cli.wishes import COSTS, read_costs
+from posterior.cli.wishes import COSTS, label_of, read_costs
 from posterior.comparison import Comparison, Result
 
 
@@ -60,7 +61,7 @@ def compare(
     """
     voice = Voice(talk)
     if report is not None:
-        refuse_no_folder(report)
+        refuse_output(report, data)
     with voice.noticing():
         read = read_labelled(data, target, reading, columns, groups=groups, time=time)
         classes = np.unique(read.y).tolist()
@@ -78,18 +79,18 @@ def compare(
                 time=read.aside.get("time"),
                 costs=None if costs is None else read_costs(costs, classes),
                 kinds=read.kinds,
-                positive=None if positive is None else label_of(positive, classes),
+                positive=None if positive is None else label_of(positive, classes, "--positive"),
                 false_alarms=false_alarms,
                 seed=seed,
                 progress=told,
             )
+        if not talk.json:
+            show(voice, comparison)
         options = [*words_of(reading), *words_of(columns)]
         where = None if report is None else write(voice, comparison, read, data, report, options)
     if talk.json:
         voice.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
-        return
-    show(voice, comparison)
-    if where is not None:
+    elif where is not None:
         voice.say(Text.assemble(("report: ", "bold"), where))
 
 
@@ -226,20 +227,3 @@ def write(
             progress=told,
         )
     return str(Path(written).resolve())
-
-
-def refuse_no_folder(path: str) -> None:
-    """Refuse, before the work is done, a path that nothing can be written to."""
-    folder = Path(path).parent
-    if Path(path).is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file")
-    if not folder.is_dir():
-        raise ValueError(f"there is no folder {str(folder)!r} to write {Path(path).name} to; create it first")
-
-
-def label_of(text: str, classes: Sequence[Any]) -> Any:
-    """The class that is written so."""
-    known = {str(label): label for label in classes}
-    if text not in known:
-        raise ValueError(f"--positive: {text!r} is not a class; the classes are {', '.join(known)}")
-    return known[text]

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from posterior.cli.compare import refuse_no_folder
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.outputs import refuse_picture
 from posterior.cli.shown import show_reading
 from posterior.cli.voice import Voice
 from posterior.comparison import LearningCurve
@@ -38,7 +38,7 @@ def curve(
     """
     voice = Voice(talk)
     if plot is not None:
-        refuse_no_folder(plot)
+        refuse_picture(plot, data)
     with voice.noticing():
         read = read_labelled(data, target, reading, columns)
         if not talk.json:
@@ -54,6 +54,9 @@ def curve(
         voice.data(found.as_dict())
         return
     voice.say(Text(str(found)))
+    voice.tell(
+        Text("without a penalty unless it says ridge; what compare calls logistic has a ridge", style="dim")
+    )
     if plot is not None:
         voice.say(Text.assemble(("plot: ", "bold"), plot))
 

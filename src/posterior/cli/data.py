@@ -24,8 +24,11 @@ def data(
     """List the bundled tables, or print one of them."""
     voice = Voice(talk)
     if name is not None:
-        files.write_batches(output or "-", iter([datasets.load(name, "pyarrow").frame]))
+        form = "jsonl" if talk.json and output is None else None
+        files.write_batches(output or "-", iter([datasets.load(name, "pyarrow").frame]), format=form)
         return
+    if output is not None:
+        raise ValueError(f"which table is to be written to {output}? Say posterior data NAME -o {output}")
     tables = [_facts(bundled) for bundled in datasets.available()]
     if talk.json:
         voice.data(tables)

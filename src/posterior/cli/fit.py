@@ -1,19 +1,22 @@
 """`posterior fit`: one model of a table, into a file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.text import Text
 
-from posterior.cli.compare import refuse_no_folder, show
+from posterior.cli.compare import show, with_error
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
 from posterior.cli.voice import Voice
 from posterior.comparison import MODELS, Comparison
-from posterior.decision import brier_score, log_loss
+from posterior.decision import brier_score, log_loss_terms
 from posterior.persistence import save
 from posterior.workflow import coefficient_table, train
 from posterior.workflow.plain import plain
@@ -44,7 +47,7 @@ def fit(
     The file holds numbers and names and no program: it is safe to open.
     """
     voice = Voice(talk)
-    refuse_no_folder(output)
+    refuse_output(output, data)
     refuse_model(model)
     with voice.noticing():
         read = read_labelled(data, target, reading, columns)
@@ -53,7 +56,7 @@ def fit(
             show_reading(voice, read, schema)
         name = _best(voice, read, seed) if model == BEST else model
         voice.tell(Text(f"fitting {MODELS[name].title} …", style="dim"))
-        fitted = train(read.X, read.y, name, kinds=read.kinds, calibration=calibration)
+        fitted = train(read.X, read.y, name, kinds=read.kinds, calibration=calibration, seed=seed)
         about = {
             "model": name,
             "title": MODELS[name].title,
@@ -63,9 +66,9 @@ def fit(
             "columns": read.X.column_names,
             "reading": reading.options(),
             "held_out": held_out(fitted),
-            "coefficients": plain(coefficient_table(fitted, read.X, read.y)),
+            "coefficients": coefficient_table(fitted, read.X, read.y),
         }
-        save(fitted, output, about=about)
+        save(fitted, output, about=plain(about))
     size = Path(output).stat().st_size
     if talk.json:
         voice.data({**about, "file": output, "bytes": size})
@@ -74,8 +77,7 @@ def fit(
         Text.assemble((about["title"], "bold"), f" of {about['rows']:,} rows in {output} ({size:,} bytes)")
     )
     if about["held_out"]:
-        told = ", ".join(f"{what} {number(value)}" for what, value in about["held_out"].items())
-        voice.say(Text(f"on rows held out: {told}"))
+        voice.say(Text(held_out_words(about["held_out"])))
     voice.tell(Text(f"next: posterior inspect {output}; posterior predict {output} DATA -o OUT", style="dim"))
 
 
@@ -86,17 +88,28 @@ def refuse_model(name: str) -> None:
 
 
 def held_out(model: Any) -> dict[str, float]:
-    """How well the model does on rows it had not seen, where any were held out."""
+    """How well the model does on rows it had not seen, where any were held out; before any scaling."""
     learnt = getattr(model, "learnt_", None)
     if learnt is None or learnt.held_out is None:
         return {}
     rows = learnt.held_out
-    logs, truth = learnt.scaled(rows.log_posterior, model.calibration), rows.y
+    losses = log_loss_terms(rows.y, rows.log_posterior)
+    right = rows.log_posterior.argmax(axis=1) == rows.y
+    with np.errstate(invalid="ignore"):
+        error = float(losses.std(ddof=1) / len(losses) ** 0.5)
     return {
-        "log loss": float(log_loss(truth, logs)),
-        "accuracy": float((logs.argmax(axis=1) == truth).mean()),
-        "Brier score": float(brier_score(truth, logs)),
+        "log loss": float(losses.mean()),
+        "log loss error": error,
+        "accuracy": float(right.mean()),
+        "Brier score": float(brier_score(rows.y, rows.log_posterior)),
     }
+
+
+def held_out_words(found: Mapping[str, float | None]) -> str:
+    """The same in words."""
+    loss = with_error(found["log loss"], found["log loss error"])
+    others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
+    return f"on rows held out: log loss {loss}, {others}"
 
 
 def _best(voice: Voice, read: Labelled, seed: int) -> str:

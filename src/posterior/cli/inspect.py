@@ -3,10 +3,10 @@
 from rich.text import Text
 
 from posterior import workflow
+from posterior.cli.fit import held_out_words
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import open_model
 from posterior.cli.options import ModelFile, Talk
-from posterior.cli.shown import number
 from posterior.cli.voice import Voice
 from posterior.persistence import describe
 
@@ -27,14 +27,10 @@ def inspect(file: ModelFile, talk: Talk) -> None:
         return
     about = opened.about
     if about:
-        told = ", ".join(f"{what} {number(value)}" for what, value in about.get("held_out", {}).items())
-        voice.say(
-            Text.assemble(
-                (str(about.get("title", "")), "bold"),
-                f" of {about.get('rows', 0):,} rows, for {about.get('target')}",
-            )
-        )
-        voice.say(Text(f"on rows held out: {told}") if told else Text(""))
+        rows, target = about.get("rows", 0), about.get("target")
+        voice.say(Text.assemble((str(about.get("title", "")), "bold"), f" of {rows:,} rows, for {target}"))
+        if about.get("held_out"):
+            voice.say(Text(held_out_words(about["held_out"])))
     voice.print_as_it_is(str(found))
     table = about.get("coefficients")
     if table:

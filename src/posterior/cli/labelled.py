@@ -62,6 +62,11 @@ def read_labelled(
         raise ValueError(f"which column holds the classes? Pass --target COL; {listed_columns(names)}")
     known_column(target, names, "--target")
     kinds = columns.kinds(names)
+    for option, given in {"groups": aside.get("groups"), "time": aside.get("time")}.items():
+        if given == target:
+            raise ValueError(f"--{option} {given}: this is the class column; name another, or leave it out")
+    if target in (columns.drop or ()) or target in (kinds or {}):
+        raise ValueError(f"{target!r} is the class column (--target), and cannot be in --drop or --kind too")
     extra = {option: known_column(name, names, f"--{option}") for option, name in aside.items() if name}
     left_out = {known_column(name, names, "--drop") for name in columns.drop or ()}
     left_out |= set(bundled.identifiers if bundled else ()) - set(kinds or ())

@@ -1,5 +1,6 @@
 """`posterior predict`: posteriors, actions and outliers of the rows of a file, batch by batch."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -14,11 +15,13 @@ from posterior.cli.grouped import grouped
 from posterior.cli.labelled import as_labels
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
+from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
 from posterior.cli.voice import Told, Voice
 from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
+from posterior.workflow.predictions import written
 
 
 @grouped
@@ -42,6 +45,7 @@ def predict(
     """
     voice = Voice(talk, results=False)
     opened = open_model(file)
+    refuse_output(output, data, file)
     scored = Scored(opened, data, tuple(keep or ()))
     with voice.noticing(), voice.progress() as told:
         decide(opened.model, wishes)
@@ -75,6 +79,7 @@ class Scored:
     known: int = 0
     right: int = 0
     loss: float = 0.0
+    unanswered: Counter[Any] = field(default_factory=Counter)
     _checked: bool = field(default=False, repr=False)
 
     def tables(self, batches: Iterator[pa.Table], told: Told) -> Iterator[pa.Table]:
@@ -84,9 +89,12 @@ class Scored:
                 for name in self.keep:
                     known_column(name, batch.column_names, "--keep")
                 self._checked = True
+            if not len(batch) and not self.rows:
+                raise ValueError(f"{self.path} has a header and no row to predict")
             found = predictions(self.opened.model, self.opened.columns_of(batch, self.path))
             self.rows += len(batch)
             self._score(batch, found)
+            self.unanswered.update(found.get("action", ()))
             told(self.rows, 0, "rows")
             kept = {name: batch[name] for name in self.keep}
             yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
@@ -98,13 +106,11 @@ class Scored:
         cells = batch[target].combine_chunks()
         there = np.asarray(cells.is_valid())
         truth = as_labels(cells.filter(pa.array(there)))
-        classes = [str(label) for label in self.opened.model.classes_]
-        codes = np.array(
-            [classes.index(str(t)) if str(t) in classes else -1 for t in truth.tolist()], dtype=int
-        )
-        said = np.array([str(label) for label in found["predicted"][there]])
+        place = {written(label): k for k, label in enumerate(self.opened.model.classes_.tolist())}
+        codes = np.array([place.get(written(t), -1) for t in truth.tolist()], dtype=int)
+        said = [place[written(label)] for label in found["predicted"][there]]
         self.known += len(codes)
-        self.right += int((said == np.array([str(t) for t in truth.tolist()])).sum())
+        self.right += int((np.array(said, dtype=int) == codes).sum())
         posteriors = [values for name, values in found.items() if name.startswith("p_")]
         if posteriors and len(codes):
             p = np.stack(posteriors, axis=1)[there]
@@ -112,8 +118,12 @@ class Scored:
                 self.loss -= float(np.log(np.where(codes < 0, 0.0, p[np.arange(len(codes)), codes])).sum())
 
     def told(self) -> str:
-        """How well it went, where that can be known."""
+        """What was done, and how well it went, where that can be known."""
+        classes = {written(label) for label in self.opened.model.classes_.tolist()}
+        others = {str(action): n for action, n in self.unanswered.items() if written(action) not in classes}
+        done = "".join(f"; {n:,} {action}" for action, n in others.items())
         if not self.known:
-            return ""
+            return done
         loss = f", log loss {number(self.loss / self.known)}" if self.loss else ""
-        return f"; of the {self.known:,} whose class is known: accuracy {self.right / self.known:.3f}{loss}"
+        right = f"accuracy {self.right / self.known:.3f}{loss}"
+        return f"{done}; of the {self.known:,} whose class is known: {right}"

@@ -1,6 +1,7 @@
 """What a command says, and where: results to standard output, all else to standard error."""
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ class Voice:
 
     def note(self, message: object) -> None:
         """Something a person would want to know, once."""
-        text = one_line(message)
+        text = as_options(one_line(message))
         if text not in self._noted:
             self._noted.add(text)
             self.err.print(f"[yellow]note:[/yellow] {escape(text)}")
@@ -80,3 +81,24 @@ class Voice:
                 bar.update(task, completed=done, total=total, description=escape(what))
 
             yield told
+
+
+# What the library says to those who write Python, as one says it on the command line.
+OPTIONS = (
+    (r'(?:pass )?calibration="(\w+)"', r"--calibration \1"),
+    (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
+    (r"; cv=None asks for no check", ""),
+    (r" \(rows of weight 0 do not count\)", ""),
+    (r"kinds=\{'([^']+)': [\"'](\w+)[\"']\}", r"--kind \1=\2"),
+)
+
+
+def as_options(text: str) -> str:
+    """Advice for the command line.
+
+    >>> as_options('declare it (kinds={"zip": "categorical"})'.replace('"zip"', "'zip'"))
+    'declare it (--kind zip=categorical)'
+    """
+    for said, instead in OPTIONS:
+        text = re.sub(said, instead, text)
+    return text

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from posterior import files
+from posterior.workflow.predictions import written
 
 COSTS = (
     'Costs as "truth:action=5,…" (other mistakes cost 1), or a file: CSV with a row for each class, or JSON.'
@@ -54,7 +55,7 @@ def read_priors(text: str, classes: Sequence[Any]) -> Any:
     if text.strip() in NAMED:
         return text.strip()
     given = {
-        _label(name, classes, "--priors"): number
+        label_of(name, classes, "--priors"): number
         for name, number in _pairs(text, "--priors", "a class and its frequency, such as yes=0.01,no=0.99")
     }
     absent = [str(label) for label in classes if label not in given]
@@ -91,10 +92,10 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
         truth, colon, action = pair.partition(":")
         if not colon:
             raise ValueError(f"--costs {pair}=…: expected truth:action=cost, such as bad:good=5")
-        known = {str(label): label for label in classes}
+        known = known_labels(classes)
         named = known.get(action.strip(), action.strip())
         extra.append(named)
-        costs[_label(truth, classes, "--costs")][named] = number
+        costs[label_of(truth, classes, "--costs")][named] = number
     others = [action for action in dict.fromkeys(extra) if action not in classes]
     for truth, action in ((t, a) for a in others for t in classes):
         if action not in costs[truth]:
@@ -120,7 +121,7 @@ def _from_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
             str(truth): dict(zip(names, row, strict=True))
             for truth, row in zip(first, zip(*cells, strict=True), strict=True)
         }
-    costs = {_label(truth, classes, f"--costs {path}"): row for truth, row in rows.items()}
+    costs = {label_of(truth, classes, f"--costs {path}"): row for truth, row in rows.items()}
     for truth, row in costs.items():
         for action, cost in row.items():
             if isinstance(cost, bool) or not isinstance(cost, int | float):
@@ -128,7 +129,7 @@ def _from_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
     absent = [str(label) for label in classes if label not in costs]
     if absent:
         raise ValueError(f"--costs {path}: there is no row for {', '.join(absent)}; give one for each class")
-    known = {str(label): label for label in classes}
+    known = known_labels(classes)
     return {t: {known.get(str(a), a): float(c) for a, c in row.items()} for t, row in costs.items()}
 
 
@@ -147,8 +148,19 @@ def _pairs(text: str, option: str, expected: str) -> list[tuple[str, float]]:
     return pairs
 
 
-def _label(text: str, classes: Sequence[Any], option: str) -> Any:
-    known = {str(label): label for label in classes}
+def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
+    """The class that is written so, in a file or in Python.
+
+    >>> label_of("true", [False, True], "--positive")
+    True
+    """
+    known = known_labels(classes)
     if text.strip() not in known:
-        raise ValueError(f"{option}: {text.strip()!r} is not a class; the classes are {', '.join(known)}")
+        shown = ", ".join(written(label) for label in classes)
+        raise ValueError(f"{option}: {text.strip()!r} is not a class; the classes are {shown}")
     return known[text.strip()]
+
+
+def known_labels(classes: Sequence[Any]) -> dict[str, Any]:
+    """The classes by what they are written as."""
+    return {text: label for label in classes for text in (str(label), written(label))}

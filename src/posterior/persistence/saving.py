@@ -95,6 +95,9 @@ def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
         if path.exists():
             beside.chmod(stat.S_IMODE(path.stat().st_mode))
         beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from error
     except BaseException:  # an interruption too leaves nothing behind
         beside.unlink(missing_ok=True)
         raise

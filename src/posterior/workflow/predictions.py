@@ -1,11 +1,13 @@
 """What a model says of each row of a table, as columns."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from posterior._types import AnyArray, Floats
 from posterior.estimators import DecisionClassifier
+from posterior.notices import PosteriorWarning
 
 PREDICTED, ACTION, OUTLIER = "predicted", "action", "outlier_p"
 
@@ -29,7 +31,7 @@ def predictions(model: Any, X: Any) -> dict[str, AnyArray]:
     columns |= {posterior_name(label): np.exp(logs[:, k]) for k, label in enumerate(model.classes_)}
     if isinstance(model, DecisionClassifier):
         if any(knob is not None for knob in (model.costs, model.reject, model.outliers)):
-            columns[ACTION] = model.predict(X)
+            columns[ACTION] = _as_text(model.predict(X)) if _names_more(model) else model.predict(X)
         p_values = outlier_p_values(model, X)
         if p_values is not None:
             columns[OUTLIER] = p_values
@@ -38,7 +40,26 @@ def predictions(model: Any, X: Any) -> dict[str, AnyArray]:
 
 def posterior_name(label: Any) -> str:
     """The name of the column that holds the posterior of a class."""
-    return f"p_{label}"
+    return f"p_{written(label)}"
+
+
+def written(label: Any) -> str:
+    """A label as a file has it.
+
+    >>> written(True), written(1.0), written("yes")
+    ('true', '1.0', 'yes')
+    """
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
+def _names_more(model: DecisionClassifier) -> bool:
+    """Whether some action is a word where the classes are numbers: then a column of both is one of words."""
+    kinds = {isinstance(action, str) for action in model.actions_.tolist()}
+    return len(kinds) > 1
+
+
+def _as_text(actions: AnyArray) -> AnyArray:
+    return np.array([written(action) for action in actions.tolist()], dtype=object)
 
 
 def outlier_p_values(model: DecisionClassifier, X: Any) -> Floats | None:
@@ -46,4 +67,7 @@ def outlier_p_values(model: DecisionClassifier, X: Any) -> Floats | None:
     rule = model.outlier_rule_
     if rule is None:
         return None
-    return rule.p_values(X, priors=None if model.priors is None else model.priors_)
+    with warnings.catch_warnings():
+        # What the rule has not seen, the model says itself.
+        warnings.simplefilter("ignore", PosteriorWarning)
+        return rule.p_values(X, priors=None if model.priors is None else model.priors_)

@@ -3,7 +3,9 @@
 import warnings
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold
 
 from posterior.comparison import model_for
 from posterior.estimators import DecisionClassifier, NaiveBayes, OutlierRule
@@ -11,17 +13,24 @@ from posterior.notices import DataWarning, UnseenCategoryWarning
 
 # The rate of false alarms that a rule is made with; what is done at which rate is said when predicting.
 ALPHA = 0.01
+FOLDS = 5
 
 
 def train(
-    X: Any, y: Any, model: str = "naive-bayes", *, kinds: Any = None, calibration: str | None = None
+    X: Any,
+    y: Any,
+    model: str = "naive-bayes",
+    *,
+    kinds: Any = None,
+    calibration: str | None = None,
+    seed: int = 0,
 ) -> Any:
     """Fit a model by its name, and learn from held-out rows what acting on its probabilities takes.
 
     The result is a `DecisionClassifier` around the model: `set_decision` changes costs, priors, rejecting
     and outliers without training. What rows usually look like is learnt too, from the model itself where it
-    is generative and else from naive Bayes beside it. A discriminant, which has no probabilities, comes as
-    it is.
+    is generative and else from naive Bayes beside it. Which rows are held out follows from the seed. A
+    discriminant, which has no probabilities, comes as it is.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -31,17 +40,39 @@ def train(
     """
     estimator = model_for(model, X, y, kinds=kinds)
     if not hasattr(estimator, "predict_proba"):
+        if calibration is not None:
+            raise ValueError(f"{model} has no probabilities to calibrate; leave calibration out")
         return estimator.fit(X, y)
-    rule = OutlierRule(_density(estimator, kinds), alpha=ALPHA)
-    decision = DecisionClassifier(estimator, outliers=rule, calibration=calibration)
+    found, counts = np.unique(np.asarray(y), return_counts=True)
+    labels, folds = {str(label) for label in found.tolist()}, max(2, min(FOLDS, int(counts.max())))
+    decision = DecisionClassifier(
+        estimator,
+        outliers=OutlierRule(_density(estimator, kinds), alpha=ALPHA, random_state=seed),
+        calibration=calibration,
+        cv=StratifiedKFold(folds, shuffle=True, random_state=seed),
+        reject_label=_unlike(labels, "reject"),
+        outlier_label=_unlike(labels, "outlier"),
+    )
     with warnings.catch_warnings():
         # Whether p-values are fine enough is a question for the rate that is asked for.
         warnings.filterwarnings("ignore", "no row can be called an outlier", DataWarning)
         # Nor is it news that a part of the rows, trained without the others, does not show all that they do.
         warnings.filterwarnings("ignore", ".*which had none in training", DataWarning)
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         decision.fit(X, y)
-    return decision.set_decision(outliers=None)
+    return decision.set_params(cv=FOLDS).set_decision(outliers=None)
+
+
+def _unlike(classes: set[str], word: str) -> str:
+    """A label that is none of the classes.
+
+    >>> _unlike({"reject", "no"}, "reject")
+    '(reject)'
+    """
+    while word in classes:
+        word = f"({word})"
+    return word
 
 
 def _density(estimator: Any, kinds: Any) -> BaseEstimator:

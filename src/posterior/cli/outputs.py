@@ -1,0 +1,30 @@
+"""Where a command may write: refused before the work is done, not after."""
+
+import os
+from pathlib import Path
+
+PICTURES = ("png", "svg", "pdf")
+
+
+def refuse_output(path: str, *inputs: str) -> None:
+    """Refuse a path that nothing can be written to, or that is one of the files that are read."""
+    where = Path(path)
+    if path == "-":
+        return
+    if where.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file")
+    folder = where.parent
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {str(folder)!r} to write {where.name} to; create it first")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: the folder {str(folder)!r} is read-only")
+    for source in inputs:
+        if os.path.realpath(source) == os.path.realpath(path):
+            raise ValueError(f"{path} is what is read, and would be lost; write to another file")
+
+
+def refuse_picture(path: str, *inputs: str) -> None:
+    """Refuse a path that is not one of a picture."""
+    refuse_output(path, *inputs)
+    if path.rpartition(".")[2].lower() not in PICTURES:
+        raise ValueError(f"{path}: the name of a picture ends in .{', .'.join(PICTURES)}")
