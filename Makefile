@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench clean
+.PHONY: help demo test test-all test-long check format bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ test: $(READY) ## the test suite (minutes)
 
 test-all: $(READY) ## the suite and the long runs (fuzzing, simulations)
 	$(BIN)/python -m pytest -n auto
+
+test-long: $(READY) ## the long runs alone (fuzzing, simulations)
+	$(BIN)/python -m pytest -n auto -m long
 
 check: $(READY) ## format, lint, types, layers
 	$(BIN)/ruff format --check .
