@@ -15,8 +15,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from posterior.cli.wishes import read_costs
 from posterior.comparison import Comparison
 from posterior.datasets import load
+from posterior.decision import Costs, calibration_error, decide
 from posterior.plot.style import COLOURS, FAINT, INK, MARKERS
 from posterior.report import render, write_report
 from posterior.report.figures import canvas, inline_svg
@@ -275,6 +277,138 @@ def test_an_odd_row_is_listed_with_what_is_odd_about_it() -> None:
     row, own, like, _, why = Page(compared(X, table.y)).table("The least likely rows")[0]
     assert (row, own, like) == ("7", "Adelie", "Gentoo")  # of the longest flippers
     assert why.startswith("flipper_length_mm 400 (usually 2")
+
+
+def test_what_is_usual_leaves_out_the_odd_row_and_a_usual_number_that_costs_little_is_not_listed(
+    page: Page,
+) -> None:
+    """Penguin 293 has by far the longest bill of its class, and no year is odd."""
+    found = {row: why for row, *_, why in page.table("The least likely rows")}
+    assert found["293"].startswith("bill_length_mm 58 (usually 4")
+    for name, value, low, high in re.findall(
+        r"(\w+) ([\d.]+) \(usually ([\d.]+) to ([\d.]+)\)", "; ".join(found.values())
+    ):
+        assert not float(low) <= float(value) <= float(high), name
+    assert "year" not in "".join(found.values())
+
+
+def test_odd_texts_are_told_by_their_words_and_not_by_their_length() -> None:
+    texts = [f"see you at {place} tomorrow" for place in ("lunch", "home", "work", "school")] * 15
+    texts[10] = "see you at lunch tomorrow " * 20
+    texts[20], texts[21], texts[22] = ["quixotic zeppelins vanquish"] * 3
+    said = Page(compared(pa.table({"message": texts}), list("ab") * 30, kinds={"message": "text"}))
+    head, *rows = next(
+        rows for caption, rows in said.tables.items() if caption.startswith("The least likely")
+    )
+    assert head[3] == "log p(row) per word"
+    assert {row[0] for row in rows[:3]} == {"20", "21", "22"}
+    assert rows[0][4] == "“quixotic zeppelins vanquish”"
+
+
+def test_the_errors_listed_are_those_of_the_model_recommended(penguins: tuple[Comparison, Any, Any]) -> None:
+    comparison, X, y = penguins
+    said = Page(render(comparison, X, y))
+    rows = next(
+        rows[1:] for caption, rows in said.tables.items() if "finds another class likelier" in caption
+    )
+    wrong = comparison.recommended.predicted != comparison.codes
+    assert {int(row[0]) for row in rows} <= set(comparison.rows[wrong].tolist())
+    assert len(rows) == min(wrong.sum(), 10)
+    beliefs = [float(row[3]) for row in rows]
+    assert beliefs == sorted(beliefs)
+
+
+def test_one_model_alone_is_not_called_every_model() -> None:
+    table = load("penguins", "pyarrow")
+    said = Page(compared(table.X, table.y, models=["majority", "naive-bayes"])).words
+    assert "finds another class likelier" in said
+    assert "wrong in" not in said
+
+
+def test_separation_is_told_in_its_own_words() -> None:
+    """A level that one class alone has separates, however often the classes are confused otherwise."""
+    rng = np.random.default_rng(0)
+    side = np.where(rng.random(200) < 0.5, "left", "right")
+    rare = np.where((side == "left") & (np.arange(200) < 20), "z", rng.choice(["x", "y"], 200))
+    said = Page(compared(pd.DataFrame({"level": rare, "value": rng.normal(size=200)}), side)).words
+    assert "There is quasi-complete separation of classes 'left' and 'right' by column 'level[z]'" in said
+    assert "told apart without error" not in said
+
+
+def test_classes_are_those_in_a_column(text: str, page: Page) -> None:
+    assert page.table("Classes in column species")
+
+
+# -- costs ----------------------------------------------------------------------------------------
+
+
+def loans(costs: Any, **settings: Any) -> tuple[Comparison, Page]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, "good", "bad")
+    comparison = Comparison.of(X, y, **(FEW | {"repeats": 2, "costs": costs} | settings))
+    return comparison, Page(render(comparison, X, y, source="loans.csv", target="class"))
+
+
+PRICES = {"bad": {"bad": 0, "good": 5}, "good": {"bad": 1, "good": 0}}
+
+
+def test_with_costs_the_page_goes_by_the_average_cost() -> None:
+    comparison, page = loans(PRICES)
+    best = comparison.recommended
+    assert f"average cost{best.average_cost:.3f}" in page.words
+    head, *rows = next(rows for caption, rows in page.tables.items() if caption.startswith("Models by"))
+    assert head[1] == "average cost"
+    assert "log loss" in head
+    assert [row[1].split(" ")[0] for row in rows] == [f"{r.average_cost:.3f}" for r in comparison.results]
+
+
+def test_with_costs_classes_stand_against_actions() -> None:
+    comparison, page = loans(PRICES)
+    action = decide(comparison.recommended.log_proba, comparison.costs)
+    rows = page.table("True class (rows) against the action of least expected cost")
+    for k, row in enumerate(rows):
+        mine = comparison.codes == k
+        assert [int(cell) for cell in row[1:3]] == [int((action[mine] == a).sum()) for a in range(2)]
+        price = np.array([[0, 5], [1, 0]])[k, action[mine]].mean()
+        assert row[3] == f"{price:.3f}"
+    assert (action != comparison.recommended.predicted).any()
+
+
+@pytest.mark.parametrize(
+    ("costs", "typed"),
+    [
+        (PRICES, "bad:good=5"),
+        ([[0, 0.25], [2, 0]], "bad:good=0.25,good:bad=2"),
+        ([[0, 1], [1, 0]], "bad:bad=0,bad:good=1,good:bad=1,good:good=0"),
+        (
+            {"bad": {"bad": 0, "good": 5, "ask": 1}, "good": {"bad": 1, "good": 0, "ask": 0.5}},
+            "bad:good=5,bad:ask=1,good:ask=0.5",
+        ),
+        ({"bad": {"lend": 5, "refuse": 0}, "good": {"lend": 0, "refuse": 1}}, "COSTS.csv"),
+    ],
+)
+def test_commands_have_costs_as_the_command_line_reads_them(costs: Any, typed: str) -> None:
+    comparison, page = loans(costs, models=["lda"])
+    lines = [shlex.split(line) for line in page.words.splitlines() if line.startswith("posterior predict")]
+    assert len(lines) == 2
+    for line in lines:
+        assert line[line.index("--costs") + 1] == typed
+    if typed != "COSTS.csv":
+        read = read_costs(typed, comparison.classes.tolist())
+        given = Costs(comparison.costs.matrix, tuple(comparison.costs.actions or comparison.classes.tolist()))
+        assert read == {
+            k: dict(zip(given.actions or (), row, strict=True))
+            for k, row in zip(comparison.classes.tolist(), given.matrix.tolist(), strict=True)
+        }
+
+
+def test_the_calibration_error_is_that_of_the_leaderboard() -> None:
+    comparison, page = loans(None)
+    told = f"Calibration error {comparison.recommended.calibration_error:.3f}"
+    drawn = calibration_error(comparison.codes, comparison.recommended.log_proba, n_simulations=0).value
+    assert f"{drawn:.3f}" not in told  # or the case shows nothing
+    assert f"{told} ({drawn:.3f} in the repeat that is drawn)" in page.words
 
 
 def test_rows_are_numbered_as_in_the_table_handed_over() -> None:

@@ -157,6 +157,14 @@ def texts() -> tuple[Any, Any, dict[str, Any]]:
     return pd.DataFrame({"message": words}), ["spam", "ham"] * 30, {"target": "kind"}
 
 
+def costs() -> tuple[Any, Any, dict[str, Any]]:
+    """Two classes and costs, which make the widest leaderboard."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] + rng.normal(size=200) > 0, "a class of some length", "another of them")
+    return X, y, {"target": "class"}
+
+
 def many() -> tuple[Any, Any, dict[str, Any]]:
     """Twenty classes and sixty columns."""
     rng = np.random.default_rng(0)
@@ -176,7 +184,8 @@ def nasty() -> tuple[Any, Any, dict[str, Any]]:
     return pd.DataFrame(columns), y, {"source": f"{script}.csv", "target": image, "title": script * 9}
 
 
-REPORTS = {made.__name__: made for made in (penguins, voters, texts, many, nasty)}
+REPORTS = {made.__name__: made for made in (penguins, voters, texts, costs, many, nasty)}
+SETTINGS = {"costs": {"costs": np.array([[0.0, 1.0], [5.0, 0.0]]), "models": None}}
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +215,7 @@ def look(request: pytest.FixtureRequest, browser: Chromium, written: dict[str, P
     asked: Look = request.param
     if asked.report not in written:
         X, y, called = REPORTS[asked.report]()
-        comparison = Comparison.of(X, y, **FEW)
+        comparison = Comparison.of(X, y, **(FEW | SETTINGS.get(asked.report, {})))
         path = written["folder"] / f"{asked.report}.html"
         written[asked.report] = write_report(comparison, X, y, path, **called)
     browser.open(written[asked.report], asked.width, asked.scheme)
@@ -255,6 +264,11 @@ def test_nothing_sticks_out_of_the_page(look: Look, browser: Chromium) -> None:
     assert browser.evaluate("document.documentElement.scrollWidth") <= look.width
     assert browser.evaluate("innerWidth") == look.width
     assert browser.evaluate(STICKING_OUT) == []
+
+
+def test_the_leaderboard_needs_no_scrolling_on_a_desk(look: Look, browser: Chromium) -> None:
+    wider = "(part => part.scrollWidth - part.clientWidth)"
+    assert look.width < 1280 or browser.evaluate(f"{wider}(document.querySelector('#models .scroll'))") <= 0
 
 
 def test_no_word_is_cut_off(look: Look, browser: Chromium) -> None:

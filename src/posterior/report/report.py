@@ -122,9 +122,13 @@ def _tiles(subject: Subject) -> list[Tile]:
         Tile("columns", count(len(schema))),
         Tile("classes", count(len(subject.classes))),
         Tile("model", chosen.title, chosen.approach),
-        Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent)),
     ]
-    if chosen.log_loss is not None:
+    if chosen.average_cost is not None:
+        tiles.append(
+            Tile("average cost", figure(chosen.average_cost), _against(subject, "average_cost", figure))
+        )
+    tiles.append(Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent)))
+    if chosen.average_cost is None and chosen.log_loss is not None:
         tiles.append(Tile("log loss", figure(chosen.log_loss), _against(subject, "log_loss", figure)))
     return tiles
 

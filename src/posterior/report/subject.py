@@ -11,7 +11,7 @@ from posterior._types import Bools, Ints
 from posterior.comparison import Comparison, Result
 from posterior.comparison.inputs import Asked
 from posterior.comparison.rows import LabelledRows
-from posterior.decision import CalibrationTest, calibration_test
+from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
 from posterior.estimators.members import take
 from posterior.plot.panels import MOST_RANKED, ranked
 from posterior.plot.rows import TableRows
@@ -120,6 +120,15 @@ class Subject:
         """Whether the posteriors of the recommended model mean what they say; None where it has none."""
         chosen = self.chosen
         return None if chosen.log_proba is None else calibration_test(self.comparison.codes, chosen.log_proba)
+
+    @cached_property
+    def repeated(self) -> bool:
+        """Whether measures are means over repeats, of which held-out posteriors are the first."""
+        chosen = self.chosen
+        if chosen.log_proba is None or chosen.losses is None:
+            return False
+        first = log_loss_terms(self.comparison.codes, chosen.log_proba)
+        return not np.array_equal(first, chosen.losses)
 
     @cached_property
     def cells(self) -> TableRows:

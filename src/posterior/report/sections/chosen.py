@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from posterior._types import Floats
-from posterior.decision import confusion_table
+from posterior.decision import calibration_error
 from posterior.plot.coverage import RiskCoverageDisplay
 from posterior.plot.reliability import ReliabilityDisplay
+from posterior.report.actions import Outcomes
 from posterior.report.blocks import AnyCell, Block, Figure, Figures, Head, Name, Number, Table, Text, Tinted
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
@@ -23,11 +23,14 @@ def the_chosen_model(subject: Subject) -> list[Block]:
     words = f"How {chosen.title} does on rows that it had not seen."
     if chosen.log_proba is None:
         words += " It gives no posteriors, so nothing can be said about calibration or about being unsure."
+    if subject.repeated:
+        words += " All that follows is of the first repeat; the figures above are means over all repeats."
     blocks: list[Block] = [Text(words)]
     if chosen.log_proba is not None:
         blocks.append(Figures([_reliability(subject), _coverage(subject)]))
-    counts = confusion_table(subject.comparison.codes, chosen.predicted, classes=len(subject.classes)).counts
-    blocks.append(_matrix(subject, counts) if len(counts) <= MOST_CLASSES else _pairs(subject, counts))
+    outcomes = Outcomes.of(subject.comparison)
+    few = max(outcomes.counts.shape) <= MOST_CLASSES
+    blocks.append(_matrix(subject, outcomes) if few else _pairs(subject, outcomes))
     return blocks
 
 
@@ -40,10 +43,13 @@ def _reliability(subject: Subject) -> Figure:
         ).plot(ax)
         ax.set_title("", loc="left")
         svg = inline_svg(ax.figure, "reliability")
-    error, said = display.error, str(display.test)
+    # That of the likeliest class, as everywhere else; of two classes the picture draws the second.
+    error, said = calibration_error(comparison.codes, subject.chosen.log_proba), str(display.test)
+    mean, drawn = figure(subject.chosen.calibration_error), figure(error.value)
+    drawn = "" if drawn == mean else f" ({drawn} in the repeat that is drawn)"
     words = (
         "Stated probabilities against observed frequencies; on the line they mean what they say. "
-        f"Calibration error {figure(error.value)}, where calibrated posteriors would have "
+        f"Calibration error {mean}{drawn}, where calibrated posteriors would have "
         f"{figure(error.expected_if_calibrated)} on average. {said[:1].upper() + said[1:]}."
     )
     return Figure(svg, f"Reliability diagram: {said}", words)
@@ -64,38 +70,46 @@ def _coverage(subject: Subject) -> Figure:
     return Figure(svg, f"Risk against coverage: {risk} {told}", words)
 
 
-def _matrix(subject: Subject, counts: Floats) -> Table:
-    """Counts by true and predicted class, tinted by the share of the true class."""
-    totals = counts.sum(axis=1)
+def _matrix(subject: Subject, outcomes: Outcomes) -> Table:
+    """Counts by true class and what was done, tinted by the share of the true class."""
+    counts, right = outcomes.counts, outcomes.right
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     rows: list[list[AnyCell]] = []
     for k, name in enumerate(subject.classes):
-        shares = counts[k] / max(totals[k], 1.0)
-        cells = [Tinted(count(counts[k, j]), float(shares[j]), j == k) for j in range(len(counts))]
-        rows.append([Name(name), *cells, Number(percent(float(shares[k])))])
-    heads = [
-        Head("true class"),
-        *(Head(cut(name, 24), "number", name) for name in subject.classes),
-        Head("found", "number", "recall"),
-    ]
-    return Table("True class (rows) against predicted class (columns)", heads, rows)
+        cells = [
+            Tinted(count(counts[k, j]), float(shares[k, j]), bool(right[k, j]))
+            for j in range(len(outcomes.actions))
+        ]
+        last = percent(float(shares[k, k])) if outcomes.costs is None else figure(float(outcomes.costs[k]))
+        rows.append([Name(name), *cells, Number(last)])
+    heads = [Head("true class"), *(Head(cut(name, 24), "number", name) for name in outcomes.actions)]
+    if outcomes.costs is None:
+        heads.append(Head("found", "number", "recall"))
+        return Table("True class (rows) against predicted class (columns)", heads, rows)
+    heads.append(Head("average cost", "number", "what its rows cost on average"))
+    return Table(f"True class (rows) against {_done(subject)} (columns)", heads, rows)
 
 
-def _pairs(subject: Subject, counts: Floats) -> Table:
+def _done(subject: Subject) -> str:
+    """What is done where there are costs."""
+    named = subject.chosen.log_proba is None
+    return "the class that is named" if named else "the action of least expected cost"
+
+
+def _pairs(subject: Subject, outcomes: Outcomes) -> Table:
     """The most frequent confusions of many classes."""
-    totals = counts.sum(axis=1)
-    wrong = counts * (1 - np.eye(len(counts)))
+    totals, wrong = outcomes.counts.sum(axis=1), np.where(outcomes.right, 0.0, outcomes.counts)
     order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
-    rows: list[list[AnyCell]] = []
-    for k, j in zip(*np.unravel_index(order, wrong.shape), strict=True):
-        if wrong[k, j]:
-            share = percent(float(wrong[k, j] / totals[k]))
-            rows.append(
-                [
-                    Name(subject.classes[k]),
-                    Name(subject.classes[j]),
-                    Number(count(wrong[k, j])),
-                    Number(share),
-                ]
-            )
-    heads = [Head("true class"), Head("taken for"), Head("rows", "number"), Head("of the class", "number")]
-    return Table(f"Most frequent confusions among {len(counts)} classes", heads, rows)
+    rows: list[list[AnyCell]] = [
+        [
+            Name(subject.classes[k]),
+            Name(outcomes.actions[j]),
+            Number(count(wrong[k, j])),
+            Number(percent(float(wrong[k, j] / totals[k]))),
+        ]
+        for k, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
+        if wrong[k, j]
+    ]
+    got = "taken for" if outcomes.costs is None else _done(subject)
+    heads = [Head("true class"), Head(got), Head("rows", "number"), Head("of the class", "number")]
+    return Table(f"Most frequent confusions among {len(wrong)} classes", heads, rows)

@@ -1,21 +1,24 @@
 """Coefficients of a linear model with intervals: what matters most, in which direction, and how surely."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from posterior.estimators import LogisticRegression
 from posterior.estimators.members import take
+from posterior.linear.separation import Separation
 from posterior.plot.coefficients import MOST_CLASSES, MOST_TERMS, CoefficientDisplay
 from posterior.report.blocks import AnyCell, Block, Details, Figure, Head, Name, Number, Table, Text
 from posterior.report.figures import WIDTH, canvas, inline_svg
 from posterior.report.subject import Subject
-from posterior.report.words import count, figure, printable
+from posterior.report.words import count, cut, figure, printable
 from posterior.schema import read_table
 
 # Beyond these, standard errors take longer than a reader would wait.
 MOST_ROWS, MOST_COEFFICIENTS = 20_000, 400
 LINES = 100
+LETTERS = 40
 
 
 def coefficients(subject: Subject) -> list[Block]:
@@ -69,12 +72,22 @@ def _fitted(subject: Subject, columns: list[int]) -> tuple[Any, str]:
     model = LogisticRegression(C=np.inf, missing="indicator", kinds=kinds).fit(table, labels)
     how = "By maximum likelihood, without a penalty."
     if model.separation_ is not None:
+        how = _separated(model.separation_)
         model = LogisticRegression("firth", missing="indicator", kinds=kinds).fit(table, labels)
-        how = (
-            "Some classes are told apart without error, so that the likelihood has no maximum; Firth's "
-            "penalty keeps the coefficients finite."
-        )
     return model, how + (f" From {count(len(labels))} of the rows." if step > 1 else "")
+
+
+def _separated(found: Separation) -> str:
+    """What separation was found, in its own words, and what it means; long names are cut."""
+    columns = tuple(cut(printable(name), LETTERS) for name in found.columns)
+    labels = tuple(cut(printable(k), LETTERS) if isinstance(k, str) else k for k in found.labels)
+    told = str(replace(found, columns=columns, labels=labels))
+    what = "a linear score tells all of them" if found.complete else "what these have there tells them"
+    return (
+        f"There is {told} ({found.n_rows:,} of {found.rows.sum():,} rows): {what} from another class without "
+        "exception, and such coefficients have no finite estimate by maximum likelihood. Firth's penalty "
+        "keeps them finite."
+    )
 
 
 def _intervals(display: CoefficientDisplay) -> str:

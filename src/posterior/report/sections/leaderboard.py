@@ -1,11 +1,23 @@
-"""The leaderboard: what each model would lose on rows it has not seen, with intervals."""
+"""The leaderboard: what each model would lose, or cost, on rows it has not seen, with intervals."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from posterior.comparison import Comparison, Result
-from posterior.report.blocks import AnyCell, Block, Bullets, Cell, Head, Interval, Number, Table, Text
+from posterior.comparison.recommendation import Ranking
+from posterior.report.blocks import (
+    AnyCell,
+    Block,
+    Bullets,
+    Cell,
+    Details,
+    Head,
+    Interval,
+    Number,
+    Table,
+    Text,
+)
 from posterior.report.scale import Scale
 from posterior.report.subject import Subject
 from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, rate, seconds
@@ -13,7 +25,7 @@ from posterior.report.words import DASH, count, cut, figure, listed, percent, pr
 Z = 1.96  # of 95 % intervals
 CAPTION = "Models by {} on held-out rows, the best first; ± is the standard error, lines are 95 % intervals"
 TIES = (
-    " A tie is a model whose losses, compared row by row, differ from the best one's by no more than noise. "
+    " A tie is a model whose {}, compared row by row, differ from the best one's by no more than noise. "
     "All models stumble over the same hard rows: a difference can be certain although the intervals overlap."
 )
 
@@ -32,8 +44,11 @@ def whole(number: float | None) -> str:
     return DASH if number is None else count(number)
 
 
+LOSS = "mean of −ln p(true class): 0 is perfect"
+COST = "mean cost of the action that is expected to cost least"
+# A page has room for these, …
 MEASURES = (
-    Measure("brier", "Brier", "mean squared distance of the posteriors from the truth; 0 is perfect", rate),
+    Measure("log_loss", "log loss", LOSS),
     Measure(
         "calibration_error",
         "calib. error",
@@ -41,7 +56,10 @@ MEASURES = (
         rate,
     ),
     Measure("roc_auc", "AUC", "probability that a row of one class is ranked above one of the other", rate),
-    Measure("average_cost", "cost", "average cost of acting on the posteriors"),
+)
+# … and these unfold.
+MORE = (
+    Measure("brier", "Brier", "mean squared distance of the posteriors from the truth; 0 is perfect", rate),
     Measure("n_parameters", "parameters", "free parameters", whole),
     Measure("fit_seconds", "fit", "time to learn from all rows", seconds),
     Measure("predict_seconds", "predict", "time to predict all rows", seconds),
@@ -50,25 +68,42 @@ MEASURES = (
 
 def leaderboard(subject: Subject) -> list[Block]:
     """All models, the best first, then those that were not tried and why."""
-    comparison = subject.comparison
-    scale = _scale(comparison)
+    comparison, ranking = subject.comparison, subject.comparison.ranking
+    scale = _scale(ranking)
     measures = [m for m in _measures(comparison) if any(_has(r, m) for r in comparison.results)]
     heads = [
         Head("model"),
-        Head("log loss", "number", "mean of −ln p(true class): 0 is perfect"),
+        Head(ranking.measure, "number", COST if ranking.by_cost else LOSS),
         Head("log scale" if scale.logarithmic else "", "chart", ticks=scale.ticks),
         Head("accuracy", "number", "share of rows whose most probable class is the true one"),
-        *(Head(m.head, "number", m.meaning) for m in measures),
+        *_heads(measures),
     ]
     rows = [_row(comparison, result, scale, measures) for result in comparison.results]
     best = [result.name for result in comparison.results].index(comparison.recommended.name)
+    ties = TIES.format("costs" if ranking.by_cost else "losses")
     told = f"Every number is about rows that the model had not seen: {comparison.folds}."
-    blocks: list[Block] = [Text(told + (TIES if comparison.ties else ""))]
-    by = "log loss" if comparison.costs is None else "average cost"
-    blocks.append(Table(CAPTION.format(by), heads, rows, frozenset({best})))
+    blocks: list[Block] = [Text(told + (ties if comparison.ties else ""))]
+    blocks.append(Table(CAPTION.format(ranking.measure), heads, rows, frozenset({best})))
+    blocks.append(Details("Brier score, parameters and times", [_more(comparison, best)]))
     if comparison.left_out:
         blocks += [Text("Not tried:"), Bullets(_reasons(comparison.left_out))]
     return blocks
+
+
+def _heads(measures: Sequence[Measure]) -> list[Head]:
+    return [Head(m.head, "number", m.meaning) for m in measures]
+
+
+def _more(comparison: Comparison, best: int) -> Table:
+    """What the leaderboard has no room for."""
+    rows: list[list[AnyCell]] = [[Cell(r.title), *_numbers(r, MORE)] for r in comparison.results]
+    return Table(
+        "The same models, in the same order", [Head("model"), *_heads(MORE)], rows, frozenset({best})
+    )
+
+
+def _numbers(result: Result, measures: Sequence[Measure]) -> list[AnyCell]:
+    return [Number(m.written(getattr(result, m.name))) for m in measures]
 
 
 def _reasons(left_out: dict[str, str]) -> list[tuple[str, str]]:
@@ -86,7 +121,7 @@ def _reasons(left_out: dict[str, str]) -> list[tuple[str, str]]:
 def _measures(comparison: Comparison) -> list[Measure]:
     told = f"{cut(printable(comparison.positive), 16)} found at {100 * comparison.false_alarms:g} %"
     recall = Measure("recall_at", told, "its recall where this share of the other class is lost", percent)
-    return [*MEASURES[:3], recall, *MEASURES[3:]]
+    return [*MEASURES[comparison.costs is None :], recall]
 
 
 def _has(result: Result, measure: Measure) -> bool:
@@ -94,19 +129,21 @@ def _has(result: Result, measure: Measure) -> bool:
 
 
 def _row(comparison: Comparison, result: Result, scale: Scale, measures: list[Measure]) -> list[AnyCell]:
-    best, tied = comparison.recommended, {result.name for result in comparison.ties}
+    ranking, best = comparison.ranking, comparison.recommended
+    tied = {result.name for result in comparison.ties}
     is_best = result.name == best.name
     tags = [("recommended", "recommended")] if is_best else [("tie", "tie")] * (result.name in tied)
     chart: AnyCell = Cell("no posteriors")
-    if result.log_loss is not None:
-        low, at, high = (scale.place(end) for end in _interval(result.log_loss, result.log_loss_se))
-        chart = Interval(low, at, high, mark=scale.place(best.log_loss or 0.0), best=is_best)
+    mean, first = ranking.mean(result), ranking.mean(best)
+    if mean is not None and first is not None:
+        low, at, high = (scale.place(end) for end in _interval(*mean))
+        chart = Interval(low, at, high, mark=scale.place(first.value), best=is_best)
     return [
         Cell(result.title, [*tags, (result.approach, result.approach)], printable(result.about)),
-        Number(figure(result.log_loss), _margin(result.log_loss_se)),
+        Number(DASH) if mean is None else Number(figure(mean.value), _margin(mean.error)),
         chart,
         Number(percent(result.accuracy), _margin(result.accuracy_se, 100, 1)),
-        *(Number(m.written(getattr(result, m.name))) for m in measures),
+        *_numbers(result, measures),
     ]
 
 
@@ -114,21 +151,21 @@ def _margin(error: float | None, times: float = 1.0, digits: int = 3) -> str:
     return "" if error is None else figure(times * error, digits)
 
 
-def _interval(loss: float, error: float | None) -> tuple[float, float, float]:
+def _interval(loss: float, error: float) -> tuple[float, float, float]:
     """A loss between the ends of its interval; an infinite loss has none.
 
     >>> _interval(0.5, 0.1), _interval(float("inf"), float("nan"))
     ((0.304, 0.5, 0.696), (inf, inf, inf))
     """
-    margin = Z * error if error is not None and math.isfinite(error) else 0.0
+    margin = Z * error if math.isfinite(error) else 0.0
     return loss - margin, loss, loss + margin
 
 
-def _scale(comparison: Comparison) -> Scale:
+def _scale(ranking: Ranking) -> Scale:
     """The scale of all intervals; one that reaches down to zero does not stretch it."""
     ends: list[float] = []
-    for result in comparison.results:
-        if result.log_loss is not None:
-            low, at, high = _interval(result.log_loss, result.log_loss_se)
-            ends += [max(low, 0.5 * at), high]
+    for mean in map(ranking.mean, ranking.results):
+        if mean is not None:
+            low, at, high = _interval(*mean)
+            ends += [max(low, 0.5 * at) if at > 0 else low, high]
     return Scale.of(ends)

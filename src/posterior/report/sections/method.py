@@ -14,6 +14,7 @@ MEANINGS = (
         "the mean of −ln p(true class). It rewards honest probabilities, not only right answers: 0 is "
         "perfect; to give 1 % to what then happens costs 4.6.",
     ),
+    ("average cost", "what rows cost, each by the action that its posteriors expect to cost least."),
     ("±", "the standard error, from the spread over rows; intervals are 1.96 of them to either side."),
     ("tie", "compared row by row, the difference from the best model is within two of its standard errors."),
     ("accuracy", "the share of rows whose most probable class is the true one."),

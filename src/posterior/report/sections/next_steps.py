@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from posterior.report.actions import costs_as_typed
 from posterior.report.blocks import Block, Bullets, Commands
 from posterior.report.subject import Subject
 from posterior.report.words import figure, listed, percent, printable
 
-MODEL = "model.posterior"
+MODEL, COSTS = "model.posterior", "COSTS.csv"
 # Rows of a class below which little can be said of it.
 FEW_ROWS = 30
 MANY_GAPS = 0.5
@@ -32,7 +33,13 @@ def _commands(subject: Subject) -> Iterator[tuple[str, list[str]]]:
         settings += ["--calibration", "temperature"]
     fit, predict = ["fit", data, *settings, "-o", MODEL], ["predict", MODEL, "NEW_DATA", "-o", "out.csv"]
     yield "Learn from all rows, and keep the model in a file that is safe to open:", fit
-    yield "Posteriors for new rows:", predict
+    if subject.comparison.costs is not None and subject.chosen.log_proba is not None:
+        costs = costs_as_typed(subject.comparison)
+        predict += ["--costs", costs or COSTS]
+        which = "" if costs else f" ({COSTS}: the costs that the models were compared by)"
+        yield f"Posteriors for new rows, and the action of least expected cost{which}:", predict
+    else:
+        yield "Posteriors for new rows:", predict
     if subject.chosen.log_proba is not None:
         yield "The same, rows less than 90 % sure left to a person:", [*predict, "--reject", "threshold=0.9"]
     yield "What the model has learnt:", ["inspect", MODEL]

@@ -1,5 +1,7 @@
-"""Odd rows: those that no class explains, and those that every model gets wrong."""
+"""Odd rows: those that no class explains, and those that the best model gets wrong."""
 
+import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from posterior._types import Floats, Ints
+from posterior.comparison import Result
 from posterior.estimators import OutlierRule
 from posterior.estimators.odd_features import OddFeatures
 from posterior.report.blocks import AnyCell, Block, Cell, Head, Name, Number, Table, Text
@@ -17,7 +20,8 @@ from posterior.schema.cells import Labels
 FOLDS = 5
 ROWS = 10
 FEATURES = 3
-WORTH_A_WORD = -0.5  # nats
+# Nats that a feature outside its usual range must cost to be listed, and any other.
+WORTH_A_WORD, CLEARLY = -0.5, -2.0
 # Columns of a row that are quoted, and letters of them.
 QUOTED, LETTERS = 4, 120
 COLUMNS = 20  # that are looked at for these
@@ -25,11 +29,18 @@ LEAD = (
     "Slips of the pen and wrong labels end up here; so do rows of a new kind. Rows are counted from 0, as by "
     "the command that explains a row."
 )
+USUAL = (
+    " What is usual are the middle 90 % of the class that a row is most like; a number among them can still "
+    "be odd beside the rest of its row."
+)
+WORD = re.compile(r"\w\w+")
+LONG = " for the length of their texts"
 
 
 def odd_rows(subject: Subject) -> list[Block]:
     """Two short lists of rows that are worth a look."""
-    return [Text(LEAD), *_unlikely(subject), *_hardest(subject)]
+    usual = USUAL if subject.rows.where("continuous", "count") else ""
+    return [Text(LEAD + usual), *_unlikely(subject), *_hardest(subject)]
 
 
 # -- rows that are unlikely under every class -----------------------------------------------------
@@ -48,7 +59,9 @@ def _unlikely(subject: Subject) -> list[Block]:
     model = subject.best(lambda result: result.approach == "generative")
     if model is None:
         return []
-    folds = [_fold(subject, model.estimator, held) for held in _held_out(subject)]
+    texts = [j for j in subject.rows.where("text") if subject.comparison.schema.names[j] in model.columns]
+    words = _words(subject, texts) if texts else np.ones(len(subject.rows.codes))
+    folds = [_fold(subject, model.estimator, held, words) for held in _held_out(subject)]
     typical = float(np.median(np.concatenate([scores for scores, _ in folds])))
     found = sorted((odd for _, some in folds for odd in some), key=lambda odd: odd.log_density)[:ROWS]
     rows: list[list[AnyCell]] = [
@@ -57,22 +70,34 @@ def _unlikely(subject: Subject) -> list[Block]:
             Name(subject.classes[subject.rows.codes[odd.row]]),
             Name(subject.classes[odd.like]),
             Number(figure(odd.log_density, 1)),
-            Cell(odd.why),
+            Cell(_quoted(subject, odd, texts)),
         ]
         for odd in found
     ]
+    measure = "log p(row) per word" if texts else "log p(row)"
     heads = (
         Head("row"),
         Head("class"),
         Head("most like"),
-        Head("log p(row)", "number"),
-        Head("what is odd, and what it costs in nats", "prose"),
+        Head(measure, "number"),
+        Head("how it reads" if texts else "what is odd, and what it costs in nats", "prose"),
     )
     caption = (
-        f"The least likely rows, by {model.title} that had not seen them; log p(row) of the median row is "
-        f"{figure(typical, 1)}"
+        f"The least likely rows{LONG if texts else ''}, by {model.title} that had not seen them; {measure} "
+        f"of the median row is {figure(typical, 1)}"
     )
     return [Table(caption, heads, rows)]
+
+
+def _words(subject: Subject, texts: Sequence[int]) -> Floats:
+    """How many words the texts of each row have, (n,); 1 where there is none."""
+    words = np.zeros(len(subject.rows.codes))
+    for j in texts:
+        cells = subject.table.column(j)
+        if isinstance(cells, Labels):
+            lengths = np.array([*(len(WORD.findall(str(level))) for level in cells.levels), 0])
+            words += lengths[cells.codes]  # a gap is the last
+    return np.maximum(words, 1.0)
 
 
 def _held_out(subject: Subject) -> list[Ints]:
@@ -84,81 +109,92 @@ def _held_out(subject: Subject) -> list[Ints]:
     return [np.sort(order[start::n_folds]) for start in range(n_folds)]
 
 
-def _fold(subject: Subject, estimator: Any, held: Ints) -> tuple[Floats, list[Odd]]:
-    """Log densities of rows that were held out, and the oddest of them with the reasons."""
-    rest = np.setdiff1d(np.arange(len(subject.rows.labels)), held)
-    X, y = subject.rows.take(held)
-    model = clone(estimator).fit(*subject.rows.take(rest))
-    known = np.isin(y, model.classes_)
-    rule = OutlierRule(FrozenEstimator(model)).fit(*subject.rows.take(held[known]))
-    scores = np.asarray(model.score_samples(X))
+def _fold(subject: Subject, estimator: Any, held: Ints, words: Floats) -> tuple[Floats, list[Odd]]:
+    """Log densities per word of rows that were held out, and the oddest of them with the reasons."""
+    seen = subject.rows.take(np.setdiff1d(np.arange(len(subject.rows.labels)), held))
+    model = clone(estimator).fit(*seen)
+    # What is usual is so among the rows that were learnt from, of which the odd ones are none.
+    rule = OutlierRule(FrozenEstimator(model)).fit(*seen)
+    scores = np.asarray(model.score_samples(subject.rows.take(held)[0])) / words[held]
     oddest = np.argsort(scores, kind="stable")[:ROWS]
     told = rule.odd_features(subject.rows.take(held[oddest])[0], n_features=FEATURES)
     like = np.searchsorted(subject.comparison.classes, told.classes)
     return scores, [
-        Odd(int(held[i]), float(scores[i]), int(like[place]), _why(subject, told, place, int(held[i])))
+        Odd(int(held[i]), float(scores[i]), int(like[place]), _why(told, place))
         for place, i in enumerate(oddest.tolist())
     ]
 
 
-def _why(subject: Subject, told: OddFeatures, place: int, row: int) -> str:
-    """The oddest features of a row in words, with what each costs."""
-    names = list(subject.comparison.schema.names)
-    ranked = told.ranked(place).tolist()
-    parts = []
-    for j in [j for j in ranked if told.values[place, j] <= WORTH_A_WORD] or ranked[:1]:
-        name, cost = told.names[j], figure(float(told.values[place, j]), 1)
-        found = told.typical.said(j, int(told.class_codes[place]), float(told.cells[place, j]))
-        if not found and name in names:  # a text, of which nothing is usual
-            found = f"“{cut(_cell(subject, row, names.index(name)), LETTERS)}”"
-        parts.append(f"{cut(printable(name), 40)} {printable(found)}".rstrip() + f" ({cost})")
+def _why(told: OddFeatures, place: int) -> str:
+    """The oddest features of a row in words, with what each costs; of texts nothing is usual."""
+    typical, k, parts = told.typical, int(told.class_codes[place]), []
+    for j in told.ranked(place).tolist():
+        cost, cell = float(told.values[place, j]), float(told.cells[place, j])
+        low, high = typical.low[j, k], typical.high[j, k]
+        if typical.columns[j].kind == "text" or cost > (
+            WORTH_A_WORD if cell < low or cell > high else CLEARLY
+        ):
+            continue
+        found = typical.said(j, k, cell)
+        if low <= cell <= high:
+            found = found.replace("(usually ", "(within the usual ")
+        parts.append(
+            f"{cut(printable(told.names[j]), 40)} {printable(found)}".rstrip() + f" ({figure(cost, 1)})"
+        )
     return "; ".join(parts)
 
 
-# -- rows that are hard for every model -----------------------------------------------------------
+def _quoted(subject: Subject, odd: Odd, texts: Sequence[int]) -> str:
+    """What is odd about a row, after the beginning of its texts."""
+    cells = [cut(cell, LETTERS) for j in texts if (cell := _cell(subject, odd.row, j))]
+    return "; ".join([*(f"“{cell}”" for cell in cells), *filter(None, [odd.why])]) or "no column by itself"
+
+
+# -- rows that the best model gets wrong ----------------------------------------------------------
 
 
 def _hardest(subject: Subject) -> list[Block]:
-    """Rows that all models get wrong, the surest errors of the recommended one first."""
-    comparison, chosen = subject.comparison, subject.chosen
+    """Rows that the best model gets wrong, those whose class it held least possible first."""
+    comparison = subject.comparison
     models = [result for result in comparison.results if result.approach != "baseline"]
-    wrong = np.sum([result.predicted != comparison.codes for result in models], axis=0)
-    everywhere = int((wrong == len(models)).sum()) if models else 0
-    if not models or not wrong.any():
+    if not models:
         return []
-    rows = np.arange(len(wrong))
-    belief = wrong if chosen.log_proba is None else chosen.log_proba[rows, comparison.codes]
-    order = np.lexsort((rows, belief, -wrong))[:ROWS]
-    lines = [_hard(subject, int(i), int(wrong[i]), len(models)) for i in order if wrong[i]]
-    heads = [
-        Head("row"),
-        Head("class"),
-        Head("taken for"),
-        Head("wrong in", "number"),
-        Head("how it looks", "prose"),
-    ]
-    if chosen.log_proba is not None:
-        heads.insert(3, Head("p(class)", "number", f"what {chosen.title} gave to the true class"))
-    told = "No row is wrong in every model; these are wrong in most"
-    if everywhere:
-        share = percent(everywhere / len(wrong))
-        told = f"{count(everywhere, 'row')} ({share}) wrong in every model; the surest errors first"
-    return [Table(told, heads, lines)]
+    best, missed = models[0], np.array([result.predicted != comparison.codes for result in models])
+    rows = np.flatnonzero(missed[0])
+    if not len(rows):
+        return []
+    belief = np.zeros(len(rows)) if best.log_proba is None else best.log_proba[rows, comparison.codes[rows]]
+    wrong = missed.sum(axis=0)
+    order = rows[np.lexsort((rows, -wrong[rows], belief))][:ROWS]
+    heads = [Head("row"), Head("class"), Head("taken for")]
+    if best.log_proba is not None:
+        heads.append(Head("p(class)", "number", f"what {best.title} gave to the true class"))
+    if len(models) > 1:
+        heads.append(Head("wrong in", "number", "how many of the models get it wrong"))
+    heads.append(Head("how it looks", "prose"))
+    share = percent(len(rows) / len(wrong))
+    told = f"{count(len(rows), 'row')} ({share}) for which {best.title} finds another class likelier"
+    told += ", the surest errors first" if best.log_proba is not None else ""
+    told += f"; wrong in every model: {count(int(missed.all(axis=0).sum()))}" if len(models) > 1 else ""
+    shown = len(models) if len(models) > 1 else 0
+    return [Table(told, heads, [_hard(subject, best, int(i), int(wrong[i]), shown) for i in order])]
 
 
-def _hard(subject: Subject, i: int, wrong: int, models: int) -> list[AnyCell]:
+def _hard(subject: Subject, best: Result, i: int, wrong: int, models: int) -> list[AnyCell]:
     """The line of the i-th row that was predicted."""
-    comparison, chosen = subject.comparison, subject.chosen
+    comparison = subject.comparison
     code, position = comparison.codes[i], comparison.rows[i]
     line: list[AnyCell] = [
         Cell(str(position)),
         Name(subject.classes[code]),
-        Name(subject.classes[chosen.predicted[i]]),
+        Name(subject.classes[best.predicted[i]]),
     ]
-    if chosen.log_proba is not None:
-        line.append(Number(f"{np.exp(chosen.log_proba[i, code]):.2g}"))
+    if best.log_proba is not None:
+        line.append(Number(f"{np.exp(best.log_proba[i, code]):.2g}"))
+    if models:
+        line.append(Number(f"{wrong} of {models}"))
     row = int(np.searchsorted(subject.positions, position))
-    return [*line, Number(f"{wrong} of {models}"), Cell(_looks(subject, row))]
+    return [*line, Cell(_looks(subject, row))]
 
 
 def _looks(subject: Subject, row: int) -> str:

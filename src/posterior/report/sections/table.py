@@ -67,7 +67,7 @@ def _classes(subject: Subject) -> Table:
         ]
         for k in shown
     ]
-    what = f"Classes of {printable(subject.target)}" if subject.target else "Classes"
+    what = f"Classes in column {printable(subject.target)}" if subject.target else "Classes"
     more = f": the {len(shown)} largest of {len(counts):,}" if len(counts) > len(shown) else ""
     return Table(what + more, (Head("class"), Head("rows", "number"), Head("share", "share")), lines)
 
