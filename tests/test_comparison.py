@@ -113,8 +113,34 @@ def test_measures_are_those_of_scikit_learn(classes):
         assert result.calibration_error == pytest.approx(
             calibration_error(y, result.log_proba, n_simulations=0).value
         )
-        auc = roc_auc_score(y, proba[:, 1] if classes == 2 else proba, multi_class="ovr")
+        fold = folds_of(y, repeats=1).numbers[0]
+        areas = [area_within(fold, y == k, proba[:, k]) for k in range(classes)]
+        assert result.roc_auc == pytest.approx(np.mean(areas), abs=1e-12)
+
+
+def area_within(fold, positive, scores):
+    """The mean of scikit-learn's areas of the folds, each by its number of pairs."""
+    held_out = [fold == f for f in np.unique(fold)]
+    areas = [roc_auc_score(positive[rows], scores[rows]) for rows in held_out]
+    return np.average(areas, weights=[positive[rows].sum() * (~positive[rows]).sum() for rows in held_out])
+
+
+def test_the_area_of_one_part_is_that_of_scikit_learn():
+    X, y = IRIS[0][50:], IRIS[1][50:]
+    time = np.random.default_rng(0).permutation(100) > 50  # the later half from the earlier
+    comparison = Comparison.of(X[:, :2], y, models=["lda", "naive-bayes"], time=time)
+    for result in comparison.results:
+        assert 0.5 < result.roc_auc < 1
+        auc = roc_auc_score(comparison.codes, result.log_proba[:, 1])
         assert result.roc_auc == pytest.approx(auc, abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("n", [47, 100])
+def test_class_frequencies_rank_rows_no_better_and_no_worse_than_chance(n, classes):
+    y = np.random.default_rng(n).integers(0, classes, n)
+    (result,) = Comparison.of(np.ones((n, 1)) * np.arange(n)[:, None], y, models=["majority"]).results
+    assert result.roc_auc == 0.5
 
 
 def test_measures_of_repeats_are_means_and_losses_are_means_by_row():
@@ -202,6 +228,61 @@ def test_rows_in_time_are_predicted_from_the_rows_before_them():
             model = clone(result.estimator).fit(X[fold < f], y[fold < f])
             found = result.log_proba[fold[comparison.rows] == f]
             np.testing.assert_allclose(found, model.predict_log_proba(X[fold == f]), rtol=1e-7, atol=1e-7)
+
+
+def test_every_part_in_time_is_predicted_with_the_penalty_that_did_best_on_the_parts_before_it():
+    rng = np.random.default_rng(0)
+    n = 110
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 3)) + 0.15 * y[:, None]
+    comparison = Comparison.of(X, y, models=["logistic"], time=np.arange(n))
+    (result,) = comparison.results
+    part = folds_of(y, time=np.arange(n)).numbers[0]
+    losses, said = np.zeros((len(STRENGTHS), n)), np.zeros((len(STRENGTHS), n, 2))
+    for k, C in enumerate(STRENGTHS):
+        for f in range(1, 11):
+            model = clone(result.estimator).set_params(C=C).fit(X[part < f], y[part < f])
+            said[k, part == f] = model.predict_log_proba(X[part == f])
+        losses[k] = -said[k, np.arange(n), y]
+
+    def best_before(f):
+        earlier = (part > 0) & (part < f)
+        return losses[:, earlier].sum(axis=1).argmin() if earlier.sum() >= 30 else STRENGTHS.index(1.0)
+
+    chosen = [best_before(f) for f in range(12)]
+    expected = said[[chosen[f] for f in part], np.arange(n)][part > 0]
+    np.testing.assert_allclose(result.log_proba, expected, rtol=1e-9, atol=1e-9)
+    assert len(set(chosen)) > 1
+    # What is named is what the next part would be predicted with.
+    assert STRENGTHS[chosen[11]] == result.estimator.C
+    assert f"C = {result.estimator.C:g} chosen by the parts before, anew for each" in result.about
+
+
+def test_in_time_a_few_rows_do_not_choose_a_penalty():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 30)
+    X = rng.normal(size=(30, 2)) + y[:, None]
+    (result,) = Comparison.of(X, y, models=["logistic"], time=np.arange(30)).results
+    assert result.estimator.C == 1.0
+    assert "C = 1 by default, with too few rows before to choose by" in result.about
+    for row in (5, 29):  # what is said of a row is what the rows before its part say with C = 1
+        part = folds_of(y, time=np.arange(30)).numbers[0]
+        model = clone(result.estimator).fit(X[part < part[row]], y[part < part[row]])
+        found = result.log_proba[row - (part == 0).sum()]
+        np.testing.assert_allclose(found, model.predict_log_proba(X[[row]])[0], rtol=1e-9)
+
+
+def test_in_time_no_later_row_has_a_say():
+    rng = np.random.default_rng(2)
+    n = 110
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 3)) + 0.6 * y[:, None]
+    (whole,) = Comparison.of(X, y, models=["logistic"], time=np.arange(n)).results
+    late = np.arange(n) >= 100  # the last part
+    X[late], y[late] = -9 * X[late], 1 - y[late]
+    (other,) = Comparison.of(X, y, models=["logistic"], time=np.arange(n)).results
+    assert whole.log_proba[:-10].tobytes() == other.log_proba[:-10].tobytes()
+    assert (whole.log_proba[-10:] != other.log_proba[-10:]).all()
 
 
 def test_no_group_is_learnt_from_and_predicted():
@@ -355,13 +436,60 @@ def test_mistakes_are_named(settings, message):
         (None, "y is None; pass the class of each row"),
         (np.zeros(344), "got 1 class"),
         (np.arange(344), "each of 344 rows has a class of its own"),
-        (np.linspace(0, 1, 344), "Unknown label type: continuous"),
+        (np.linspace(0, 1, 344), "y holds 344 different numbers, where classes were expected"),
+        (np.arange(344) % 3 / 2, "Unknown label type: continuous"),
     ],
-    ids=["misspelt", "none", "one class", "all different", "numbers"],
+    ids=["misspelt", "none", "one class", "all different", "numbers", "few numbers"],
 )
 def test_mistaken_class_columns_are_named(y, message):
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         Comparison.of(load_penguins("pandas").frame, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("aside", "words"), [("groups", "the groups leave"), ("time", "the time order leaves")]
+)
+def test_rows_that_no_model_could_know_are_refused(aside, words, n_classes):
+    X, y = IRIS[0][: 50 * n_classes], IRIS[1][: 50 * n_classes]
+    with pytest.raises(
+        ValueError, match=f"{words} no row whose class occurs in the rows that it is predicted"
+    ):
+        Comparison.of(X, y, **{aside: y})
+
+
+def test_classes_one_after_another_in_time_are_measured_without_a_warning():
+    X, y = IRIS[0][:100], IRIS[1][:100]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        comparison = Comparison.of(X, y, time=np.arange(100))
+    assert all(result.log_loss is None or result.log_loss >= 0 for result in comparison.results)
+    assert any("in none of the rows that they are predicted from: 1 (" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize("aside", ["groups", "time"])
+def test_the_class_column_keeps_no_rows_together_and_in_no_order(aside):
+    with pytest.raises(ValueError, match=f"{aside}='species' is the class column itself"):
+        Comparison.of(COMPLETE, "species", **{aside: "species"})
+
+
+def test_measurements_are_no_classes():
+    for backend in ("pandas", "polars", "pyarrow"):
+        frame = load_penguins(backend).frame
+        for name, n in (("body_mass_g", 94), ("bill_depth_mm", 80)):
+            with pytest.raises(ValueError, match=f"y='{name}' holds {n} different numbers, where classes"):
+                Comparison.of(frame, name)
+    few = Comparison.of(np.arange(200.0)[:, None], np.arange(200) % 40 * 1.0, models=["majority"])
+    assert len(few.classes) == 40
+    whole = Comparison.of(np.arange(200.0)[:, None], np.arange(200) % 60, models=["majority"])
+    assert len(whole.classes) == 60
+
+
+def test_one_row_is_one_row():
+    with pytest.raises(ValueError, match="none of the 1 row has a class"):
+        Comparison.of([[1.0]], [None])
+    found = Comparison.of(IRIS[0], np.append(IRIS[1][:-1].astype(object), None), models=["majority"])
+    assert found.notes == ("rows without a class, left out: 1 of 150",)
 
 
 def test_an_array_has_no_column_to_name():

@@ -166,6 +166,13 @@ def test_models_that_do_not_apply_are_left_out_with_the_reason():
     assert wide.left_out["lda"] == "501 continuous columns, and more than 500 are not tried together"
 
 
+def test_a_table_without_a_value_has_no_column_for_a_coefficient():
+    empty = pd.DataFrame({"a": [np.nan] * 40, "b": [None] * 40})
+    found = Comparison.of(empty, np.arange(40) % 2, models=["majority", "logistic", "least-squares"])
+    reason = "no column for a coefficient (no column has a value)"
+    assert found.left_out == {"logistic": reason, "least-squares": reason}
+
+
 def test_a_model_that_fails_is_left_out_with_its_error():
     X = [[1.0], [2.0], [3.0]]
     found = Comparison.of(X, ["a", "b", "b"])

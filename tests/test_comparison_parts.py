@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from posterior.comparison import Comparison
 from posterior.comparison.advice import advice
-from posterior.comparison.choosing import along, by_other_folds
+from posterior.comparison.candidates import Candidate
+from posterior.comparison.choosing import along, by_other_folds, settled
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import HeldOut
+from posterior.comparison.held_out import HeldOut, Trials
+from posterior.comparison.in_time import BY_DEFAULT, best_before, in_time
 from posterior.comparison.measures import Mean, area_under_roc, exceeds_noise, recall_at
 from posterior.comparison.recommendation import Ranking
+from posterior.comparison.rows import LabelledRows
+from posterior.estimators import LogisticRegression
 
 some_codes = st.integers(0, 2**32 - 1).map(
     lambda seed: np.random.default_rng(seed).integers(0, 3, np.random.default_rng(seed).integers(12, 200))
@@ -128,6 +133,22 @@ def test_the_recall_is_the_largest_on_the_curve_with_few_enough_false_alarms(see
     assert found == pytest.approx(recall[alarms <= share + 1e-9].max())
 
 
+@given(seed=seeds, n=st.integers(2, 80), decimals=st.integers(0, 2), folds=st.integers(1, 6))
+def test_the_area_with_folds_is_the_share_of_pairs_in_one_fold_that_are_in_order(seed, n, decimals, folds):
+    rng = np.random.default_rng(seed)
+    scores, positive = rng.normal(size=n).round(decimals), rng.random(n) < 0.4
+    fold = rng.integers(0, folds, n)
+    pairs = positive[:, None] & ~positive & (fold[:, None] == fold)
+    found = area_under_roc(scores, positive, fold)
+    if not pairs.any():
+        assert found is None
+        return
+    difference = scores[:, None] - scores
+    assert found == pytest.approx(((difference > 0) + 0.5 * (difference == 0))[pairs].mean(), abs=1e-12)
+    # A scale of its own for each fold changes nothing.
+    assert area_under_roc(scores * (1 + fold) - 7.0 * fold, positive, fold) == found
+
+
 def test_infinite_scores_are_ranked_too():
     scores, positive = np.array([-np.inf, 0.0, np.inf, np.inf]), np.array([False, False, True, True])
     assert area_under_roc(scores, positive) == 1.0
@@ -187,6 +208,36 @@ def test_a_fold_has_no_say_in_what_it_is_predicted_with():
     scores = by_other_folds(losses, found, np.array([0, 0, 1, 1]), np.ones(4, bool)).scores
     # Fold 0 is predicted with what does best on fold 1, and the other way round.
     assert scores[:, 0].tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_of_equal_losses_the_default_is_taken_and_of_too_few_rows_nothing():
+    losses = np.zeros((3, 40))
+    every = np.ones(40, bool)
+    assert best_before(losses, every, 1) == 1
+    losses[2] = -1e-9
+    assert best_before(losses, every, 1) == 2
+    assert best_before(losses, np.arange(40) < 29, 1) is None
+
+
+def test_of_many_rows_in_time_the_first_that_are_enough_choose_and_the_earlier_parts_go_by_default():
+    n = 1200
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 2)) + 0.3 * y[:, None]
+    rows = LabelledRows.of(X, y)
+    trials = Trials(rows, deal(rows.codes, time=np.arange(n), folds=5))
+    estimators = tuple(LogisticRegression(C=C) for C in (1e-4, 1.0, 1e-3))
+    many = Candidate(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
+    found, estimator, how = in_time(trials, many, np.arange(n) >= 200, lambda: None)
+    assert how == "chosen by held-out rows of the first parts"
+    part = trials.folds.numbers[0]
+    chosen = settled(many, rows.part(np.flatnonzero(part < 3)))  # 600 rows; 400 were too few
+    assert estimator.C == chosen.C
+    for f in range(1, 6):
+        model = clone(estimators[1] if f < 3 else chosen).fit(X[part < f], y[part < f])
+        np.testing.assert_allclose(found.scores[part == f], model.predict_log_proba(X[part == f]), rtol=1e-9)
+    late = Trials(rows, deal(rows.codes, time=(np.arange(n) >= 400) * 1))
+    assert in_time(late, many, np.arange(n) >= 400, lambda: None)[1:] == (estimators[1], BY_DEFAULT)
 
 
 # -- what to use -----------------------------------------------------------------------------------------
@@ -272,6 +323,47 @@ def test_a_model_that_is_right_more_often_beats_the_class_frequencies_even_if_it
     assert ranking.sentence().startswith("Use a (")
 
 
+def test_a_model_that_is_right_more_often_though_its_loss_is_worse_is_mentioned(iris):
+    majority, lda = (next(r for r in iris.results if r.name == name) for name in ("majority", "lda"))
+    baseline = {
+        "name": "majority",
+        "approach": "baseline",
+        "losses": majority.losses,
+        "predicted": majority.predicted,
+        "accuracy": majority.accuracy,
+    }
+    sure = {"name": "a", "title": "A", "losses": majority.losses + 1.0}
+    sentence = ranking_of(iris, baseline, sure).sentence()
+    assert "every other model does worse; but A is right more often (accuracy" in sentence
+    assert f"{lda.accuracy:.3f} against 0.333 by naming the most common class): the columns" in sentence
+    sentence = ranking_of(iris, baseline, {**sure, "predicted": majority.predicted}).sentence()
+    assert "every other model does worse: by log loss these rows do not show" in sentence
+    assert "no model is right more often beyond noise" in sentence
+
+
+def test_class_frequencies_that_are_right_less_often_than_a_coin_are_no_measure(iris):
+    rng = np.random.default_rng(0)
+    codes = np.arange(150) % 2
+    guessed = np.where(rng.random(150) < 0.55, codes, 1 - codes)
+    predicted = np.where(rng.random(150) < 0.2, codes, 1 - codes)  # folds may make it so
+    results = ranking_of(
+        iris,
+        {"approach": "baseline", "predicted": predicted, "accuracy": 0.2},
+        {"losses": iris.results[0].losses + 1.0, "predicted": guessed, "accuracy": 0.55},
+    ).results
+    sentence = Ranking(results, codes, iris.knowable, by_cost=False).sentence()
+    assert "no model is right more often beyond noise" in sentence
+
+
+def test_class_frequencies_alone_are_compared_with_nothing(iris):
+    (majority,) = (r for r in iris.results if r.name == "majority")
+    sentence = Ranking.of([majority], iris.codes, iris.knowable, by_cost=False).sentence()
+    assert sentence.startswith("Nothing but the class frequencies (log loss 1.0")
+    assert "was tried: try other models" in sentence
+    found = Comparison.of(np.arange(40.0)[:, None], np.arange(40) % 2, models=["majority", "least-squares"])
+    assert "no other model has probabilities: by log loss" in found.recommendation
+
+
 def test_one_model_alone_is_recommended_without_rivals(iris):
     assert ranking_of(iris, {"name": "a"}).sentence().count("log loss") == 1
     (result,) = Comparison.of(*load_iris(return_X_y=True), models=["least-squares"], repeats=1).results
@@ -300,6 +392,7 @@ def test_posteriors_that_are_off_are_to_be_calibrated(iris):
     sure = replace(iris.results[0], log_proba=np.log(np.stack([1 - p, p], axis=1)))
     (told,) = advice(sure, y, np.ones(150, bool))
     assert "before acting on them, calibrate them" in told
+    assert f"a calibration error of {sure.calibration_error:.3f}, where chance" in told
     p = np.where(p > 0.5, 0.75, 0.25)
     honest = replace(sure, log_proba=np.log(np.stack([1 - p, p], axis=1)))
     assert advice(honest, y, np.ones(150, bool)) == []

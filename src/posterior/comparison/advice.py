@@ -23,12 +23,13 @@ def advice(best: Result, codes: Ints, knowable: Bools) -> list[str]:
             f"{best.title} does best with the weakest penalty that was tried: the classes can be told apart "
             "all but without error, and posteriors near 0 and 1 are as sure as the penalty lets them be"
         )
-    if best.log_proba is not None and knowable.sum() >= FEWEST:
+    if best.log_proba is not None and best.calibration_error is not None and knowable.sum() >= FEWEST:
+        # Whether chance makes as much is asked of one repeat, whose rows are drawn once each.
         found = calibration_error(codes[knowable], best.log_proba[knowable], n_simulations=DRAWS)
         if found.value > POOR and found.p_value < SELDOM:
             told.append(
-                f"the posteriors of {best.title} are off by {found.value:.3f} on average, where chance alone "
-                f"would make it {found.expected_if_calibrated:.3f}: before acting on them, calibrate them, "
-                'as DecisionClassifier(model, calibration="temperature") does'
+                f"the posteriors of {best.title} have a calibration error of {best.calibration_error:.3f}, "
+                f"where chance alone would make it {found.expected_if_calibrated:.3f}: before acting on "
+                'them, calibrate them, as DecisionClassifier(model, calibration="temperature") does'
             )
     return told

@@ -116,6 +116,8 @@ class Comparison:
             rows.codes, folds=folds, repeats=repeats, groups=asked.groups, time=asked.time, seed=seed
         )
         scored, unknowable = dealt.predicted, dealt.unknowable(rows.codes)
+        if unknowable[scored].all():
+            raise ValueError(_nothing_knowable(in_time=dealt.forward))
         sought = _positive(positive, rows.classes)
         priced = _costs(costs, rows.classes, asked)
         marking = Marking(
@@ -124,6 +126,7 @@ class Comparison:
             None if priced is None else _some_costs(priced, scored),
             sought,
             _share(false_alarms),
+            dealt.numbers[:, scored],
         )
         candidates, left_out = candidates_for(models, table)
         contest = Contest(table, Trials(rows, dealt), marking, scored, scored & ~unknowable)
@@ -252,6 +255,18 @@ def _costs(costs: Any, classes: AnyArray, asked: Asked) -> Costs | None:
 
 def _some_costs(costs: Costs, rows: Any) -> Costs:
     return costs if costs.matrix.ndim == 2 else Costs(costs.matrix[rows], costs.actions)
+
+
+def _nothing_knowable(*, in_time: bool) -> str:
+    what, remedy = (
+        ("the time order leaves", "compare without time, or pass times at which classes occur again")
+        if in_time
+        else ("the groups leave", "compare without groups, or pass groups of which several share a class")
+    )
+    return (
+        f"{what} no row whose class occurs in the rows that it is predicted from, so that no model can be "
+        f"measured; {remedy}"
+    )
 
 
 def _unknowable(classes: AnyArray, codes: Ints) -> list[str]:

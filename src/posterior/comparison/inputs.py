@@ -1,7 +1,7 @@
 """What a user hands over to be compared: the table, the class of each row, and how rows belong together."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,12 +10,16 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Bools, Ints
+from posterior.comparison.printing import counted
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators.members import take
 from posterior.schema import Source, read_table
 from posterior.schema.kinds import listed
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
+
+# A class column of decimal numbers has no more of them than this, or than a tenth of its rows.
+MANY_CLASSES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +46,16 @@ class Asked:
         source = read_table(X)
         asides = {"y": y, "groups": groups, "time": time}
         named = {what: given for what, given in asides.items() if isinstance(given, str)}
+        _refuse_the_class_column(named)
         columns = {what: _named_column(source, name, what) for what, name in named.items()}
         target = _Column.read(columns.get("y", y), source.n_rows, "y")
         known = np.flatnonzero(~target.gaps)
         if not len(known):
-            raise ValueError(f"none of the {source.n_rows} rows has a class; check the class column")
+            raise ValueError(
+                f"none of the {counted(source.n_rows, 'row')} has a class; check the class column"
+            )
+        labels = target.some(known).values
+        _refuse_measurements(labels, f"y={y!r}" if "y" in named else "y")
         codes = {
             what: _Column.read(columns.get(what, asides[what]), source.n_rows, what).some(known).codes(what)
             for what in ("groups", "time")
@@ -60,7 +69,7 @@ class Asked:
             notes = (f"rows without a class, left out: {lost} of {source.n_rows}",)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            rows = LabelledRows.of(table, target.some(known).values, kinds, "compare")
+            rows = LabelledRows.of(table, labels, kinds, "compare")
         notes += tuple(str(warning.message) for warning in caught)
         return cls(rows, known, source.n_rows, codes.get("groups"), codes.get("time"), notes)
 
@@ -91,8 +100,8 @@ class _Column:
             values, gaps = values[:, 0], gaps[:, 0]
         if values.shape != (n_rows,):
             raise ValueError(
-                f"{what} has shape {values.shape} for {n_rows} rows; pass one value for each row, or the "
-                "name of a column"
+                f"{what} has shape {values.shape} for {counted(n_rows, 'row')}; pass one value for each row, "
+                "or the name of a column"
             )
         return cls(values, gaps, series)
 
@@ -121,6 +130,27 @@ class _Column:
             raise ValueError(
                 f"{what} holds values that have no common order ({error}); use one type"
             ) from error
+
+
+def _refuse_the_class_column(named: Mapping[str, str]) -> None:
+    for what in ("groups", "time"):
+        if what in named and named[what] == named.get("y"):
+            raise ValueError(
+                f"{what}={named[what]!r} is the class column itself, so that no class could be learnt from "
+                "other rows; name another column"
+            )
+
+
+def _refuse_measurements(labels: AnyArray, what: str) -> None:
+    """Refuse a column of measurements as a column of classes; whole numbers are read as a user's classes."""
+    if labels.dtype.kind != "f":
+        return
+    n_values = len(np.unique(labels))
+    if n_values > max(MANY_CLASSES, len(labels) // 10):
+        raise ValueError(
+            f"{what} holds {n_values:,} different numbers, where classes were expected; choose another "
+            "column, put the numbers into groups first, or pass them as strings if each is a class"
+        )
 
 
 def _array(given: Any) -> AnyArray:

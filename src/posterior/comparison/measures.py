@@ -60,7 +60,8 @@ def exceeds_noise(differences: Floats) -> bool:
 class Marking:
     """What rows are marked by: their classes, which count in the log loss, costs, and the class sought.
 
-    `costs` are None where none were given; `positive` is the code of the class sought, where there are two.
+    `costs` are None where none were given; `positive` is the code of the class sought, where there are two;
+    `folds` are those of the rows in each repeat, (R, n), None where one model predicts all rows.
     """
 
     codes: Ints
@@ -68,6 +69,7 @@ class Marking:
     costs: Costs | None = None
     positive: int | None = None
     false_alarms: float = 0.005
+    folds: Ints | None = None
 
     def losses(self, found: HeldOut) -> Floats | None:
         """Minus the log posterior of the true class of each row, (n,)."""
@@ -100,12 +102,13 @@ class Marking:
             return None
         return calibration_error(self.codes, found.scores, n_simulations=0).value
 
-    def roc_auc(self, found: HeldOut) -> float | None:
+    def roc_auc(self, found: HeldOut, repeat: int = 0) -> float | None:
         """The area under the ROC curve; for more than two classes the mean of each against the others."""
         n_classes = found.scores.shape[1]
+        fold = None if self.folds is None else self.folds[repeat]
         if n_classes == 2:
-            return area_under_roc(log_odds(found.scores, 1), self.codes == 1)
-        areas = [area_under_roc(found.scores[:, k], self.codes == k) for k in range(n_classes)]
+            return area_under_roc(log_odds(found.scores, 1), self.codes == 1, fold)
+        areas = [area_under_roc(found.scores[:, k], self.codes == k, fold) for k in range(n_classes)]
         known = [area for area in areas if area is not None]
         return float(np.mean(known)) if known else None
 
@@ -124,20 +127,30 @@ def log_odds(scores: Floats, k: int) -> Floats:
         return np.nan_to_num(scores[:, k] - scores[:, 1 - k], nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
-def area_under_roc(scores: Floats, positive: Bools) -> float | None:
+def area_under_roc(scores: Floats, positive: Bools, fold: Ints | None = None) -> float | None:
     """The probability that a positive row scores above a negative one, half of ties (Hanley & McNeil 1982).
 
-    None where all rows are of one kind.
+    With folds, of pairs of rows in one fold: these are scored by one model, and scores of different models
+    have no common scale. Those of the class frequencies are lowest where a class is held out most, so that
+    ranks over all folds would put them below 1/2 (Parker, Günter & Bedo 2007, BMC Bioinformatics 8). It is
+    the mean over folds, each by its number of pairs. None where no fold has rows of both kinds.
 
     >>> area_under_roc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True]))
     0.75
+    >>> scores, positive = np.array([0.4, 0.4, 0.4, 0.3, 0.3]), np.array([False, False, True, True, False])
+    >>> area_under_roc(scores, positive, fold=np.array([0, 0, 0, 1, 1]))
+    0.5
     """
-    n_positive = int(positive.sum())
-    n_negative = len(positive) - n_positive
-    if not n_positive or not n_negative:
-        return None
-    ranks = rankdata(scores)
-    return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+    above, pairs = 0.0, 0
+    for f in [None] if fold is None else np.unique(fold).tolist():
+        rows = slice(None) if f is None else fold == f
+        own = positive[rows]
+        n_positive = int(own.sum())
+        n_pairs = n_positive * (len(own) - n_positive)
+        if n_pairs:
+            above += float(rankdata(scores[rows])[own].sum()) - n_positive * (n_positive + 1) / 2
+            pairs += n_pairs
+    return above / pairs if pairs else None
 
 
 def recall_at(scores: Floats, positive: Bools, false_alarms: float) -> float | None:

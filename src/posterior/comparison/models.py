@@ -11,6 +11,7 @@ from posterior.comparison.candidates import Candidate, NotForThisTableError
 from posterior.comparison.choosing import settled
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.inputs import Asked
+from posterior.comparison.printing import counted
 from posterior.estimators import (
     GenerativeClassifier,
     LeastSquaresClassifier,
@@ -76,7 +77,7 @@ def _gaussian(table: TableFacts, tied: Any) -> Candidate:
     estimator = GenerativeClassifier(_joint(table, tied), kinds=_kinds(table))
     rest = len(table.others)
     unused = f"; {rest} of other kinds not used" if rest else ""
-    about = f"{_counted(len(table.continuous), 'continuous column')}{unused}"
+    about = f"{counted(len(table.continuous), 'continuous column')}{unused}"
     candidate = Candidate((estimator,), table.continuous, about)
     return candidate if tied != "auto" else _tuned(table, candidate)
 
@@ -108,7 +109,14 @@ def _regression(table: TableFacts, degree: int) -> Candidate:
     strengths = STRENGTHS if size <= MOST_COEFFICIENTS else (1.0,)
     estimators = tuple(LogisticRegression(C=C, standardize=True, **settings) for C in strengths)
     about = _about_linear(table, degree)
-    return Candidate(estimators, table.linear.used, about, chosen_by="held-out rows", size=size)
+    return Candidate(
+        estimators,
+        table.linear.used,
+        about,
+        chosen_by="held-out rows",
+        size=size,
+        default=strengths.index(1.0),
+    )
 
 
 def _quadratic(table: TableFacts) -> Candidate:
@@ -134,7 +142,8 @@ def _least_squares(table: TableFacts) -> Candidate:
 def _linear_settings(table: TableFacts, degree: int) -> dict[str, Any]:
     used = table.linear.used
     if not used:
-        raise NotForThisTableError(f"no column for a coefficient ({'; '.join(table.linear.left_out)})")
+        reasons = "; ".join(table.linear.left_out) or "no column has a value"
+        raise NotForThisTableError(f"no column for a coefficient ({reasons})")
     return {
         "missing": "indicator",
         "degree": degree,
@@ -152,7 +161,7 @@ def _n_coefficients(table: TableFacts, degree: int) -> int:
 def _about_linear(table: TableFacts, degree: int) -> str:
     squares = " with squares and products of numbers" if degree == 2 else ""
     without = "".join(f", without {left_out}" for left_out in table.linear.left_out)
-    return f"{_counted(len(table.linear.used), 'column')}{squares}{without}"
+    return f"{counted(len(table.linear.used), 'column')}{squares}{without}"
 
 
 def _joint(table: TableFacts, tied: Any) -> list[tuple[Any, MultivariateNormal]]:
@@ -185,10 +194,6 @@ def _kinds(table: TableFacts) -> Any:
     if table.kinds is None or isinstance(table.kinds, Mapping):
         return {**(table.kinds or {}), **texts} or None
     return [*table.kinds, *texts.items()]
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 _ALL = (

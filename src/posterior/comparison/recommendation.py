@@ -87,28 +87,51 @@ class Ranking:
             accuracy = f"accuracy {best.accuracy:.3f} ± {best.accuracy_se:.3f}"
             return f"Use {best.name} ({best.about}): {accuracy}; it has no probabilities."
         baseline = next((r for r in (best, *ties) if r.approach == "baseline"), None)
-        if baseline is not None and not self._more_often_right(baseline):
+        if baseline is not None and not self._more_often_right(best, baseline):
             return self._nothing_found(baseline, ties)
         told = f"Use {best.name} ({best.about}): {self.measure} {_with_error(mean)}{self._ahead(ties)}"
         return f"{told}; {self._tied(ties)}." if ties else f"{told}."
 
-    def _more_often_right(self, baseline: Result) -> bool:
-        """Whether the best names the right class more often than the class frequencies do, beyond noise."""
-        mine, theirs = (r.predicted == self.codes for r in (self.best, baseline))
-        return exceeds_noise(mine.astype(np.float64) - theirs)
+    def _more_often_right(self, result: Result, baseline: Result) -> bool:
+        """Whether one names the right class more often than the most common class is, beyond noise.
+
+        That of all rows, too: of balanced classes the most common one elsewhere is the rarer one in a fold,
+        so that the class frequencies are right less often than a coin.
+        """
+        mine = (result.predicted == self.codes).astype(np.float64)
+        rivals = (baseline.predicted == self.codes, self.codes == np.bincount(self.codes).argmax())
+        return all(exceeds_noise(mine - theirs) for theirs in rivals)
 
     def _nothing_found(self, baseline: Result, ties: Sequence[Result]) -> str:
         """What is said where guessing by the class frequencies does as well."""
         mean = self.mean(baseline)
         shown = "" if mean is None else f" ({self.measure} {_with_error(mean)})"
-        others = [r.title for r in (self.best, *ties) if r is not baseline]
-        closest = (
-            f"{_listed(others[:NAMED])} within noise of it" if others else "every other model does worse"
-        )
+        if len(self.results) == 1:
+            return (
+                f"Nothing but the class frequencies{shown} was tried: try other models to see whether the "
+                "columns say anything of the class."
+            )
+        told = f"Nothing beats the class frequencies{shown}, {self._beside(baseline, ties)}"
+        surest = max(self.results, key=lambda r: r.accuracy)
+        if self._more_often_right(surest, baseline):
+            plain = max(baseline.accuracy, float(np.bincount(self.codes).max() / len(self.codes)))
+            return (
+                f"{told}; but {surest.title} is right more often (accuracy {surest.accuracy:.3f} against "
+                f"{plain:.3f} by naming the most common class): the columns do say something of the class, "
+                "and more rows, fewer columns or calibration may bring it out."
+            )
         return (
-            f"Nothing beats the class frequencies{shown}, {closest}: these rows do not show that the columns "
-            "say anything of the class; more rows or other columns are needed."
+            f"{told}: by {self.measure} these rows do not show that the columns say anything of the class, "
+            "and no model is right more often beyond noise; more rows or other columns are needed."
         )
+
+    def _beside(self, baseline: Result, ties: Sequence[Result]) -> str:
+        """How the others compare with the class frequencies, where these do best or tie with the best."""
+        close = [r.title for r in (self.best, *ties) if r is not baseline]
+        if close:
+            return f"{_listed(close[:NAMED])} within noise of it"
+        measured = any(self.mean(r) is not None for r in self.results if r is not baseline)
+        return "every other model does worse" if measured else "no other model has probabilities"
 
     def _ahead(self, ties: Sequence[Result]) -> str:
         """How far behind the first is that is no tie."""

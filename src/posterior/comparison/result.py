@@ -19,10 +19,10 @@ class Result:
     `name` is what asks for it, `about` what it is on this table, `columns` those that it reads. By row:
     `log_proba` (n, K) and `predicted` (n,), class codes, are those of the first repeat; `losses` and
     `row_costs` (n,) are means over all repeats. `log_loss` is in nats, `brier` summed over the classes,
-    `calibration_error` that of the likeliest class in 15 bins, `roc_auc` for more than two classes the mean
-    of each against the others, `recall_at` the share of the class sought that is found. `estimator` is
-    unfitted, with the settings that were chosen. A discriminant has no probabilities, and None for what needs
-    them.
+    `calibration_error` that of the likeliest class in 15 bins, `roc_auc` that of pairs of rows in one fold,
+    for more than two classes the mean of each against the others, `recall_at` the share of the class sought
+    that is found. `estimator` is unfitted, with the settings that were chosen. A discriminant has no
+    probabilities, and None for what needs them.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Result:
             calibration_error=averaged([marking.calibration_error(f) for f in found]),
             average_cost=None if cost is None else cost.value,
             average_cost_se=None if cost is None else cost.error,
-            roc_auc=averaged([marking.roc_auc(f) for f in found]),
+            roc_auc=averaged([marking.roc_auc(f, repeat) for repeat, f in enumerate(found)]),
             recall_at=averaged([marking.recall(f) for f in found]),
             **about,
         )

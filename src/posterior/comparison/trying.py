@@ -17,15 +17,14 @@ from posterior.comparison.choosing import (
     by_other_folds,
     rows_to_choose_by,
     settled,
-    some_rows,
 )
 from posterior.comparison.contenders import n_parameters_of
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.held_out import HeldOut, Trials, scores_of
+from posterior.comparison.in_time import in_time
 from posterior.comparison.measures import Marking
 from posterior.comparison.models import Model
 from posterior.comparison.result import Result
-from posterior.comparison.rows import LabelledRows
 from posterior.families import NoClosedFormError
 
 Progress = Callable[[int, int, str], None]
@@ -73,9 +72,9 @@ class Contest:
         return self.trials.folds.n_repeats * self.trials.units(candidate.estimators[0]) * tried + 1
 
     def _chooses_anew(self, candidate: Candidate) -> bool:
-        """Whether an estimator is chosen for every fold by the others; in time the others know too much."""
+        """Whether an estimator is chosen for every fold: by the others, or in time by those before it."""
         few = rows_to_choose_by(candidate, self.table.n_rows) == self.table.n_rows
-        return len(candidate.estimators) > 1 and few and not self.trials.folds.forward
+        return len(candidate.estimators) > 1 and few
 
     def result(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         """What is found of a model; its warnings become notes."""
@@ -93,7 +92,7 @@ class Contest:
     def _tried(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
-            found, estimator = self._held_out(candidate, counter)
+            found, estimator, how = self._held_out(candidate, counter)
         fitted, fit_seconds = self._fitted(model, estimator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -108,7 +107,7 @@ class Contest:
             name=model.name,
             title=model.title,
             approach=model.approach,
-            about=_about(candidate, fitted),
+            about=_about(candidate, fitted, how),
             columns=self.table.names(candidate.columns),
             n_parameters=None if np.isnan(n_parameters) else int(n_parameters),
             fit_seconds=fit_seconds,
@@ -116,34 +115,28 @@ class Contest:
             estimator=clone(estimator),
         )
 
-    def _held_out(self, candidate: Candidate, counter: Counter) -> tuple[list[HeldOut], Any]:
-        """What the model says of held-out rows in each repeat, and the estimator to fit to all."""
-        repeats = range(self.trials.folds.n_repeats)
+    def _held_out(self, candidate: Candidate, counter: Counter) -> tuple[list[HeldOut], Any, str]:
+        """What the model says of held-out rows in each repeat, the estimator to fit to all, how chosen."""
+        how, folds = f"chosen by {candidate.chosen_by}", self.trials.folds
+        repeats = range(folds.n_repeats)
         if len(candidate.estimators) == 1:
             (estimator,) = candidate.estimators
-            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator
+            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
+        if folds.forward:
+            forward = in_time(self.trials, candidate, self.knowable, counter.tick)
+            return [forward.found], forward.estimator, forward.how
         if not self._chooses_anew(candidate):
-            estimator = settled(candidate, self._known_at_first())
-            found = [self.trials.held_out(estimator, r, counter.tick) for r in repeats]
-            return found, settled(candidate, self.table.rows) if self.trials.folds.forward else estimator
+            estimator = settled(candidate, self.table.rows)
+            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         found, estimators = [], candidate.estimators
         chosen = estimators[0]
         for r in repeats:
             losses, said = along(self.trials, estimators, r, self.knowable, counter.tick)
-            found.append(by_other_folds(losses, said, self.trials.folds.numbers[r], self.knowable))
+            found.append(by_other_folds(losses, said, folds.numbers[r], self.knowable))
             best = best_of(losses, self.knowable)
             chosen = estimators[best]
             estimators = estimators[max(best - 1, 0) : best + 2]  # the next repeat looks no further
-        return found, chosen
-
-    def _known_at_first(self) -> LabelledRows:
-        """The rows that a choice may be made from before anything is predicted.
-
-        In time that is the first part, if it shows every class twice.
-        """
-        rows, first = self.table.rows, np.flatnonzero(~self.scored)
-        enough = np.bincount(rows.codes[first], minlength=self.table.n_classes).min() > 1
-        return some_rows(rows, first) if enough else rows
+        return found, chosen, how
 
     def _fitted(self, model: Model, estimator: Any) -> tuple[Any, float]:
         with warnings.catch_warnings(record=True) as caught:
@@ -158,14 +151,14 @@ class Contest:
         return fitted, seconds
 
 
-def _about(candidate: Candidate, fitted: Any) -> str:
+def _about(candidate: Candidate, fitted: Any, how: str) -> str:
     """What a model is, with the settings that were chosen."""
     tuning = getattr(getattr(fitted, "model_", None), "tuning", None)
     chosen = {} if tuning is None else tuning.choice
     if len(candidate.estimators) > 1:
         chosen = {"C": fitted.C}
     settings = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
-    return f"{candidate.about}; {settings} chosen by {candidate.chosen_by}" if settings else candidate.about
+    return f"{candidate.about}; {settings} {how}" if settings else candidate.about
 
 
 def _plain(value: Any) -> str:
