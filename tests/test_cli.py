@@ -282,6 +282,75 @@ def test_the_log_odds_of_a_row_add_up(model, capsysbinary):
     assert "island" in shown
 
 
+def test_an_explanation_is_of_the_probabilities_that_are_acted_on(model, capsysbinary):
+    priors = ("--priors", "Adelie=0.000001,Chinstrap=0.499999,Gentoo=0.5")
+    for row in ("0", "99"):
+        found = as_json(capsysbinary, "explain", str(model), "penguins", "--row", row, *priors)
+        assert found["of"] == found["predicted"]
+        odds = np.log(found[f"p_{found['of']}"] / found[f"p_{found['against']}"])
+        assert found["log_odds"] == pytest.approx(odds, abs=1e-6)
+        assert sum(found["by_feature"].values()) == pytest.approx(found["log_odds"], abs=1e-9)
+
+
+def test_names_that_a_terminal_would_obey_are_shown_instead(folder, capsysbinary):
+    rows = [f"{i % 7 + 3 * (i % 2)},{'ab'[i % 2]}" for i in range(60)]
+    (folder / "t.csv").write_text("x\x1b[31m,k\n" + "\n".join(rows) + "\n")
+    shown = printed(capsysbinary, "compare", "t.csv", "-t", "k", "--models", "lda", "--repeats", "1")
+    assert "\x1b" not in shown
+    posterior.save(
+        posterior.GaussianNB().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]),
+        "m",
+        about={"title": "\x1b]0;hi\x07"},
+    )
+    assert "\x1b" not in printed(capsysbinary, "inspect", "m")
+    assert run(["compare", "t.csv", "-t", "no\x1b[2J"]) == 2
+    assert b"\x1b" not in capsysbinary.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"held_out": {"x": 1}},
+        {"coefficients": {"x": 1}},
+        {"reading": [1]},
+        {"reading": {"rows": 5}},
+        {"rows": "many"},
+    ],
+    ids=["held_out", "coefficients", "reading", "unknown option", "rows"],
+)
+def test_nonsense_beside_a_model_is_refused_in_one_line(folder, capsysbinary, about):
+    nb = posterior.GaussianNB().fit([[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"])
+    posterior.save(nb, "m", about=about)
+    assert run(["inspect", "m"]) == 2
+    assert b"makes no sense" in capsysbinary.readouterr().err
+
+
+def test_a_kept_column_is_not_lost_to_one_of_ours(model, capsysbinary):
+    (model.parent / "t.csv").write_text(
+        "island,sex,year,bill_length_mm,bill_depth_mm,flipper_length_mm,body_mass_g,predicted\nDream,male,2007,40,18,190,3700,mine\n"
+    )
+    assert run(["predict", str(model), "t.csv", "--keep", "predicted"]) == 2
+    assert b"column of this name" in capsysbinary.readouterr().err
+
+
+def test_costs_of_many_classes_may_be_written_in_one_line():
+    classes = [f"class number {k}" for k in range(12)]
+    text = ",".join(f"{a}:{b}=2" for a in classes for b in classes if a != b)
+    assert read_costs(text, classes)[classes[0]][classes[1]] == 2.0
+
+
+def test_the_log_loss_of_predictions_is_exact_in_the_tail(folder, capsysbinary):
+    (folder / "t.csv").write_text(
+        "x,k\n" + "\n".join(f"{i % 3 / 10 + (i % 2) * 1000},{'ab'[i % 2]}" for i in range(60)) + "\n"
+    )
+    printed(capsysbinary, "fit", "t.csv", "-t", "k", "-m", "lda", "-o", "m")
+    (folder / "new.csv").write_text("x,k\n1000,a\n0,b\n0,z\n")
+    assert run(["predict", "m", "new.csv"]) == 0
+    told = capsysbinary.readouterr().err.decode()
+    assert "∞" not in told
+    assert "1 of a class that the model does not know" in told
+
+
 def test_the_best_model_is_found_and_fitted(folder, capsysbinary):
     found = as_json(capsysbinary, "fit", "voters", "-o", "best")
     assert found["model"] in {"naive-bayes", "block", "logistic", "quadratic"}

@@ -35,7 +35,7 @@ QDA = QuadraticDiscriminantAnalysis
 
 __version__ = "0.1.0"
 
-# What is not needed to fit and predict is imported when it is first asked for: `import posterior` stays quick.
+# What is not needed to fit and predict is imported when it is asked for: `import posterior` stays quick.
 _LATER = {
     "Comparison": "posterior.comparison",
     "LearningCurve": "posterior.comparison",

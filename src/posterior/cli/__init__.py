@@ -28,12 +28,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(USER_ERROR)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    sys.exit(run(arguments))
+    try:
+        code = run(arguments)
+    except BaseException:
+        # An interruption may come out of foreign code as something else.
+        if not _stopped_by:
+            raise
+        code = INTERRUPTED
+    sys.exit(128 + _stopped_by[0] if _stopped_by else code)
+
+
+_stopped_by: list[int] = []
 
 
 def _leave(number: int, _: object) -> None:
     """Stop as after Ctrl-C, so that nothing half-written stays."""
-    sys.exit(128 + number)
+    _stopped_by.append(number)
+    raise KeyboardInterrupt
 
 
 def _open_streams() -> None:

@@ -15,7 +15,7 @@ from posterior.cli.fit import fit
 from posterior.cli.inspect import inspect
 from posterior.cli.predict import predict
 from posterior.cli.stopping import INTERRUPTED, USER_ERROR, one_line, outcome
-from posterior.cli.voice import as_options
+from posterior.cli.voice import as_options, harmless
 
 app = typer.Typer(
     name="posterior",
@@ -79,4 +79,4 @@ def _called(arguments: Sequence[str] | None) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"posterior: {as_options(message)}", file=sys.stderr)
+    print(f"posterior: {harmless(as_options(message))}", file=sys.stderr)

@@ -14,7 +14,7 @@ from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
 from posterior.cli.voice import Voice
-from posterior.cli.wishes import COSTS, label_of, read_costs
+from posterior.cli.wishes import COSTS, is_file, label_of, read_costs
 from posterior.comparison import Comparison, Result
 
 
@@ -61,7 +61,7 @@ def compare(
     """
     voice = Voice(talk)
     if report is not None:
-        refuse_output(report, data)
+        refuse_output(report, data, *([costs] if costs is not None and is_file(costs) else []))
     with voice.noticing():
         read = read_labelled(data, target, reading, columns, groups=groups, time=time)
         classes = np.unique(read.y).tolist()

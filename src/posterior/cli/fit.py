@@ -87,7 +87,7 @@ def refuse_model(name: str) -> None:
         raise ValueError(f"--model {name}: there is no such model; choose {CHOICES}")
 
 
-def held_out(model: Any) -> dict[str, float]:
+def held_out(model: Any) -> dict[str, Any]:
     """How well the model does on rows it had not seen, where any were held out; before any scaling."""
     learnt = getattr(model, "learnt_", None)
     if learnt is None or learnt.held_out is None:
@@ -98,6 +98,7 @@ def held_out(model: Any) -> dict[str, float]:
     with np.errstate(invalid="ignore"):
         error = float(losses.std(ddof=1) / len(losses) ** 0.5)
     return {
+        "before": "before calibration, " if model.calibration else "",
         "log loss": float(losses.mean()),
         "log loss error": error,
         "accuracy": float(right.mean()),
@@ -105,15 +106,15 @@ def held_out(model: Any) -> dict[str, float]:
     }
 
 
-def held_out_words(found: Mapping[str, float | None]) -> str:
+def held_out_words(found: Mapping[str, Any]) -> str:
     """The same in words."""
     loss = with_error(found["log loss"], found["log loss error"])
     others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
-    return f"on rows held out: log loss {loss}, {others}"
+    return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
 
 
 def _best(voice: Voice, read: Labelled, seed: int) -> str:
-    """The model that a comparison recommends, of those that have probabilities."""
+    """The model that a comparison recommends."""
     with voice.progress() as told:
         comparison = Comparison.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told)
     if not voice.as_json:

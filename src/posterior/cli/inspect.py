@@ -8,7 +8,6 @@ from posterior.cli.grouped import grouped
 from posterior.cli.model_files import open_model
 from posterior.cli.options import ModelFile, Talk
 from posterior.cli.voice import Voice
-from posterior.persistence import describe
 
 
 @grouped
@@ -18,23 +17,17 @@ def inspect(file: ModelFile, talk: Talk) -> None:
     Columns, parameters, and coefficients with standard errors.
     """
     voice = Voice(talk)
-    opened, header = open_model(file), describe(file)
-    found = workflow.inspect(opened.model)
+    opened = open_model(file)
+    about, found = opened.about, workflow.inspect(opened.model)
     if talk.json:
-        voice.data(
-            {"file": file, "about": opened.about, "versions": header["library_versions"], **found.as_dict()}
-        )
+        versions = opened.header["library_versions"]
+        voice.data({"file": file, "about": opened.header["about"], "versions": versions, **found.as_dict()})
         return
-    about = opened.about
-    if about:
-        rows, target = about.get("rows", 0), about.get("target")
-        voice.say(Text.assemble((str(about.get("title", "")), "bold"), f" of {rows:,} rows, for {target}"))
-        if about.get("held_out"):
-            voice.say(Text(held_out_words(about["held_out"])))
+    if about.title:
+        voice.say(Text.assemble((about.title, "bold"), f" of {about.rows:,} rows, for {about.target}"))
+    if about.held_out:
+        voice.say(Text(held_out_words(about.held_out)))
     voice.print_as_it_is(str(found))
-    table = about.get("coefficients")
-    if table:
-        voice.print_as_it_is(
-            f"\ncoefficients with standard errors, {table['how']}; predictions do not use these"
-        )
-        voice.print_as_it_is(f"\n{table['text']}")
+    if about.coefficients:
+        how = f"coefficients with standard errors, {about.coefficients['how']}; predictions do not use these"
+        voice.print_as_it_is(f"\n{how}\n\n{about.coefficients['text']}")

@@ -1,16 +1,52 @@
 """Model files as commands open them: the model, what is known of it, and the rows it is to look at."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
 
 from posterior import files
 from posterior.cli.options import FileOptions
-from posterior.persistence import describe, load
+from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
 from posterior.workflow import schema_of
+
+
+@dataclass(frozen=True)
+class About:
+    """What `posterior fit` wrote beside a model; each part is as it should be, or not there."""
+
+    title: str = ""
+    target: str = ""
+    rows: int = 0
+    reading: dict[str, Any] = field(default_factory=dict)
+    held_out: dict[str, Any] = field(default_factory=dict)
+    coefficients: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: dict[str, Any], path: str) -> "About":
+        """Read it from a file, which anybody may have written."""
+        parts = {}
+        for part in fields(cls):
+            value = found.get(part.name)
+            if value is None:
+                continue
+            default = getattr(cls(), part.name)
+            if not isinstance(value, type(default)) or not _fits(part.name, value):
+                raise ModelFileError(f"{path}: what it says of its {part.name} makes no sense; fit it again")
+            parts[part.name] = value
+        return cls(**parts)
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "reading":
+        return set(value) <= set(FileOptions().options())
+    if name == "held_out":
+        return not value or set(value) >= {"before", "log loss", "log loss error", "accuracy", "Brier score"}
+    if name == "coefficients":
+        return not value or (isinstance(value.get("text"), str) and isinstance(value.get("how"), str))
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +54,8 @@ class Opened:
     """A model, the facts that were written beside it, and how the rows of training were read."""
 
     model: Any
-    about: dict[str, Any]
+    about: About
+    header: dict[str, Any]
 
     @property
     def schema(self) -> Schema:
@@ -27,7 +64,7 @@ class Opened:
 
     def batches(self, path: str, reading: FileOptions, rows: int = 65_536) -> Iterator[pa.Table]:
         """The rows of a file, read as those of training were unless the user says otherwise."""
-        options = {**self.about.get("reading", {}), **_given(reading)}
+        options = {**self.about.reading, **_given(reading)}
         types = {column.name: _type(column) for column in self.schema.columns if not column.ignored}
         return files.batches(path, **options, types=types, rows=rows)
 
@@ -47,7 +84,8 @@ class Opened:
 
 def open_model(path: str) -> Opened:
     """Open a model file; nothing in it is run."""
-    return Opened(load(path), describe(path)["about"])
+    model, header = load(path), describe(path)
+    return Opened(model, About.of(header["about"], path), header)
 
 
 def _given(reading: FileOptions) -> dict[str, Any]:

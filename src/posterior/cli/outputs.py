@@ -8,7 +8,7 @@ PICTURES = ("png", "svg", "pdf")
 
 def refuse_output(path: str, *inputs: str) -> None:
     """Refuse a path that nothing can be written to, or that is one of the files that are read."""
-    where = Path(path)
+    where = Path(path).expanduser()
     if path == "-":
         return
     if where.is_dir():
@@ -19,7 +19,8 @@ def refuse_output(path: str, *inputs: str) -> None:
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the folder {str(folder)!r} is read-only")
     for source in inputs:
-        if os.path.realpath(source) == os.path.realpath(path):
+        there = Path(source).expanduser()
+        if there.exists() and where.exists() and there.samefile(where):
             raise ValueError(f"{path} is what is read, and would be lost; write to another file")
 
 

@@ -1,7 +1,7 @@
 """`posterior predict`: posteriors, actions and outliers of the rows of a file, batch by batch."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -11,8 +11,8 @@ import typer
 from rich.text import Text
 
 from posterior import files
+from posterior._types import Floats
 from posterior.cli.grouped import grouped
-from posterior.cli.labelled import as_labels
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
 from posterior.cli.outputs import refuse_output
@@ -45,7 +45,7 @@ def predict(
     """
     voice = Voice(talk, results=False)
     opened = open_model(file)
-    refuse_output(output, data, file)
+    refuse_output(output, data, file, *wishes.files)
     scored = Scored(opened, data, tuple(keep or ()))
     with voice.noticing(), voice.progress() as told:
         decide(opened.model, wishes)
@@ -68,6 +68,14 @@ def decide(model: Any, wishes: Wishes) -> None:
     model.set_decision(**wishes.knobs(model.classes_.tolist()))
 
 
+def refuse_keeping(keep: Sequence[str], names: Sequence[str], found: Mapping[str, Any]) -> None:
+    """Refuse a column to keep that is not there, or is called as one that is written."""
+    for name in keep:
+        known_column(name, names, "--keep")
+        if name in found:
+            raise ValueError(f"--keep {name}: what is written has a column of this name; rename yours first")
+
+
 @dataclass
 class Scored:
     """Batches scored one after the other, and how well, where the file holds the classes too."""
@@ -79,51 +87,51 @@ class Scored:
     known: int = 0
     right: int = 0
     loss: float = 0.0
-    unanswered: Counter[Any] = field(default_factory=Counter)
-    _checked: bool = field(default=False, repr=False)
+    strange: int = 0
+    done: Counter[Any] = field(default_factory=Counter)
 
     def tables(self, batches: Iterator[pa.Table], told: Told) -> Iterator[pa.Table]:
         """What is written for each batch."""
         for batch in batches:
-            if not self._checked:
-                for name in self.keep:
-                    known_column(name, batch.column_names, "--keep")
-                self._checked = True
             if not len(batch) and not self.rows:
                 raise ValueError(f"{self.path} has a header and no row to predict")
-            found = predictions(self.opened.model, self.opened.columns_of(batch, self.path))
+            X = self.opened.columns_of(batch, self.path)
+            logs = self._log_posterior(X)
+            found = predictions(self.opened.model, X, logs)
+            if not self.rows:
+                refuse_keeping(self.keep, batch.column_names, found)
             self.rows += len(batch)
-            self._score(batch, found)
-            self.unanswered.update(found.get("action", ()))
+            self.done.update(found.get("action", ()))
+            self._score(batch, logs)
             told(self.rows, 0, "rows")
             kept = {name: batch[name] for name in self.keep}
             yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
 
-    def _score(self, batch: pa.Table, found: dict[str, Any]) -> None:
-        target = self.opened.about.get("target")
-        if target not in batch.column_names:
+    def _log_posterior(self, X: pa.Table) -> Floats | None:
+        model = self.opened.model
+        return np.asarray(model.predict_log_proba(X)) if hasattr(model, "predict_log_proba") else None
+
+    def _score(self, batch: pa.Table, logs: Floats | None) -> None:
+        target = self.opened.about.target
+        if target not in batch.column_names or logs is None:
             return
-        cells = batch[target].combine_chunks()
-        there = np.asarray(cells.is_valid())
-        truth = as_labels(cells.filter(pa.array(there)))
         place = {written(label): k for k, label in enumerate(self.opened.model.classes_.tolist())}
-        codes = np.array([place.get(written(t), -1) for t in truth.tolist()], dtype=int)
-        said = [place[written(label)] for label in found["predicted"][there]]
-        self.known += len(codes)
-        self.right += int((np.array(said, dtype=int) == codes).sum())
-        posteriors = [values for name, values in found.items() if name.startswith("p_")]
-        if posteriors and len(codes):
-            p = np.stack(posteriors, axis=1)[there]
-            with np.errstate(divide="ignore"):
-                self.loss -= float(np.log(np.where(codes < 0, 0.0, p[np.arange(len(codes)), codes])).sum())
+        cells = batch[target].to_pylist()
+        codes = np.array([-1 if cell is None else place.get(written(cell), -1) for cell in cells], dtype=int)
+        self.strange += int(((codes < 0) & np.asarray(batch[target].is_valid())).sum())
+        known = np.flatnonzero(codes >= 0)
+        self.known += len(known)
+        self.right += int((logs[known].argmax(axis=1) == codes[known]).sum())
+        self.loss -= float(logs[known, codes[known]].sum())
 
     def told(self) -> str:
         """What was done, and how well it went, where that can be known."""
         classes = {written(label) for label in self.opened.model.classes_.tolist()}
-        others = {str(action): n for action, n in self.unanswered.items() if written(action) not in classes}
-        done = "".join(f"; {n:,} {action}" for action, n in others.items())
-        if not self.known:
-            return done
-        loss = f", log loss {number(self.loss / self.known)}" if self.loss else ""
-        right = f"accuracy {self.right / self.known:.3f}{loss}"
-        return f"{done}; of the {self.known:,} whose class is known: {right}"
+        others = {str(action): n for action, n in self.done.items() if written(action) not in classes}
+        words = [f"{n:,} {action}" for action, n in others.items()]
+        if self.strange:
+            words.append(f"{self.strange:,} of a class that the model does not know")
+        if self.known:
+            right, loss = self.right / self.known, number(self.loss / self.known)
+            words.append(f"of {self.known:,} of known class: accuracy {right:.3f}, log loss {loss}")
+        return "".join(f"; {word}" for word in words)

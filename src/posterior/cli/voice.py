@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.text import Text
 
 from posterior.cli.options import Talk
@@ -23,14 +24,36 @@ WIDTH = 132
 Told = Callable[[int, int, str], None]
 
 
+# What a terminal would obey, such as the beginning of an escape sequence; a table may hold anything.
+CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+class Harmless(Console):
+    """A console that shows the names of a table, and does not obey them."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """The pieces of what is printed."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+
+
+def harmless(text: str) -> str:
+    r"""A text that no terminal obeys.
+
+    >>> harmless("red\x1b[31m")
+    'red�[31m'
+    """
+    return text.translate(CONTROLS)
+
+
 class Voice:
     """Speaks to a person, to a script (`--json`), or hardly at all (`--quiet`)."""
 
     def __init__(self, talk: Talk, *, results: bool = True) -> None:
         self.as_json = talk.json
         width = None if sys.stdout.isatty() else WIDTH
-        self.out = Console(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
-        self.err = Console(
+        self.out = Harmless(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
+        self.err = Harmless(
             stderr=True, highlight=False, quiet=talk.quiet, width=None if sys.stderr.isatty() else WIDTH
         )
         # What surrounds a result: beside it on a screen, apart from it where it is data.

@@ -1,6 +1,7 @@
 """What a user asks of a decision, as text: priors, costs, when not to answer."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,11 @@ class Wishes:
             "reject": None if self.reject is None else read_reject(self.reject),
             "outliers": self.outliers,
         }
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read."""
+        return [self.costs] if self.costs is not None and is_file(self.costs) else []
 
     @property
     def any(self) -> bool:
@@ -82,7 +88,7 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
     >>> read_costs("good:bad=1,bad:good=5", ["bad", "good"])
     {'bad': {'bad': 0.0, 'good': 5.0}, 'good': {'bad': 1.0, 'good': 0.0}}
     """
-    if Path(text).suffix.lower() in {".csv", ".tsv", ".json"} or Path(text).is_file():
+    if is_file(text):
         return _from_file(text, classes)
     costs: dict[Any, dict[Any, float]] = {
         truth: {action: float(action != truth) for action in classes} for truth in classes
@@ -103,6 +109,11 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
                 f"--costs: what does {action!r} cost where {truth} is the truth? Add {truth}:{action}=…"
             )
     return {truth: {a: row[a] for a in (*classes, *others)} for truth, row in costs.items()}
+
+
+def is_file(text: str) -> bool:
+    """Whether costs are the name of a file."""
+    return Path(text).suffix.lower() in {".csv", ".tsv", ".json"} or os.path.isfile(text)
 
 
 def _from_file(path: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:

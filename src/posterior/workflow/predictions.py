@@ -12,11 +12,12 @@ from posterior.notices import PosteriorWarning
 PREDICTED, ACTION, OUTLIER = "predicted", "action", "outlier_p"
 
 
-def predictions(model: Any, X: Any) -> dict[str, AnyArray]:
+def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict[str, AnyArray]:
     """The predicted class, the posterior of each class, the action and the outlier p-value of each row.
 
     There is an action where the model is a `DecisionClassifier` that was told about costs, rejecting or
     outliers, and a p-value where it learnt what usual rows look like; a discriminant has no posteriors.
+    `log_posterior` is what the model says of these rows, for those who know it already.
 
     >>> from posterior import NaiveBayes
     >>> model = NaiveBayes().fit([[1.0], [2.0], [5.0], [6.0]], ["low", "low", "high", "high"])
@@ -26,7 +27,7 @@ def predictions(model: Any, X: Any) -> dict[str, AnyArray]:
     """
     if not hasattr(model, "predict_log_proba"):
         return {PREDICTED: np.asarray(model.predict(X))}
-    logs = np.asarray(model.predict_log_proba(X))
+    logs = np.asarray(model.predict_log_proba(X) if log_posterior is None else log_posterior)
     columns: dict[str, AnyArray] = {PREDICTED: model.classes_[logs.argmax(axis=1)]}
     columns |= {posterior_name(label): np.exp(logs[:, k]) for k, label in enumerate(model.classes_)}
     if isinstance(model, DecisionClassifier):

@@ -1,6 +1,7 @@
 """What can be read off any fitted model of ours, whatever is around it."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,13 @@ from sklearn.base import clone
 
 from posterior.estimators import LogisticRegression
 from posterior.estimators.explanation import Contributions
-from posterior.notices import PosteriorWarning
 from posterior.schema import Schema
 from posterior.workflow.layers import peeled
 
 # Coefficients whose standard errors are worked out while a model is fitted.
 MOST_COEFFICIENTS = 500
+# Log odds that differ by less are the same.
+SAME = 1e-9
 
 
 def schema_of(model: Any) -> Schema:
@@ -22,13 +24,20 @@ def schema_of(model: Any) -> Schema:
     return schema
 
 
+ADJUSTED = "priors and calibration"
+
+
 def contributions_of(model: Any, X: Any) -> Contributions:
-    """Log odds of each row's class against the runner-up by feature, of any model that can tell.
+    """Log odds of a row's class against the runner-up by feature, of any model that can tell.
+
+    What is around the model (other class frequencies, calibration) adds a term of its own, so that the terms
+    add up to the log odds that are acted on.
 
     >>> from posterior import DecisionClassifier, GaussianNB
     >>> nb = GaussianNB().fit([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"])
-    >>> contributions_of(DecisionClassifier(nb), [[1.5]]).total.round(2)
-    array([8.])
+    >>> found = contributions_of(DecisionClassifier(nb, priors={"a": 0.01, "b": 0.99}), [[1.5]])
+    >>> found.terms, found.values.round(2).tolist(), found.total.round(2).tolist()
+    (('prior', 'x0', 'priors and calibration'), [[0.0, 8.0, -4.6]], [3.4])
     """
     found = peeled(model).model
     if not hasattr(found, "contributions"):
@@ -36,8 +45,18 @@ def contributions_of(model: Any, X: Any) -> Contributions:
             f"{type(found).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
             "logistic and softmax regression can"
         )
-    contributions: Contributions = found.contributions(X)
-    return contributions
+    logs = np.asarray(model.predict_log_proba(X))
+    if len(logs) != 1:
+        raise ValueError(f"one row is explained at a time; found {len(logs)}")
+    first, second = np.argsort(-logs[0], kind="stable")[:2]
+    of, against = model.classes_[first], model.classes_[second]
+    parts: Contributions = found.contributions(X, of=of, against=against)
+    total = logs[:, first] - logs[:, second]
+    rest = total - parts.total
+    if abs(rest[0]) < SAME:
+        return parts
+    values = np.column_stack([parts.values, rest])
+    return replace(parts, terms=(*parts.terms, ADJUSTED), values=values, total=total)
 
 
 def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
@@ -51,16 +70,14 @@ def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
         return None
     plain, how = clone(found).set_params(penalty=None, C=np.inf, l1_ratio=0.0), "without a penalty"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PosteriorWarning)
-        plain.fit(X, y)
-        if plain.separation_ is not None:
-            plain, how = (
-                plain.set_params(penalty="firth").fit(X, y),
-                "with Firth's penalty, since classes are separated",
-            )
+        warnings.simplefilter("ignore")
         try:
+            plain.fit(X, y)
+            if plain.separation_ is not None:
+                how = "with Firth's penalty, since classes are separated"
+                plain.set_params(penalty="firth").fit(X, y)
             summary = plain.summary()
-        except ValueError:
+        except ValueError:  # there is none, and the model is as good without
             return None
     columns = {name: np.asarray(values).tolist() for name, values in summary.columns.items()}
     return {"how": how, "columns": columns, "text": str(summary)}
