@@ -17,7 +17,7 @@ from posterior.comparison.choosing import along, by_other_folds, settled
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import HeldOut, Trials
 from posterior.comparison.in_time import BY_DEFAULT, best_before, in_time
-from posterior.comparison.measures import Mean, area_under_roc, exceeds_noise, recall_at
+from posterior.comparison.measures import Mean, area_under_roc, clustered, exceeds_noise, recall_at
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators import LogisticRegression
@@ -401,3 +401,46 @@ def test_posteriors_that_are_off_are_to_be_calibrated(iris):
 def test_too_good_to_be_true_is_said(iris):
     (told,) = advice(replace(iris.results[0], accuracy=1.0), iris.codes, iris.knowable)
     assert "make sure that no column gives the class away" in told
+
+
+def test_rows_of_a_group_count_as_their_group():
+    rng = np.random.default_rng(5)
+    terms, groups = rng.normal(size=40), np.arange(40)
+    assert Mean.of(clustered(terms, groups)) == pytest.approx(Mean.of(terms))
+    repeated = Mean.of(clustered(np.repeat(terms, 25), np.repeat(groups, 25)))
+    assert repeated == pytest.approx(Mean.of(terms))
+    uneven = np.repeat(groups, rng.integers(1, 9, 40))
+    values = rng.normal(size=len(uneven)) + terms[uneven]
+    found, e = Mean.of(clustered(values, uneven)), values - values.mean()
+    sums = np.bincount(uneven, e)
+    by_hand = np.sqrt(40 / 39 * (sums**2).sum()) / len(values)
+    assert found == pytest.approx((values.mean(), by_hand))
+
+
+def test_noise_is_that_of_groups_where_rows_belong_together():
+    rng = np.random.default_rng(1)
+    centres, y = rng.normal(size=(20, 2)), rng.integers(0, 2, 20)
+    groups = np.repeat(np.arange(20), 50)
+    X = centres[groups] + 0.01 * rng.normal(size=(1000, 2))
+    found = Comparison.of(X, y[groups], groups=groups, models=["majority", "lda"], folds=5, repeats=1)
+    alone = Comparison.of(X, y[groups], models=["majority", "lda"], folds=5, repeats=1)
+    lda = next(r for r in found.results if r.name == "lda")
+    without = next(r for r in alone.results if r.name == "lda")
+    assert lda.log_loss_se > 3 * without.log_loss_se
+    by_group = np.bincount(found.groups, lda.losses - lda.log_loss)
+    assert lda.log_loss_se == pytest.approx(np.sqrt(20 / 19 * (by_group**2).sum()) / 1000)
+
+
+def test_settings_are_chosen_by_whole_groups_however_many_rows_there_are():
+    rng = np.random.default_rng(3)
+    centres, y = rng.normal(size=(60, 40)), rng.integers(0, 2, 60)
+    for size in (80, 100):  # below and above the number of rows from which a sample chooses
+        groups = np.repeat(np.arange(60), size)
+        X = centres[groups] + 0.1 * rng.normal(size=(60 * size, 40))
+        models = ["logistic", "lda", "rda"]
+        found = Comparison.of(X, y[groups], groups=groups, models=models, folds=5, repeats=1)
+        losses = {result.name: result.log_loss for result in found.results}
+        # Nothing can be learnt of the next group: the strongest penalty and the simplest covariance are best.
+        assert losses["logistic"] < 1.0
+        assert losses["rda"] <= 1.1 * losses["lda"]
+        assert "tied = 1 " in next(r.about for r in found.results if r.name == "rda")

@@ -32,15 +32,19 @@ def rows_to_choose_by(candidate: Candidate, n_rows: int) -> int:
     return min(n_rows, most)
 
 
-def settled(candidate: Candidate, rows: LabelledRows) -> Any:
-    """The one estimator to take: of several, that which does best in five folds of some of the rows."""
+def settled(candidate: Candidate, rows: LabelledRows, groups: Ints | None = None) -> Any:
+    """The one estimator to take: of several, that which does best in five folds of some of the rows.
+
+    Where rows belong together, whole groups are taken and held out.
+    """
     if candidate.otherwise is not None:
         return _that_fits(candidate, rows)
     if len(candidate.estimators) == 1:
         return candidate.estimators[0]
     n = rows_to_choose_by(candidate, len(rows))
-    some = rows if n == len(rows) else some_rows(rows, _sample(rows.codes, n))
-    folds = deal(some.codes, folds=FOLDS, repeats=1)
+    chosen = np.arange(len(rows)) if n == len(rows) else _sample(rows.codes, n, groups)
+    some = rows if n == len(rows) else some_rows(rows, chosen)
+    folds = deal(some.codes, folds=FOLDS, repeats=1, groups=None if groups is None else groups[chosen])
     knowable = ~folds.unknowable(some.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
@@ -92,8 +96,13 @@ def some_rows(rows: LabelledRows, chosen: Ints) -> LabelledRows:
     return replace(rows, X=X, labels=labels, codes=rows.codes[chosen])
 
 
-def _sample(codes: Ints, n: int) -> Ints:
-    """So many rows, of every class in proportion, to within one."""
+def _sample(codes: Ints, n: int, groups: Ints | None = None) -> Ints:
+    """So many rows, of every class in proportion, to within one; or as many whole groups as it takes."""
+    if groups is not None:
+        found, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        drawn = np.random.default_rng(0).permutation(len(found))
+        enough = int(np.searchsorted(np.cumsum(sizes[drawn]), n)) + 1
+        return np.flatnonzero(np.isin(group.reshape(-1), drawn[: max(enough, 2)]))
     order = np.random.default_rng(0).permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     return np.sort(order[np.linspace(0, len(order) - 1, n).astype(np.int64)])

@@ -33,8 +33,9 @@ class Comparison:
 
     `rows` says where the n rows that were predicted stand in the table that was given: all of them, but for
     those without a class and, in time, the first part. `codes` and what the results hold by row are in that
-    order, and `knowable` marks those that count in the log loss. `n_rows` is the number of rows with a class.
-    `left_out` names the models that were not tried, with the reason; `notes` say what else is worth knowing.
+    order, `knowable` marks those that count in the log loss, and `groups` are theirs, if any. `n_rows` is the
+    number of rows with a class. `left_out` names the models that were not tried, with the reason; `notes` say
+    what else is worth knowing.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -51,6 +52,7 @@ class Comparison:
     codes: Ints = field(repr=False)
     rows: Ints = field(repr=False)
     knowable: Bools = field(repr=False)
+    groups: Ints | None = field(repr=False)
     n_rows: int
     folds: str
     left_out: dict[str, str]
@@ -127,11 +129,14 @@ class Comparison:
             sought,
             _share(false_alarms),
             dealt.numbers[:, scored],
+            None if asked.groups is None else asked.groups[scored],
         )
         candidates, left_out = candidates_for(models, table)
-        contest = Contest(table, Trials(rows, dealt), marking, scored, scored & ~unknowable)
+        contest = Contest(table, Trials(rows, dealt), marking, scored, scored & ~unknowable, asked.groups)
         found = _results(candidates, contest, left_out, progress)
-        ranking = Ranking.of(found, marking.codes, marking.knowable, by_cost=priced is not None)
+        ranking = Ranking.of(
+            found, marking.codes, marking.knowable, by_cost=priced is not None, groups=marking.groups
+        )
         return cls(
             results=ranking.results,
             schema=rows.schema,
@@ -139,6 +144,7 @@ class Comparison:
             codes=marking.codes,
             rows=asked.positions[scored],
             knowable=marking.knowable,
+            groups=marking.groups,
             n_rows=len(rows),
             folds=dealt.words,
             left_out=left_out,
@@ -157,7 +163,7 @@ class Comparison:
     @cached_property
     def ranking(self) -> Ranking:
         """The order of the results, and the differences between them."""
-        return Ranking(self.results, self.codes, self.knowable, by_cost=self.costs is not None)
+        return Ranking(self.results, self.codes, self.knowable, self.costs is not None, self.groups)
 
     @property
     def recommended(self) -> Result:

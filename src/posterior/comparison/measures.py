@@ -32,6 +32,22 @@ class Mean(NamedTuple):
         return cls(value, error)
 
 
+def clustered(terms: Floats, groups: Ints | None) -> Floats:
+    """The terms of rows as one for each group, whose mean and standard error are those of the rows.
+
+    Rows of one group, such as the visits of a patient, are alike, and a mean over rows is as uncertain as its
+    groups make it (Liang & Zeger, 1986): the mean, and the sum of a group's deviations from it as its own.
+
+    >>> Mean.of(clustered(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1])))
+    Mean(value=2.0, error=1.0)
+    """
+    if groups is None or not np.isfinite(terms).all() or not len(terms):
+        return terms
+    codes = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    mean, n_groups = float(terms.mean()), int(codes.max()) + 1
+    return np.asarray(mean + n_groups / len(terms) * np.bincount(codes, terms - mean, n_groups))
+
+
 # So many standard errors are noise.
 NOISE = 2.0
 
@@ -61,7 +77,8 @@ class Marking:
     """What rows are marked by: their classes, which count in the log loss, costs, and the class sought.
 
     `costs` are None where none were given; `positive` is the code of the class sought, where there are two;
-    `folds` are those of the rows in each repeat, (R, n), None where one model predicts all rows.
+    `folds` are those of the rows in each repeat, (R, n), None where one model predicts all rows; `groups`
+    are those of the rows, where rows belong together.
     """
 
     codes: Ints
@@ -70,6 +87,12 @@ class Marking:
     positive: int | None = None
     false_alarms: float = 0.005
     folds: Ints | None = None
+    groups: Ints | None = None
+
+    def mean(self, terms: Floats, rows: Bools | None = None) -> Mean:
+        """The mean over rows, or over some of them, with its standard error; rows of a group are alike."""
+        some = slice(None) if rows is None else rows
+        return Mean.of(clustered(terms[some], None if self.groups is None else self.groups[some]))
 
     def losses(self, found: HeldOut) -> Floats | None:
         """Minus the log posterior of the true class of each row, (n,)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.measures import Mean, exceeds_noise
+from posterior.comparison.measures import Mean, clustered, exceeds_noise
 from posterior.comparison.printing import loss_text
 from posterior.comparison.result import Result
 
@@ -18,16 +18,26 @@ NAMED = 3
 class Ranking:
     """Results, the best first, by their average cost where costs are given and else by their log loss.
 
-    `codes` are the classes of the rows, and `knowable` the rows that count in the log loss.
+    `codes` are the classes of the rows, `knowable` the rows that count in the log loss, and `groups` say
+    which rows belong together, if any do.
     """
 
     results: tuple[Result, ...]
     codes: Ints
     knowable: Bools
     by_cost: bool
+    groups: Ints | None = None
 
     @classmethod
-    def of(cls, results: Sequence[Result], codes: Ints, knowable: Bools, *, by_cost: bool) -> "Ranking":
+    def of(
+        cls,
+        results: Sequence[Result],
+        codes: Ints,
+        knowable: Bools,
+        *,
+        by_cost: bool,
+        groups: Ints | None = None,
+    ) -> "Ranking":
         """Order results; those without the measure come last, by their accuracy."""
 
         def key(result: Result) -> tuple[float, ...]:
@@ -35,7 +45,7 @@ class Ranking:
             value = result.average_cost if by_cost else result.log_loss
             return (value is None, np.inf if value is None else value, loss, -result.accuracy)
 
-        return cls(tuple(sorted(results, key=key)), codes, knowable, by_cost)
+        return cls(tuple(sorted(results, key=key)), codes, knowable, by_cost, groups)
 
     @property
     def best(self) -> Result:
@@ -56,7 +66,7 @@ class Ranking:
         return None if value is None or error is None else Mean(value, error)
 
     def _differences(self, result: Result) -> Floats | None:
-        """How much more than the best each row has, (n,)."""
+        """How much more than the best each row has, or each group where rows belong together."""
         if self.by_cost:
             mine, best = result.row_costs, self.best.row_costs
         else:
@@ -65,7 +75,11 @@ class Ranking:
             return None
         with np.errstate(invalid="ignore"):
             difference = mine - best
-        return difference if self.by_cost else difference[self.knowable]
+        if self.by_cost:
+            return clustered(difference, self.groups)
+        return clustered(
+            difference[self.knowable], None if self.groups is None else self.groups[self.knowable]
+        )
 
     def behind(self, result: Result) -> Mean | None:
         """How much more than the best on the same rows, with the standard error of that difference."""
@@ -100,7 +114,7 @@ class Ranking:
         """
         mine = (result.predicted == self.codes).astype(np.float64)
         rivals = (baseline.predicted == self.codes, self.codes == np.bincount(self.codes).argmax())
-        return all(exceeds_noise(mine - theirs) for theirs in rivals)
+        return all(exceeds_noise(clustered(mine - theirs, self.groups)) for theirs in rivals)
 
     def _nothing_found(self, baseline: Result, ties: Sequence[Result]) -> str:
         """What is said where guessing by the class frequencies does as well."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.comparison.held_out import HeldOut
-from posterior.comparison.measures import Marking, Mean, averaged
+from posterior.comparison.measures import Marking, averaged
 from posterior.comparison.models import Approach
 
 
@@ -54,9 +54,9 @@ class Result:
         """The result of held-out scores, one for each repeat."""
         losses = _by_row([marking.losses(f) for f in found])
         costs = _by_row([marking.costs_of(f) for f in found])
-        right = Mean.of(np.mean([marking.right(f) for f in found], axis=0))
-        log_loss = Mean.of(losses[marking.knowable]) if losses is not None else None
-        cost = Mean.of(costs) if costs is not None else None
+        right = marking.mean(np.mean([marking.right(f) for f in found], axis=0))
+        log_loss = marking.mean(losses, marking.knowable) if losses is not None else None
+        cost = marking.mean(costs) if costs is not None else None
         return cls(
             log_proba=found[0].scores if found[0].are_logs else None,
             predicted=found[0].scores.argmax(axis=1),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior._types import Bools
+from posterior._types import Bools, Ints
 from posterior.comparison.candidates import Candidate
 from posterior.comparison.choosing import (
     along,
@@ -56,7 +56,8 @@ class Counter:
 class Contest:
     """The rows, the folds and the marks by which all models are tried alike; `notes` are what they warned of.
 
-    `scored` are the rows that are predicted, `knowable` those of them whose class was met in training.
+    `scored` are the rows that are predicted, `knowable` those of them whose class was met in training;
+    `groups` say which rows belong together, if any do.
     """
 
     table: TableFacts
@@ -64,6 +65,7 @@ class Contest:
     marking: Marking
     scored: Bools
     knowable: Bools
+    groups: Ints | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
 
     def units(self, candidate: Candidate) -> int:
@@ -79,15 +81,14 @@ class Contest:
     def result(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         """What is found of a model; its warnings become notes."""
         counter.what = model.title
+        if candidate.otherwise is not None and self.groups is not None:
+            return self._tried(model, _by_folds(candidate), counter)  # which hold out whole groups
         try:
             return self._tried(model, candidate, counter)
         except NoClosedFormError:
             if candidate.otherwise is None:
                 raise
-            by_folds = replace(
-                candidate, estimators=(candidate.otherwise,), chosen_by="folds", otherwise=None
-            )
-            return self._tried(model, by_folds, counter)
+            return self._tried(model, _by_folds(candidate), counter)
 
     def _tried(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
         with warnings.catch_warnings():
@@ -126,7 +127,7 @@ class Contest:
             forward = in_time(self.trials, candidate, self.knowable, counter.tick)
             return [forward.found], forward.estimator, forward.how
         if not self._chooses_anew(candidate):
-            estimator = settled(candidate, self.table.rows)
+            estimator = settled(candidate, self.table.rows, self.groups)
             return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         found, estimators = [], candidate.estimators
         chosen = estimators[0]
@@ -141,14 +142,22 @@ class Contest:
     def _fitted(self, model: Model, estimator: Any) -> tuple[Any, float]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            fresh = clone(estimator)
+            if self.groups is not None and "cv" in fresh.get_params(deep=False):
+                fresh.set_params(cv=self.trials.folds.numbers[0])  # which hold out whole groups
             start = time.perf_counter()
-            fitted = clone(estimator).fit(self.table.rows.X, self.table.rows.labels)
+            fitted = fresh.fit(self.table.rows.X, self.table.rows.labels)
             seconds = time.perf_counter() - start
         for warning in caught:
             said = self.notes.setdefault(str(warning.message), [])
             if model.title not in said:
                 said.append(model.title)
         return fitted, seconds
+
+
+def _by_folds(candidate: Candidate) -> Candidate:
+    """The candidate that is tuned by folds instead of by leaving out one row at a time."""
+    return replace(candidate, estimators=(candidate.otherwise,), chosen_by="folds", otherwise=None)
 
 
 def _about(candidate: Candidate, fitted: Any, how: str) -> str:
