@@ -57,7 +57,7 @@ def read_labelled(
     table = reading.table(path)
     names = table.column_names
     bundled = datasets.describe(path) if files.is_bundled(path) else None
-    target = target or (bundled.target if bundled else None)
+    target = target or files.default_target(path)
     if target is None:
         raise ValueError(f"which column holds the classes? Pass --target COL; {listed_columns(names)}")
     known_column(target, names, "--target")

@@ -36,7 +36,7 @@ def show_reading(voice: Voice, read: Labelled, schema: Schema) -> None:
     more = f", … ({len(classes)} classes)" if len(classes) > 10 else ""
     voice.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
     if read.dropped:
-        voice.note(f"{read.dropped:,} rows without a class in {read.target!r} were left out")
+        voice.note(f"rows without a class, left out: {read.dropped} of {len(read.classes)}")
     rows = []
     for column in schema.columns[:LINES]:
         gaps = read.X[column.name].null_count if column.name in read.X.column_names else 0

@@ -1,5 +1,6 @@
 """How a command ends when something is wrong: one line, and an exit code."""
 
+import os
 from collections.abc import Callable
 
 USER_ERROR = 2
@@ -19,7 +20,8 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
     """Run a command; return its exit code, and say in one line what a user did wrong.
 
     What a user can cause comes as a ValueError, TypeError, OSError, ImportError or a mistake in the
-    arguments. Anything else is our own mistake: it keeps its traceback, for us to see it.
+    arguments. Anything else is our own mistake: it keeps its traceback, for us to see it. With
+    POSTERIOR_DEBUG set in the environment everything does.
     """
     try:
         work()
@@ -30,6 +32,8 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
         # Whoever read our output has seen enough (posterior predict … | head).
         return 0
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        if os.environ.get("POSTERIOR_DEBUG"):
+            raise
         tell(one_line(error) or type(error).__name__)
         return USER_ERROR
     return 0
