@@ -76,7 +76,7 @@ def whole_numbers(text: str) -> list[int]:
 def draw(found: LearningCurve, path: str) -> None:
     """Write the picture."""
     from posterior import files, plot  # noqa: PLC0415 -- matplotlib, only for a picture
-    from posterior.plot.style import pyplot  # noqa: PLC0415
+    from posterior.plot.style import pyplot  # noqa: PLC0415 -- the same
 
     display = plot.LearningCurveDisplay.from_curve(found).plot()
     try:
