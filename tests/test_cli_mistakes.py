@@ -11,6 +11,8 @@ from posterior.cli.app import run
 
 pytest.importorskip("typer", reason="the command line is an extra")
 
+ARGUMENTS = ("predict", "good.posterior", "-", "--format", "csv", "-o", "out.csv")
+STREAMED = [sys.executable, "-m", "posterior", *ARGUMENTS]
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
 
 
@@ -158,20 +160,8 @@ def test_stopping_while_rows_are_written_leaves_no_file(model):
     feed = subprocess.Popen(
         [sys.executable, "endless.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=model.parent
     )
-    command = [
-        sys.executable,
-        "-m",
-        "posterior",
-        "predict",
-        "good.posterior",
-        "-",
-        "--format",
-        "csv",
-        "-o",
-        "out.csv",
-    ]
     streams = {"stdin": feed.stdout, "stderr": subprocess.PIPE}
-    work = subprocess.Popen(command, **streams, cwd=model.parent, text=True)  # noqa: S603 -- our own command
+    work = subprocess.Popen(STREAMED, **streams, cwd=model.parent, text=True)  # noqa: S603 -- our own command
     try:
         while not any("out.csv" in p.name for p in model.parent.iterdir()):  # its temporary name
             assert work.poll() is None, work.stderr.read()
@@ -190,19 +180,7 @@ def test_stopping_while_rows_are_written_leaves_no_file(model):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
 def test_being_stopped_by_others_leaves_no_file_either(model, number):
-    command = [
-        sys.executable,
-        "-m",
-        "posterior",
-        "predict",
-        "good.posterior",
-        "-",
-        "--format",
-        "csv",
-        "-o",
-        "out.csv",
-    ]
-    work = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=model.parent)  # noqa: S603 -- our own command
+    work = subprocess.Popen(STREAMED, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=model.parent)  # noqa: S603 -- our own command
     try:
         work.stdin.write(b"size,colour,bought\n" + b"1,a,yes\n" * 2_000_000)
         work.stdin.flush()

@@ -209,3 +209,11 @@ def test_no_tables_are_an_empty_file(tmp_path):
     write_batches(tmp_path / "t.csv", [])
     with pytest.raises(FileError, match="is empty"):
         read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "😀" * 63], ids=["letters", "pictures"])
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path, name):
+    with writing(tmp_path / name) as file:
+        file.write(b"all of it")
+    assert (tmp_path / name).read_bytes() == b"all of it"
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -1,5 +1,6 @@
-"""Array types that the layers share."""
+"""Types that the layers share."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,3 +10,5 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 AnyArray: TypeAlias = NDArray[Any]
+# Called as progress(done, total, what) while something takes long.
+Progress: TypeAlias = Callable[[int, int, str], None]

@@ -12,10 +12,11 @@ from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.shown import number, schema_data, seconds, show_reading, table_of
+from posterior.cli.shown import number, schema_data, show_reading, table_of
 from posterior.cli.voice import Voice
 from posterior.cli.wishes import COSTS, is_file, label_of, read_costs
 from posterior.comparison import Comparison, Result
+from posterior.comparison.printing import seconds
 
 
 @grouped

@@ -10,10 +10,8 @@ import pyarrow as pa
 from posterior import datasets, files
 from posterior._types import AnyArray
 from posterior.cli.options import Columns, FileOptions, known_column, listed_columns
+from posterior.comparison.inputs import too_many
 from posterior.schema import Schema, read_table
-
-# A class column has fewer different numbers than this, or than a tenth of its rows.
-MANY_CLASSES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ def _refuse_numbers(target: str, cells: Any) -> None:
     if not (pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type)):
         return
     distinct = cells.unique().drop_null()
-    if len(distinct) > max(MANY_CLASSES, len(cells) // 10):
+    if too_many(len(distinct), len(cells)):
         raise ValueError(
             f"--target {target}: holds {len(distinct)} different numbers, where classes were expected; "
             "choose another column, or put the numbers into groups first"

@@ -11,13 +11,13 @@ import typer
 from rich.text import Text
 
 from posterior import files
-from posterior._types import Floats
+from posterior._types import Floats, Progress
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
-from posterior.cli.voice import Told, Voice
+from posterior.cli.voice import Voice
 from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
@@ -90,7 +90,7 @@ class Scored:
     strange: int = 0
     done: Counter[Any] = field(default_factory=Counter)
 
-    def tables(self, batches: Iterator[pa.Table], told: Told) -> Iterator[pa.Table]:
+    def tables(self, batches: Iterator[pa.Table], told: Progress) -> Iterator[pa.Table]:
         """What is written for each batch."""
         for batch in batches:
             if not len(batch) and not self.rows:

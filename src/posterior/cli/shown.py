@@ -93,14 +93,3 @@ def number(value: float | None, form: str = ".3f") -> str:
     if value is None or value != value:  # noqa: PLR0124 -- NaN
         return "–"
     return "∞" if value == float("inf") else format(value, form)
-
-
-def seconds(value: float | None) -> str:
-    """A time that one can read.
-
-    >>> seconds(0.00312), seconds(4.2)
-    ('3 ms', '4.2 s')
-    """
-    if value is None:
-        return "–"
-    return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.1f} s"

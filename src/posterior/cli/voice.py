@@ -4,24 +4,24 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
+from posterior._types import Progress
 from posterior.cli.options import Talk
 from posterior.cli.stopping import one_line
 from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
 WIDTH = 132
-
-Told = Callable[[int, int, str], None]
 
 
 # What a terminal would obey, such as the beginning of an escape sequence; a table may hold anything.
@@ -93,11 +93,11 @@ class Voice:
             yield
 
     @contextmanager
-    def progress(self) -> Iterator[Told]:
+    def progress(self) -> Iterator[Progress]:
         """A bar for long work, on a terminal; nothing elsewhere."""
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         silent = not self.err.is_terminal or self.err.quiet
-        with Progress(*columns, console=self.err, transient=True, disable=silent) as bar:
+        with ProgressBar(*columns, console=self.err, transient=True, disable=silent) as bar:
             task = bar.add_task("", total=None)
 
             def told(done: int, total: int, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterior._types import AnyArray, Bools, Ints
+from posterior._types import AnyArray, Bools, Ints, Progress
 from posterior.comparison.advice import advice
 from posterior.comparison.candidates import Candidate
 from posterior.comparison.facts import TableFacts
@@ -19,7 +19,7 @@ from posterior.comparison.measures import Marking
 from posterior.comparison.models import Model, candidates_for
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
-from posterior.comparison.trying import Contest, Counter, Progress
+from posterior.comparison.trying import Contest, Counter
 from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.schema import Schema

@@ -92,7 +92,7 @@ class Trials:
             return out
         model = fitted(learnt)
         X, _ = self.rows.take(predicted)
-        out[:, np.searchsorted(self.rows.classes, model.classes_)] = scores_of(model, X)
+        out[:, np.searchsorted(self.rows.classes, model.classes_)] = class_scores(model, X)
         return out
 
 
@@ -110,7 +110,7 @@ def _side_by_side(work: Callable[[P], Floats], parts: list[P], workers: int) -> 
         pool.shutdown(cancel_futures=True)  # after Ctrl-C, say
 
 
-def scores_of(model: Any, X: Any) -> Floats:
+def class_scores(model: Any, X: Any) -> Floats:
     """Log posteriors of a fitted classifier, or the scores of a discriminant, one for each class."""
     if hasattr(model, "predict_log_proba"):
         return np.asarray(model.predict_log_proba(X))

@@ -141,12 +141,21 @@ def _refuse_the_class_column(named: Mapping[str, str]) -> None:
             )
 
 
+def too_many(n_values: int, n_rows: int) -> bool:
+    """Whether a column has more different numbers than classes would.
+
+    >>> too_many(60, 300), too_many(60, 1000)
+    (True, False)
+    """
+    return n_values > max(MANY_CLASSES, n_rows // 10)
+
+
 def _refuse_measurements(labels: AnyArray, what: str) -> None:
     """Refuse a column of measurements as a column of classes; whole numbers are read as a user's classes."""
     if labels.dtype.kind != "f":
         return
     n_values = len(np.unique(labels))
-    if n_values > max(MANY_CLASSES, len(labels) // 10):
+    if too_many(n_values, len(labels)):
         raise ValueError(
             f"{what} holds {n_values:,} different numbers, where classes were expected; choose another "
             "column, put the numbers into groups first, or pass them as strings if each is a class"

@@ -1,23 +1,23 @@
 """Learning curves: how the loss on unseen rows falls with the number of rows learnt from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from posterior._types import Floats, Ints
+from posterior._types import Floats, Ints, Progress
 from posterior.comparison.contenders import Approach, chosen, fair_pairs, rival_pairs
 from posterior.comparison.crossover import Crossover, find_crossover
 from posterior.comparison.nested import checked_repeats, checked_share, checked_sizes, nested_split
-from posterior.comparison.printing import aligned, as_json, loss_text, with_error
+from posterior.comparison.printing import as_json, loss_text, with_error
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Growing, Notices, Scores, margin, scores_of, spread
+from posterior.linear.summary import aligned
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]
-Progress: TypeAlias = Callable[[int, int, str], None]
 METRICS: tuple[Metric, ...] = ("log_loss", "error_rate")
 
 

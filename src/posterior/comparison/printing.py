@@ -1,27 +1,10 @@
 """Numbers and tables of experiments as text."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from posterior._types import AnyArray
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines of a table, the first `left` columns flush left and the rest flush right.
-
-    >>> aligned([["model", "loss"], ["a", "0.5"]])
-    ['model  loss', 'a       0.5']
-    """
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def counted(n: int, what: str) -> str:
@@ -59,3 +42,16 @@ def with_error(value: float, error: float, error_rate: float) -> str:
 def as_json(values: AnyArray) -> list[Any]:
     """Numbers for JSON, which knows neither NaN nor infinity: None for those."""
     return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def seconds(value: float | None) -> str:
+    """A time that one can read.
+
+    >>> seconds(0.00312), seconds(4.23), seconds(75), seconds(None)
+    ('3 ms', '4.2 s', '75 s', '–')
+    """
+    if value is None or np.isnan(value):
+        return "–"
+    if value < 0.9995:
+        return f"{1000 * value:.0f} ms" if value >= 0.0005 else "< 1 ms"
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import Floats, Progress
 from posterior.comparison.contenders import Contender, chosen, line_up, n_parameters_of
 from posterior.comparison.damage import MEANING, Damage, Mishaps, damages_of
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
-from posterior.comparison.printing import aligned, as_json, loss_text
+from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Notices, margin, scores_of, spread
+from posterior.linear.summary import aligned
 from posterior.schema.decode import table_of
 
-Progress: TypeAlias = Callable[[int, int, str], None]
 NAN = float("nan")
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.comparison.printing import aligned, loss_text
+from posterior.comparison.printing import loss_text
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import margin, spread
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import encode_labels, refuse_one_class
-from posterior.linear.summary import INTERCEPT
+from posterior.linear.summary import INTERCEPT, aligned
 from posterior.notices import PosteriorWarning
 from posterior.schema.decode import table_of
 

@@ -2,14 +2,13 @@
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from posterior._types import Bools, Ints
+from posterior._types import Bools, Ints, Progress
 from posterior.comparison.candidates import Candidate
 from posterior.comparison.choosing import (
     along,
@@ -20,14 +19,12 @@ from posterior.comparison.choosing import (
 )
 from posterior.comparison.contenders import n_parameters_of
 from posterior.comparison.facts import TableFacts
-from posterior.comparison.held_out import HeldOut, Trials, scores_of
+from posterior.comparison.held_out import HeldOut, Trials, class_scores
 from posterior.comparison.in_time import in_time
 from posterior.comparison.measures import Marking
 from posterior.comparison.models import Model
 from posterior.comparison.result import Result
 from posterior.families import NoClosedFormError
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass
@@ -98,7 +95,7 @@ class Contest:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.perf_counter()
-            scores_of(fitted, self.table.rows.X)
+            class_scores(fitted, self.table.rows.X)
             predict_seconds = time.perf_counter() - start
         counter.tick()
         n_parameters = n_parameters_of(fitted)

@@ -14,6 +14,8 @@ from posterior.files.extra import arrow_module
 from posterior.files.options import FORMATS, format_named
 from posterior.files.signatures import split_suffix
 
+LONGEST = 50  # letters, of up to four bytes each
+
 
 @contextmanager
 def writing(path: str | os.PathLike[str] | None) -> Iterator[BinaryIO]:
@@ -84,7 +86,10 @@ def write_batches(
 def _beside(place: Path) -> Iterator[BinaryIO]:
     if place.is_dir():
         raise IsADirectoryError(f"{place} is a folder")
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
+    # A name may be as long as the system allows, and this one is longer.
+    descriptor, temporary = tempfile.mkstemp(
+        prefix=f".{place.name[:LONGEST]}.", suffix=".part", dir=place.parent
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield cast("BinaryIO", file)

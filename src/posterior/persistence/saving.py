@@ -2,13 +2,12 @@
 
 import json
 import os
-import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
+from posterior.files import FileError, writing
 from posterior.persistence.container import FORMAT, VERSION, packed
 from posterior.persistence.encoding import Encoder
 from posterior.persistence.errors import ModelFileError
@@ -40,7 +39,12 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
         raise ModelFileError(f"{path} is a folder; give the file a name")
     if not where.parent.is_dir():
         raise ModelFileError(f"{path} cannot be written: there is no folder {where.parent}; make it first")
-    _write(where, written(model, about))
+    parts = written(model, about)
+    try:
+        with writing(where) as file:
+            file.writelines(parts)
+    except FileError as error:
+        raise ModelFileError(str(error)) from error.__cause__
 
 
 def written(model: Any, about: Mapping[str, Any] | None = None) -> list[bytes | memoryview]:
@@ -81,23 +85,3 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:  # run from where it was unpacked
         return "unknown"
-
-
-def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write a file beside `path` and give it that name when all of it is on the disk."""
-    beside = path.with_name(f".{path.name[:100]}.{token_hex(8)}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from error
-    except BaseException:  # an interruption too leaves nothing behind
-        beside.unlink(missing_ok=True)
-        raise

@@ -65,11 +65,3 @@ def colours_of(classes: Sized) -> list[str]:
 def markers_of(classes: Sized) -> list[str]:
     """One marker for each class, so that the picture needs no colours."""
     return [MARKERS[k % len(MARKERS)] for k in range(len(classes))]
-
-
-def axes_for(ax: Any = None, **figure: Any) -> Any:
-    """The axes to draw on: those given, or new ones in our style."""
-    if ax is not None:
-        return ax
-    with our_style():
-        return pyplot().subplots(**figure)[1]

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 import posterior
+from posterior._types import Progress
 from posterior.comparison import Comparison
 from posterior.files import writing
 from posterior.notices import PosteriorWarning
@@ -17,8 +18,6 @@ from posterior.report.blocks import Block, Section, Text, Tile
 from posterior.report.sections import SECTIONS, Part
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, percent, printable
-
-Progress = Callable[[int, int, str], object]
 
 
 def write_report(  # noqa: PLR0913 -- what the page is about, where it goes, and what it is called

@@ -81,19 +81,6 @@ def count(number: float, of: str = "", several: str = "") -> str:
     return f"{told} {of}" if number == 1 else f"{told} {several or of + 's'}"
 
 
-def seconds(value: float | None) -> str:
-    """A time that one can read.
-
-    >>> seconds(0.00312), seconds(4.23), seconds(75), seconds(None)
-    ('3 ms', '4.2 s', '75 s', '–')
-    """
-    if value is None or math.isnan(value):
-        return DASH
-    if value < 0.9995:
-        return f"{1000 * value:.0f} ms" if value >= 0.0005 else "< 1 ms"
-    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
-
-
 def listed(names: Sequence[Any], most: int = 5, longest: int = LONGEST) -> str:
     """Names in a sentence, the first few of many.
 

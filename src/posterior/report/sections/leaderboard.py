@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from posterior.comparison import Comparison, Result
+from posterior.comparison.printing import seconds
 from posterior.comparison.recommendation import Ranking
 from posterior.report.blocks import (
     AnyCell,
@@ -20,7 +21,7 @@ from posterior.report.blocks import (
 )
 from posterior.report.scale import Scale
 from posterior.report.subject import Subject
-from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, rate, seconds
+from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, rate
 
 Z = 1.96  # of 95 % intervals
 CAPTION = "Models by {} on held-out rows, the best first; ± is the standard error, lines are 95 % intervals"
