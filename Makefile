@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long check format bench clean
+.PHONY: help demo test test-all test-long test-versions check format bench clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("posterior needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
@@ -29,6 +29,10 @@ test-all: $(READY) ## the suite and the long runs (fuzzing, simulations)
 test-long: $(READY) ## the long runs alone (fuzzing, simulations)
 	$(BIN)/python -m pytest -n auto -m long
 
+test-versions: $(READY) ## the suite on the lowest and the newest versions that can be had (ARGS=3.13:newest: one pair)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group versions
+	$(BIN)/python scripts/test_versions.py $(ARGS)
+
 check: $(READY) ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -44,5 +48,5 @@ bench: $(READY) ## time against rivals, after checking that the answers agree (A
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove the environment and the caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .versions .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
