@@ -16,12 +16,32 @@ NUMBERS: dict[Any, tuple[type, ...]] = {
 }
 
 
+def resolved(hint: Any) -> Any:
+    """An annotation with the alias that it begins with replaced by what the alias stands for.
+
+    `NDArray` is such an alias (`typing.TypeAliasType`) from NumPy 2.5 on, and `np.ndarray[…]` itself before.
+
+    >>> from posterior._types import Floats
+    >>> get_origin(resolved(Floats))
+    <class 'numpy.ndarray'>
+    """
+    alias = get_origin(hint) or hint
+    while hasattr(alias, "__value__") and hasattr(alias, "__type_params__"):
+        given = dict(zip(alias.__type_params__, get_args(hint), strict=False))
+        hint = alias.__value__
+        asked = getattr(hint, "__parameters__", ())
+        hint = hint[tuple(given.get(each, Any) for each in asked)] if asked else hint
+        alias = get_origin(hint) or hint
+    return hint
+
+
 def matches(value: Any, hint: Any) -> bool:
     """Whether a value is of the annotated type, all through.
 
     >>> matches((1, 2), tuple[int, ...]), matches((1, "2"), tuple[int, ...]), matches(True, int)
     (True, False, False)
     """
+    hint = resolved(hint)
     if hint is Any or hint is None or hint is NoneType:
         return hint is Any or value is None
     origin, args = get_origin(hint), get_args(hint)
@@ -56,6 +76,7 @@ def _holds(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
 
 def _are(values: Iterable[Any], hint: Any) -> bool:
     """Whether all values are of one type; of a million numbers their types are looked at once."""
+    hint = resolved(hint)
     if get_origin(hint) is None and hint is not Any:
         return all(_is_kind(kind, hint) for kind in set(map(type, values)))
     return all(matches(value, hint) for value in values)
@@ -67,6 +88,7 @@ def described(hint: Any) -> str:
     >>> described(tuple[int, ...] | None)
     'tuple[int, ...] or None'
     """
+    hint = resolved(hint)
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(described(each) for each in get_args(hint))
     if get_origin(hint) is np.ndarray:
