@@ -1,6 +1,5 @@
 """Classifiers that see different columns, made into one."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
@@ -31,7 +30,7 @@ from posterior.estimators.members import (
 from posterior.estimators.splits import read_folds
 from posterior.estimators.tables import warn_of_names
 from posterior.estimators.target import encode_labels, read_labels, read_weights
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, warn
 from posterior.schema import Source, read_table
 from posterior.schema.sources import names_of
 
@@ -170,7 +169,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         self._install(fitted, rows.source, rows.classes, priors, weights)
         twice = "" if given is None else counted_twice(fitted, weights, names_of(source))
         if twice:
-            warnings.warn(twice, DataWarning, stacklevel=2)
+            warn(twice, DataWarning)
         return self
 
     def _members(self, rows: Rows) -> list[Member]:
@@ -222,7 +221,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         """Log posteriors of each member under the common priors; nothing is asked of one of weight 0."""
         check_is_fitted(self)
         source, who = read_table(X), type(self).__name__
-        warn_of_names(source, self._table, who, stacklevel=5)
+        warn_of_names(source, self._table, who)
         source, prior = self._table.align(source, who=who), log_of(self.priors_)
         return [
             member.log_posterior(source, self.priors_) if weight > 0 else np.tile(prior, (source.n_rows, 1))

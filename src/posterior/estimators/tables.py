@@ -1,6 +1,5 @@
 """Tables as estimators take them: the rows of training with their target, and rows that come later."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Floats
 from posterior.estimators.target import read_labels, read_weights
+from posterior.notices import warn
 from posterior.schema import Schema, Source, read_table
 
 
@@ -28,7 +28,7 @@ def counted(
     return read_table(_safe_indexing(X, rows)), target[rows], weight[rows]
 
 
-def warn_of_names(source: Source, schema: Schema, who: str, stacklevel: int) -> None:
+def warn_of_names(source: Source, schema: Schema, who: str) -> None:
     """Say that one of two tables has column names and the other has not."""
     if (source.names is not None) == schema.named:
         return
@@ -37,4 +37,4 @@ def warn_of_names(source: Source, schema: Schema, who: str, stacklevel: int) -> 
         if schema.named
         else f"X has feature names, but {who} was fitted without feature names"
     )
-    warnings.warn(told, UserWarning, stacklevel=stacklevel)
+    warn(told, UserWarning)
