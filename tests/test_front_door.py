@@ -1,11 +1,13 @@
 """What the package shows, and what importing it costs."""
 
+import ast
 import importlib
 import importlib.util
 import os
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +110,20 @@ def test_the_command_says_which_package_it_lacks(absent):
     assert done.stderr.strip().splitlines()[-1].startswith("posterior: ")
     assert "posterior[cli]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_one_module_imports_what_is_private_of_scikit_learn():
+    found = set()
+    for path in Path(posterior.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sklearn":
+                names = [*node.module.split("."), *(alias.name for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [
+                    part for alias in node.names for part in alias.name.split(".") if "sklearn" in alias.name
+                ]
+            else:
+                continue
+            if any(name.startswith("_") for name in names):
+                found.add(path.name)
+    assert found == {"_sklearn.py"}

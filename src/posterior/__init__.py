@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from posterior._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from posterior import (
         bayes,
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
 
     LDA = LinearDiscriminantAnalysis
     QDA = QuadraticDiscriminantAnalysis
-
-__version__ = "0.1.0"
 
 __all__ = [
     "LDA",

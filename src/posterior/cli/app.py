@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from posterior import __version__
+from posterior._version import __version__
 from posterior.cli.messages import as_options, harmless, one_line
 from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking, outcome
 

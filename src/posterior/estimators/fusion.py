@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.bayes import given_priors
 from posterior.decision.fusion import fuse, fusion_parts, model_weights
+from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.classifiers import is_frozen, routed
 from posterior.estimators.members import (
     FittedMember,
@@ -35,7 +35,7 @@ from posterior.schema import Source, read_table
 from posterior.schema.sources import names_of
 
 
-class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
+class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
     """One posterior from classifiers that see different columns, the prior counted once.
 
     p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'
@@ -177,7 +177,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         members = read_members(self.estimators, rows.source, signature(type(self)).parameters)
         if rows.weight is None:
             return members
-        if _routing_enabled():
+        if routing_enabled():
             asked = process_routing(self, "fit", sample_weight=rows.weight)
             return [replace(member, fit_params=dict(asked[member.name].fit)) for member in members]
         out = []

@@ -5,12 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.calibration_rows import (
     Calibration,
@@ -189,7 +190,7 @@ class OutlierRule(BaseEstimator):
         elif self.method == "conformal":
             found = Calibration(np.asarray(model.score_samples(X), dtype=np.float64), weight)
         if self.method == "chi2":
-            distances(model, _safe_indexing(X, [0]), None)  # refuses what is not Gaussian
+            distances(model, safe_indexing(X, [0]), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
         self.estimator_, self._typical, self._calibration = model, typical, found

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import warn
 from posterior.schema import Schema, Source, read_table
@@ -25,7 +25,7 @@ def counted(
     if weight is None or weight.all():
         return source, target, weight
     rows = np.flatnonzero(weight)
-    return read_table(_safe_indexing(X, rows)), target[rows], weight[rows]
+    return read_table(safe_indexing(X, rows)), target[rows], weight[rows]
 
 
 def warn_of_names(source: Source, schema: Schema, who: str) -> None:
