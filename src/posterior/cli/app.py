@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from posterior._text import one_line
 from posterior._version import __version__
-from posterior.cli.messages import as_options, harmless, one_line
+from posterior.cli.messages import as_options, harmless
 from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking, outcome
 
 # Each command is the function of this name in the module of this name; its help begins with this line.

@@ -7,6 +7,7 @@ import pyarrow as pa
 import typer
 from rich.text import Text
 
+from posterior._text import cut
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk
@@ -81,7 +82,7 @@ def _cell(name: str, values: dict[str, Any]) -> str:
         return ""
     value = values[name]
     text = "missing" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return cut(text, CELL)
 
 
 def row_of(opened: Opened, path: str, reading: FileOptions, row: int) -> pa.Table:

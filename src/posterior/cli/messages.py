@@ -6,15 +6,6 @@ import re
 CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
-def one_line(message: object) -> str:
-    r"""A message on one line, whatever it was.
-
-    >>> one_line("two\n  lines")
-    'two lines'
-    """
-    return " ".join(str(message).split())
-
-
 def harmless(text: str) -> str:
     r"""A text that no terminal obeys.
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from posterior.cli.messages import one_line
+from posterior._text import one_line
 
 USER_ERROR = 2
 INTERRUPTED = 130

@@ -14,8 +14,9 @@ from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
+from posterior._text import one_line
 from posterior._types import Progress
-from posterior.cli.messages import as_options, harmless, one_line
+from posterior.cli.messages import as_options, harmless
 from posterior.cli.options import Talk
 from posterior.workflow.plain import plain
 

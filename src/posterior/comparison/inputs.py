@@ -8,13 +8,13 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.members import take
 from posterior.schema import Source, read_table
-from posterior.schema.kinds import listed
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
 

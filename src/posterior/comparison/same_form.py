@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import aligned
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.printing import loss_text
 from posterior.comparison.rows import LabelledRows
@@ -16,7 +17,7 @@ from posterior.comparison.trials import margin, spread
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import encode_labels, refuse_one_class
-from posterior.linear.summary import INTERCEPT, aligned
+from posterior.linear.summary import INTERCEPT
 from posterior.notices import PosteriorWarning
 from posterior.schema.decode import table_of
 
