@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from posterior._text import one_line
 from posterior._version import __version__
-from posterior.cli.messages import as_options, harmless
+from posterior.cli.messages import as_options, without_controls
 from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking, outcome
 
 # Each command is the function of this name in the module of this name; its help begins with this line.
@@ -110,4 +110,4 @@ def _called(arguments: Sequence[str] | None) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"posterior: {harmless(as_options(message))}", file=sys.stderr)
+    print(f"posterior: {without_controls(as_options(message))}", file=sys.stderr)

@@ -6,10 +6,10 @@ import re
 CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
-def harmless(text: str) -> str:
-    r"""A text that no terminal obeys.
+def without_controls(text: str) -> str:
+    r"""A text without the characters that control a terminal.
 
-    >>> harmless("red\x1b[31m")
+    >>> without_controls("red\x1b[31m")
     'red�[31m'
     """
     return text.translate(CONTROLS)

@@ -1,4 +1,4 @@
-"""What a command says, and where: results to standard output, all else to standard error."""
+"""What a command prints, and where: results to standard output, all else to standard error."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from posterior._text import one_line
 from posterior._types import Progress
-from posterior.cli.messages import as_options, harmless
+from posterior.cli.messages import as_options, without_controls
 from posterior.cli.options import Talk
 from posterior.workflow.plain import plain
 
@@ -24,23 +24,23 @@ from posterior.workflow.plain import plain
 WIDTH = 132
 
 
-class Harmless(Console):
-    """A console that shows the names of a table, and does not obey them."""
+class SafeConsole(Console):
+    """A console that prints the names of a table without the control characters in them."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         """The pieces of what is printed."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+            yield segment if segment.control else Segment(without_controls(segment.text), segment.style)
 
 
-class Voice:
-    """Speaks to a person, to a script (`--json`), or hardly at all (`--quiet`)."""
+class CommandConsole:
+    """Prints for a person, for a script (`--json`), or little (`--quiet`)."""
 
     def __init__(self, talk: Talk, *, results: bool = True) -> None:
         self.as_json = talk.json
         width = None if sys.stdout.isatty() else WIDTH
-        self.out = Harmless(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
-        self.err = Harmless(
+        self.out = SafeConsole(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
+        self.err = SafeConsole(
             stderr=True, highlight=False, quiet=talk.quiet, width=None if sys.stderr.isatty() else WIDTH
         )
         # What surrounds a result: beside it on a screen, apart from it where it is data.
