@@ -204,7 +204,7 @@ def side_by_side(X: Any, y: Any, *, kinds: Any = None, classes: Any = None) -> S
     labels, codes = encode_labels(table.labels[rows])
     refuse_one_class(labels)
     y = table.labels[rows]
-    kept = _telling(values[rows], y)
+    kept = _independent_columns(values[rows], y)
     values = np.ascontiguousarray(values[rows][:, kept])
     lda, logistic = _quietly(LinearDiscriminantAnalysis(), values, y), _fitted_logistic(values, y)
     both = lda.predict_log_proba(values), logistic.predict_log_proba(values)
@@ -243,7 +243,7 @@ def _quietly(estimator: Any, X: Floats, y: AnyArray) -> Any:
         return estimator.fit(X, y)
 
 
-def _telling(X: Floats, y: AnyArray) -> list[int]:
+def _independent_columns(X: Floats, y: AnyArray) -> list[int]:
     """The columns that are not constant and no combination of others."""
     if not np.ptp(X, axis=0).any():
         raise ValueError("every column of numbers is constant in the rows without a gap; pass others")
