@@ -28,10 +28,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 -- after the backend is chosen
 
 from posterior.plot import ClassPanelDisplay  # noqa: E402
+from posterior.plot.column_ranking import mutual_information  # noqa: E402
 from posterior.plot.marginals import LevelPanel, NumberPanel  # noqa: E402
 from posterior.plot.style import colours_of  # noqa: E402
-from posterior.plot.telling import mutual_information  # noqa: E402
-from posterior.plot.telling_words import WordPanel, text_panel  # noqa: E402
+from posterior.plot.word_ranking import WordPanel, text_panel  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

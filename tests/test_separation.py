@@ -436,6 +436,28 @@ def test_a_table_too_wide_for_linear_programs_is_given_up_with_a_reason():
     assert "was not determined: there are 1,502 coefficients" in result.message(["a", "b"])
 
 
+def test_a_linear_program_has_a_budget_of_steps_and_no_clock(monkeypatch):
+    rng = np.random.default_rng(17)
+    X = rng.normal(size=(300, 6))
+    y = (X.sum(axis=1) + 0.3 * rng.normal(size=300) > 0).astype(int)
+    objective, asked, solve = posed(X, y), [], optimize.linprog
+
+    def recorded(*args, options, **settings):
+        asked.append(options)
+        return solve(*args, options=options, **settings)
+
+    monkeypatch.setattr(optimize, "linprog", recorded)
+    assert find_separation(objective, at_zero(objective)) is None
+    assert asked
+    assert all("time_limit" not in options for options in asked)
+    monkeypatch.setattr("posterior.linear.recession.WORK", 2 * 300 * 6)
+    with pytest.warns(
+        SeparationWarning, match=r"not known: a linear program .* not solved within its budget"
+    ):
+        assert find_separation(objective, at_zero(objective)) is None
+    assert asked[-1]["maxiter"] <= 2
+
+
 def test_the_message_names_classes_columns_estimates_and_remedies():
     X, y = quasi_table(np.random.default_rng(16))
     said = found(pd.DataFrame(X, columns=["age", "rare", "dose"]), y).message(["well", "ill"])

@@ -3,65 +3,58 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from posterior import datasets, decision, families, linear, math
-from posterior.engines import threads
-from posterior.estimators import (
-    BernoulliNB,
-    CalibratedClassifier,
-    CategoricalNB,
-    DecisionClassifier,
-    FusionClassifier,
-    GaussianDiscriminantAnalysis,
-    GaussianNB,
-    GenerativeClassifier,
-    LeastSquaresClassifier,
-    LinearDiscriminantAnalysis,
-    LinearRegression,
-    LogisticRegression,
-    MultinomialNB,
-    NaiveBayes,
-    OutlierRule,
-    QuadraticDiscriminantAnalysis,
-    SoftmaxRegression,
-)
+from posterior._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from posterior import files, plot, report, workflow
+    from posterior import (
+        bayes,
+        cli,
+        comparison,
+        dataset,
+        datasets,
+        decision,
+        engines,
+        estimators,
+        families,
+        files,
+        forms,
+        generative,
+        kernels,
+        linear,
+        math,
+        notices,
+        persistence,
+        plot,
+        report,
+        schema,
+        stats,
+        workflow,
+    )
     from posterior.comparison import Comparison, LearningCurve, Robustness, compare, side_by_side
+    from posterior.engines import threads
+    from posterior.estimators import (
+        BernoulliNB,
+        CalibratedClassifier,
+        CategoricalNB,
+        DecisionClassifier,
+        FusionClassifier,
+        GaussianDiscriminantAnalysis,
+        GaussianNB,
+        GenerativeClassifier,
+        LeastSquaresClassifier,
+        LinearDiscriminantAnalysis,
+        LinearRegression,
+        LogisticRegression,
+        MultinomialNB,
+        NaiveBayes,
+        OutlierRule,
+        QuadraticDiscriminantAnalysis,
+        SoftmaxRegression,
+    )
     from posterior.persistence import load, save
 
-LDA = LinearDiscriminantAnalysis
-QDA = QuadraticDiscriminantAnalysis
-
-__version__ = "0.1.0"
-
-# What is not needed to fit and predict is imported when it is asked for: `import posterior` stays quick.
-_LATER = {
-    "Comparison": "posterior.comparison",
-    "LearningCurve": "posterior.comparison",
-    "Robustness": "posterior.comparison",
-    "compare": "posterior.comparison",
-    "side_by_side": "posterior.comparison",
-    "load": "posterior.persistence",
-    "save": "posterior.persistence",
-    "files": "",
-    "plot": "",
-    "report": "",
-    "workflow": "",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'posterior' has no attribute {name!r}")
-    found = getattr(import_module(_LATER[name]), name) if _LATER[name] else import_module(f"posterior.{name}")
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
-
+    LDA = LinearDiscriminantAnalysis
+    QDA = QuadraticDiscriminantAnalysis
 
 __all__ = [
     "LDA",
@@ -86,18 +79,57 @@ __all__ = [
     "QuadraticDiscriminantAnalysis",
     "Robustness",
     "SoftmaxRegression",
+    "bayes",
+    "cli",
     "compare",
+    "comparison",
+    "dataset",
     "datasets",
     "decision",
+    "engines",
+    "estimators",
     "families",
     "files",
+    "forms",
+    "generative",
+    "kernels",
     "linear",
     "load",
     "math",
+    "notices",
+    "persistence",
     "plot",
     "report",
     "save",
+    "schema",
     "side_by_side",
+    "stats",
     "threads",
     "workflow",
 ]
+
+# Where a public name is defined, for those that are not modules of this package.
+_HOME = {
+    **dict.fromkeys(("Comparison", "LearningCurve", "Robustness", "compare", "side_by_side"), "comparison"),
+    **dict.fromkeys(("load", "save"), "persistence"),
+    "threads": "engines",
+}
+_HOME |= dict.fromkeys((name for name in __all__ if name[0].isupper() and name not in _HOME), "estimators")
+_SHORT = {"LDA": "LinearDiscriminantAnalysis", "QDA": "QuadraticDiscriminantAnalysis"}
+
+if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported when it is first asked for: `import posterior` itself imports nothing."""
+        if name not in __all__:
+            raise AttributeError(f"module 'posterior' has no attribute {name!r}")
+        if name in _HOME:
+            found = getattr(import_module(f"posterior.{_HOME[name]}"), _SHORT.get(name, name))
+        else:
+            found = import_module(f"posterior.{name}")
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

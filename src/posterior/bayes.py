@@ -7,6 +7,8 @@ import numpy as np
 
 from posterior._types import AnyArray, Floats
 
+__all__ = ["given_priors", "log_normalized", "with_prior"]
+
 
 def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
     """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors."""

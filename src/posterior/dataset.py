@@ -10,6 +10,8 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels import Table
 from posterior.schema import Codes, Schema
 
+__all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "read"]
+
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
 

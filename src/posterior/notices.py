@@ -1,4 +1,20 @@
-"""What the library tells a user without stopping: the warning categories."""
+"""What the library tells a user without stopping: the warning categories, and how a warning is issued."""
+
+import sys
+import warnings
+
+__all__ = [
+    "CalibrationWarning",
+    "DataWarning",
+    "OutsideSupportWarning",
+    "PosteriorWarning",
+    "SeparationWarning",
+    "UnseenCategoryWarning",
+    "warn",
+]
+
+# Packages whose lines are not the user's: this one, and those through which it may be called.
+NOT_THE_USER = {"posterior", "sklearn", "joblib"}
 
 
 class PosteriorWarning(UserWarning):
@@ -23,3 +39,26 @@ class SeparationWarning(PosteriorWarning):
 
 class UnseenCategoryWarning(PosteriorWarning):
     """Categories met in prediction that training had not seen, with their counts and treatment."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the user's line: the first frame outside this package.
+
+    Frames of scikit-learn and joblib are passed over too, so that what a pipeline calls points at the line
+    that called the pipeline. (Python 3.12 has `skip_file_prefixes` for this; we support 3.11.)
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _package_of(frame.f_globals) in NOT_THE_USER:
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def _package_of(namespace: dict[str, object]) -> str:
+    return str(namespace.get("__name__", "")).partition(".")[0]

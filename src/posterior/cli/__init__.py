@@ -5,9 +5,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from posterior.cli.stopping import INTERRUPTED, USER_ERROR
+from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking
 
-NEEDED = ("typer", "rich", "pyarrow")
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -18,13 +18,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         from posterior.cli.app import run  # noqa: PLC0415 -- its packages are an extra
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in NEEDED:
+        lack = lacking(error)
+        if lack is error:
             raise
-        print(
-            f"posterior: the command line needs {error.name}, which is not installed; "
-            "run `pip install 'posterior[cli]'`",
-            file=sys.stderr,
-        )
+        print(f"posterior: {lack}", file=sys.stderr)
         sys.exit(USER_ERROR)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

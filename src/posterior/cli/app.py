@@ -1,31 +1,56 @@
-"""The commands, put together."""
+"""The commands, put together; the module of a command is imported when the command is called."""
 
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from posterior.cli.compare import compare
-from posterior.cli.curve import curve
-from posterior.cli.data import data
-from posterior.cli.explain import explain
-from posterior.cli.fit import fit
-from posterior.cli.inspect import inspect
-from posterior.cli.predict import predict
-from posterior.cli.stopping import INTERRUPTED, USER_ERROR, one_line, outcome
-from posterior.cli.voice import as_options, harmless
+from posterior._text import one_line
+from posterior._version import __version__
+from posterior.cli.messages import as_options, without_controls
+from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking, outcome
+
+# Each command is the function of this name in the module of this name; its help begins with this line.
+COMMANDS = {
+    "compare": "Compare every sensible model of a table.",
+    "fit": "Fit a model to a table, into a file.",
+    "predict": "Write posteriors and actions of rows, and how odd they are.",
+    "inspect": "Show what a model file holds.",
+    "explain": "Show why a row gets its class, by feature.",
+    "curve": "Show how the loss falls with the number of rows.",
+    "data": "List the bundled tables, or print one of them.",
+}
+SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class CommandGroup(TyperGroup):
+    """Knows the commands by name and one line of help, and imports the one that is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """The command that the arguments begin with, and the arguments that are left."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if command is None else command_named(args[0]), rest
+
+
+def command_named(name: str) -> Any:
+    """A command with its options, from its module."""
+    try:
+        module = import_module(f"posterior.cli.{name}")
+    except ModuleNotFoundError as error:
+        raise lacking(error) from error
+    single = typer.Typer(add_completion=False, **SETTINGS)
+    single.command(name)(getattr(module, name))
+    return get_command(single)
+
 
 app = typer.Typer(
-    name="posterior",
-    help="Probabilities you can act on, from a table of data.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    name="posterior", cls=CommandGroup, help="Probabilities you can act on, from a table of data.", **SETTINGS
 )
-for command in (compare, fit, predict, inspect, explain, curve, data):
-    app.command()(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -35,12 +60,18 @@ def about(
 ) -> None:
     """Probabilities you can act on, from a table of data."""
     if version:
-        import posterior  # noqa: PLC0415 -- the whole library, for one line
-
-        print(f"posterior {posterior.__version__}")
+        print(f"posterior {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _placeholder() -> None:
+    """What stands for a command until it is called."""
+
+
+for listed_name, first_line in COMMANDS.items():
+    app.command(listed_name, help=first_line)(_placeholder)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -79,4 +110,4 @@ def _called(arguments: Sequence[str] | None) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"posterior: {harmless(as_options(message))}", file=sys.stderr)
+    print(f"posterior: {without_controls(as_options(message))}", file=sys.stderr)

@@ -8,12 +8,12 @@ import numpy as np
 import typer
 from rich.text import Text
 
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, show_reading, table_of
-from posterior.cli.voice import Voice
 from posterior.cli.wishes import COSTS, is_file, label_of, read_costs
 from posterior.comparison import Comparison, Result
 from posterior.comparison.printing import seconds
@@ -60,16 +60,16 @@ def compare(
 
     By cross-validation, on the table as it is: numbers, categories, text, gaps. One model is recommended.
     """
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     if report is not None:
         refuse_output(report, data, *([costs] if costs is not None and is_file(costs) else []))
-    with voice.noticing():
+    with console.noticing():
         read = read_labelled(data, target, reading, columns, groups=groups, time=time)
         classes = np.unique(read.y).tolist()
         schema = read.schema
         if not talk.json:
-            show_reading(voice, read, schema)
-        with voice.progress() as told:
+            show_reading(console, read, schema)
+        with console.progress() as told:
             comparison = Comparison.of(
                 read.table,
                 read.classes,
@@ -86,32 +86,32 @@ def compare(
                 progress=told,
             )
         if not talk.json:
-            show(voice, comparison)
+            show(console, comparison)
         options = [*words_of(reading), *words_of(columns)]
-        where = None if report is None else write(voice, comparison, read, data, report, options)
+        where = None if report is None else write(console, comparison, read, data, report, options)
     if talk.json:
-        voice.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
+        console.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
     elif where is not None:
-        voice.say(Text.assemble(("report: ", "bold"), where))
+        console.say(Text.assemble(("report: ", "bold"), where))
 
 
-def show(voice: Voice, comparison: Comparison) -> None:
+def show(console: CommandConsole, comparison: Comparison) -> None:
     """The leaderboard, what it means, and what was not tried."""
-    heads, rows = leaderboard(comparison, voice.out.width)
-    voice.say(Text(comparison.folds, style="dim"))
-    voice.say(table_of(heads, rows, left=2))
-    if voice.err.quiet:
-        voice.say(Text(comparison.recommendation))
+    heads, rows = leaderboard(comparison, console.out.width)
+    console.say(Text(comparison.folds, style="dim"))
+    console.say(table_of(heads, rows, left=2))
+    if console.err.quiet:
+        console.say(Text(comparison.recommendation))
         return
     if "recall" in heads:
         share = f"{100 * comparison.false_alarms:g} %"
         told = f"recall: {comparison.positive} found where {share} of the others are lost"
-        voice.tell(Text(told, style="dim"))
+        console.tell(Text(told, style="dim"))
     for reason, names in by_reason(comparison.left_out).items():
-        voice.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
+        console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
     for note in comparison.notes:
-        voice.note(note)
-    voice.say(Text.assemble("\n", (comparison.recommendation, "bold")))
+        console.note(note)
+    console.say(Text.assemble("\n", (comparison.recommendation, "bold")))
 
 
 def leaderboard(comparison: Comparison, width: int) -> tuple[list[str], list[list[Any]]]:
@@ -211,12 +211,17 @@ def figures(result: Result) -> dict[str, Any]:
 
 
 def write(
-    voice: Voice, comparison: Comparison, read: Labelled, source: str, path: str, options: Sequence[str]
+    console: CommandConsole,
+    comparison: Comparison,
+    read: Labelled,
+    source: str,
+    path: str,
+    options: Sequence[str],
 ) -> str:
     """Write the report and return where it is."""
     from posterior.report import write_report  # noqa: PLC0415 -- matplotlib and jinja2, only for a report
 
-    with voice.progress() as told:
+    with console.progress() as told:
         written = write_report(
             comparison,
             read.table,

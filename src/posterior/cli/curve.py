@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.outputs import refuse_picture
 from posterior.cli.shown import show_reading
-from posterior.cli.voice import Voice
 from posterior.comparison import LearningCurve
 
 
@@ -36,29 +36,29 @@ def curve(
 
     For generative and discriminative models, and where they cross.
     """
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     if plot is not None:
         refuse_picture(plot, data)
-    with voice.noticing():
+    with console.noticing():
         read = read_labelled(data, target, reading, columns)
         if not talk.json:
-            show_reading(voice, read, read.schema)
+            show_reading(console, read, read.schema)
         settings: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
         if sizes is not None:
             settings["sizes"] = whole_numbers(sizes)
-        with voice.progress() as told:
+        with console.progress() as told:
             found = LearningCurve.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told, **settings)
         if plot is not None:
             draw(found, plot)
     if talk.json:
-        voice.data(found.as_dict())
+        console.data(found.as_dict())
         return
-    voice.say(Text(str(found)))
-    voice.tell(
+    console.say(Text(str(found)))
+    console.tell(
         Text("without a penalty unless it says ridge; what compare calls logistic has a ridge", style="dim")
     )
     if plot is not None:
-        voice.say(Text.assemble(("plot: ", "bold"), plot))
+        console.say(Text.assemble(("plot: ", "bold"), plot))
 
 
 def whole_numbers(text: str) -> list[int]:

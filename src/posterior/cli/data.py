@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from posterior import datasets, files
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.options import Talk
 from posterior.cli.shown import table_of
-from posterior.cli.voice import Voice
 
 
 @grouped
@@ -22,7 +22,7 @@ def data(
     ] = None,
 ) -> None:
     """List the bundled tables, or print one of them."""
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     if name is not None:
         form = "jsonl" if talk.json and output is None else None
         files.write_batches(output or "-", iter([datasets.load(name, "pyarrow").frame]), format=form)
@@ -31,10 +31,10 @@ def data(
         raise ValueError(f"which table is to be written to {output}? Say posterior data NAME -o {output}")
     tables = [_facts(bundled) for bundled in datasets.available()]
     if talk.json:
-        voice.data(tables)
+        console.data(tables)
         return
     rows = [(t["name"], t["target"], f"{t['rows']:,}", t["description"]) for t in tables]
-    voice.say(table_of(("name", "target", "rows", "what it is"), rows, left=2, wraps=("what it is",)))
+    console.say(table_of(("name", "target", "rows", "what it is"), rows, left=2, wraps=("what it is",)))
 
 
 def _facts(name: str) -> dict[str, Any]:

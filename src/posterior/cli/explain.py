@@ -7,12 +7,13 @@ import pyarrow as pa
 import typer
 from rich.text import Text
 
+from posterior._text import cut
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk
 from posterior.cli.predict import decide
 from posterior.cli.shown import BAR, bar, number, table_of
-from posterior.cli.voice import Voice
 from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import contributions_of, predictions
@@ -32,9 +33,9 @@ def explain(
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
 ) -> None:
     """Show why a row gets its class, by feature."""
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     opened = open_model(file)
-    with voice.noticing():
+    with console.noticing():
         decide(opened.model, wishes)
         X = opened.columns_of(row_of(opened, data, reading, row), data)
         said = {name: values[0] for name, values in predictions(opened.model, X).items()}
@@ -43,7 +44,7 @@ def explain(
     order = np.argsort(-np.abs(parts.values[0]), kind="stable")
     terms = [(parts.terms[j], float(parts.values[0, j])) for j in order]
     if talk.json:
-        voice.data(
+        console.data(
             {
                 "row": row,
                 **said,
@@ -56,12 +57,12 @@ def explain(
         )
         return
     if words is not None:
-        voice.tell(Text(str(words)))
-    voice.say(
+        console.tell(Text(str(words)))
+    console.say(
         Text(f"\nlog odds of {parts.of[0]} against {parts.against[0]}: {parts.total[0]:+.2f}", style="bold")
     )
     values = {name: X[name][0].as_py() for name in X.column_names}
-    voice.say(chart(terms, values))
+    console.say(chart(terms, values))
 
 
 def chart(terms: list[tuple[str, float]], values: dict[str, Any]) -> Any:
@@ -81,7 +82,7 @@ def _cell(name: str, values: dict[str, Any]) -> str:
         return ""
     value = values[name]
     text = "missing" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return cut(text, CELL)
 
 
 def row_of(opened: Opened, path: str, reading: FileOptions, row: int) -> pa.Table:

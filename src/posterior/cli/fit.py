@@ -9,12 +9,12 @@ import typer
 from rich.text import Text
 
 from posterior.cli.compare import show, with_error
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
-from posterior.cli.voice import Voice
 from posterior.comparison import MODELS, Comparison
 from posterior.decision import brier_score, log_loss_terms
 from posterior.persistence import save
@@ -46,16 +46,16 @@ def fit(
 
     The file holds numbers and names and no program: it is safe to open.
     """
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     refuse_output(output, data)
     refuse_model(model)
-    with voice.noticing():
+    with console.noticing():
         read = read_labelled(data, target, reading, columns)
         schema = read.schema
         if not talk.json:
-            show_reading(voice, read, schema)
-        name = _best(voice, read, seed) if model == BEST else model
-        voice.tell(Text(f"fitting {MODELS[name].title} …", style="dim"))
+            show_reading(console, read, schema)
+        name = _best(console, read, seed) if model == BEST else model
+        console.tell(Text(f"fitting {MODELS[name].title} …", style="dim"))
         fitted = train(read.X, read.y, name, kinds=read.kinds, calibration=calibration, seed=seed)
         about = {
             "model": name,
@@ -71,14 +71,16 @@ def fit(
         save(fitted, output, about=plain(about))
     size = Path(output).stat().st_size
     if talk.json:
-        voice.data({**about, "file": output, "bytes": size})
+        console.data({**about, "file": output, "bytes": size})
         return
-    voice.say(
+    console.say(
         Text.assemble((about["title"], "bold"), f" of {about['rows']:,} rows in {output} ({size:,} bytes)")
     )
     if about["held_out"]:
-        voice.say(Text(held_out_words(about["held_out"])))
-    voice.tell(Text(f"next: posterior inspect {output}; posterior predict {output} DATA -o OUT", style="dim"))
+        console.say(Text(held_out_words(about["held_out"])))
+    console.tell(
+        Text(f"next: posterior inspect {output}; posterior predict {output} DATA -o OUT", style="dim")
+    )
 
 
 def refuse_model(name: str) -> None:
@@ -113,10 +115,10 @@ def held_out_words(found: Mapping[str, Any]) -> str:
     return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
 
 
-def _best(voice: Voice, read: Labelled, seed: int) -> str:
+def _best(console: CommandConsole, read: Labelled, seed: int) -> str:
     """The model that a comparison recommends."""
-    with voice.progress() as told:
+    with console.progress() as told:
         comparison = Comparison.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told)
-    if not voice.as_json:
-        show(voice, comparison)
+    if not console.as_json:
+        show(console, comparison)
     return comparison.recommended.name

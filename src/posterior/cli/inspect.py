@@ -3,11 +3,11 @@
 from rich.text import Text
 
 from posterior import workflow
+from posterior.cli.console import CommandConsole
 from posterior.cli.fit import held_out_words
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import open_model
 from posterior.cli.options import ModelFile, Talk
-from posterior.cli.voice import Voice
 
 
 @grouped
@@ -16,18 +16,18 @@ def inspect(file: ModelFile, talk: Talk) -> None:
 
     Columns, parameters, and coefficients with standard errors.
     """
-    voice = Voice(talk)
+    console = CommandConsole(talk)
     opened = open_model(file)
     about, found = opened.about, workflow.inspect(opened.model)
     if talk.json:
         versions = opened.header["library_versions"]
-        voice.data({"file": file, "about": opened.header["about"], "versions": versions, **found.as_dict()})
+        console.data({"file": file, "about": opened.header["about"], "versions": versions, **found.as_dict()})
         return
     if about.title:
-        voice.say(Text.assemble((about.title, "bold"), f" of {about.rows:,} rows, for {about.target}"))
+        console.say(Text.assemble((about.title, "bold"), f" of {about.rows:,} rows, for {about.target}"))
     if about.held_out:
-        voice.say(Text(held_out_words(about.held_out)))
-    voice.print_as_it_is(str(found))
+        console.say(Text(held_out_words(about.held_out)))
+    console.print_as_it_is(str(found))
     if about.coefficients:
         how = f"coefficients with standard errors, {about.coefficients['how']}; predictions do not use these"
-        voice.print_as_it_is(f"\n{how}\n\n{about.coefficients['text']}")
+        console.print_as_it_is(f"\n{how}\n\n{about.coefficients['text']}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from posterior import files
-from posterior.schema.kinds import listed
+from posterior._text import listed
 
 FILE = "CSV, TSV, JSON lines, Parquet or Arrow, packed or not; - for standard input; or a bundled name."
 

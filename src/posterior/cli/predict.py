@@ -12,12 +12,12 @@ from rich.text import Text
 
 from posterior import files
 from posterior._types import Floats, Progress
+from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
-from posterior.cli.voice import Voice
 from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
@@ -43,17 +43,17 @@ def predict(
 
     Rows are read, scored and written in batches: the file may be larger than memory.
     """
-    voice = Voice(talk, results=False)
+    console = CommandConsole(talk, results=False)
     opened = open_model(file)
     refuse_output(output, data, file, *wishes.files)
     scored = Scored(opened, data, tuple(keep or ()))
-    with voice.noticing(), voice.progress() as told:
+    with console.noticing(), console.progress() as told:
         decide(opened.model, wishes)
         batches = opened.batches(data, reading)
         form = "jsonl" if talk.json and output == "-" else None
         files.write_batches(output, scored.tables(batches, told), format=form)
     where = "" if output == "-" else f" in {output}"
-    voice.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
+    console.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
 
 
 def decide(model: Any, wishes: Wishes) -> None:

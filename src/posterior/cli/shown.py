@@ -8,8 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from posterior.cli.console import CommandConsole
 from posterior.cli.labelled import Labelled
-from posterior.cli.voice import Voice
 from posterior.schema import Schema
 
 LINES = 30  # of a schema that are shown
@@ -29,26 +29,26 @@ def table_of(
     return table
 
 
-def show_reading(voice: Voice, read: Labelled, schema: Schema) -> None:
+def show_reading(console: CommandConsole, read: Labelled, schema: Schema) -> None:
     """What was inferred about a table, before anything is done with it."""
     classes = Counter(map(str, read.y.tolist()))
     shown = ", ".join(f"{label} {n:,}" for label, n in sorted(classes.items())[:10])
     more = f", … ({len(classes)} classes)" if len(classes) > 10 else ""
-    voice.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
+    console.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
     if read.dropped:
-        voice.note(f"rows without a class, left out: {read.dropped} of {len(read.classes)}")
+        console.note(f"rows without a class, left out: {read.dropped} of {len(read.classes)}")
     rows = []
     for column in schema.columns[:LINES]:
         gaps = read.X[column.name].null_count if column.name in read.X.column_names else 0
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
-    voice.tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
+    console.tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
     if len(schema) > LINES:
-        voice.tell(f"… and {len(schema) - LINES:,} columns more\n")
+        console.tell(f"… and {len(schema) - LINES:,} columns more\n")
     for column in schema.columns:
         if column.hint:
-            voice.note(f"column {column.name!r}: {column.hint}")
+            console.note(f"column {column.name!r}: {column.hint}")
 
 
 def schema_data(read: Labelled, schema: Schema) -> dict[str, Any]:

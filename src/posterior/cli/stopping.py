@@ -3,17 +3,21 @@
 import os
 from collections.abc import Callable
 
+from posterior._text import one_line
+
 USER_ERROR = 2
 INTERRUPTED = 130
 
+NEEDED = ("typer", "rich", "pyarrow")
 
-def one_line(message: object) -> str:
-    r"""A message on one line, whatever it was.
 
-    >>> one_line("two\n  lines")
-    'two lines'
-    """
-    return " ".join(str(message).split())
+def lacking(error: ModuleNotFoundError) -> ImportError:
+    """The error for a package of the extra `cli` that is not installed; any other error as it is."""
+    if error.name is None or error.name.partition(".")[0] not in NEEDED:
+        return error
+    return ImportError(
+        f"the command line needs {error.name}, which is not installed; run `pip install 'posterior[cli]'`"
+    )
 
 
 def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:

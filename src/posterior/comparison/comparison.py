@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints, Progress
 from posterior.comparison.advice import advice
 from posterior.comparison.candidates import Candidate
@@ -24,7 +25,6 @@ from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.schema import Schema
 from posterior.schema.decode import table_of
-from posterior.schema.kinds import listed
 
 
 @dataclass(frozen=True, eq=False)

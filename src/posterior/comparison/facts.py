@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import listed
 from posterior.comparison.rows import LabelledRows
 from posterior.schema import Kind
-from posterior.schema.kinds import listed
 
 # A category with more levels than this, or half as many as rows, names rows rather than describes them.
 FEW_LEVELS = 20

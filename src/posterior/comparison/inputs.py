@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
 from posterior.comparison.rows import LabelledRows
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.members import take
 from posterior.schema import Source, read_table
-from posterior.schema.kinds import listed
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
 
@@ -65,7 +65,7 @@ class Asked:
         notes: tuple[str, ...] = ()
         if len(known) < source.n_rows:
             lost = source.n_rows - len(known)
-            table = _safe_indexing(table, known)
+            table = safe_indexing(table, known)
             notes = (f"rows without a class, left out: {lost} of {source.n_rows}",)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -4,9 +4,9 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from posterior._text import aligned
 from posterior.comparison.printing import loss_text
 from posterior.comparison.result import Result
-from posterior.linear.summary import aligned
 
 MEASURES = (
     "approach", "log_loss", "log_loss_se", "accuracy", "accuracy_se", "brier", "calibration_error",

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from posterior._text import aligned
 from posterior._types import Floats, Ints, Progress
 from posterior.comparison.contenders import Approach, chosen, fair_pairs, rival_pairs
 from posterior.comparison.crossover import Crossover, find_crossover
@@ -14,7 +15,6 @@ from posterior.comparison.nested import checked_repeats, checked_share, checked_
 from posterior.comparison.printing import as_json, loss_text, with_error
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Growing, Notices, Scores, margin, scores_of, spread
-from posterior.linear.summary import aligned
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]

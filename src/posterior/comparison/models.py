@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from sklearn.base import clone
 
+from posterior._text import listed
 from posterior.comparison.candidates import Candidate, NotForThisTableError
 from posterior.comparison.choosing import settled
 from posterior.comparison.facts import TableFacts
@@ -19,7 +20,6 @@ from posterior.estimators import (
     NaiveBayes,
 )
 from posterior.families import MultivariateNormal
-from posterior.schema.kinds import listed
 
 Approach: TypeAlias = Literal["baseline", "generative", "discriminative", "discriminant"]
 

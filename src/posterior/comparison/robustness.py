@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from posterior._text import aligned
 from posterior._types import Floats, Progress
 from posterior.comparison.contenders import Contender, chosen, line_up, n_parameters_of
 from posterior.comparison.damage import MEANING, Damage, Mishaps, damages_of
@@ -14,7 +15,6 @@ from posterior.comparison.nested import checked_repeats, checked_share, nested_s
 from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Notices, margin, scores_of, spread
-from posterior.linear.summary import aligned
 from posterior.schema.decode import table_of
 
 NAN = float("nan")

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Floats, Ints
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.target import encode_labels, read_labels, refuse_one_class
 from posterior.schema import Encoded, Kind, Schema, read_table
 from posterior.schema.columns import Alike
@@ -56,7 +56,7 @@ class LabelledRows:
 
     def take(self, rows: Any) -> tuple[Any, AnyArray]:
         """Some rows as a table of the same kind, and their labels."""
-        return _safe_indexing(self.X, rows), self.labels[rows]
+        return safe_indexing(self.X, rows), self.labels[rows]
 
     def part(self, rows: Any) -> Self:
         """Some rows, read as the whole table is."""

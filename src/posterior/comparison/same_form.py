@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import aligned
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.printing import loss_text
 from posterior.comparison.rows import LabelledRows
@@ -16,7 +17,7 @@ from posterior.comparison.trials import margin, spread
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import encode_labels, refuse_one_class
-from posterior.linear.summary import INTERCEPT, aligned
+from posterior.linear.summary import INTERCEPT
 from posterior.notices import PosteriorWarning
 from posterior.schema.decode import table_of
 
@@ -203,7 +204,7 @@ def side_by_side(X: Any, y: Any, *, kinds: Any = None, classes: Any = None) -> S
     labels, codes = encode_labels(table.labels[rows])
     refuse_one_class(labels)
     y = table.labels[rows]
-    kept = _telling(values[rows], y)
+    kept = _independent_columns(values[rows], y)
     values = np.ascontiguousarray(values[rows][:, kept])
     lda, logistic = _quietly(LinearDiscriminantAnalysis(), values, y), _fitted_logistic(values, y)
     both = lda.predict_log_proba(values), logistic.predict_log_proba(values)
@@ -242,7 +243,7 @@ def _quietly(estimator: Any, X: Floats, y: AnyArray) -> Any:
         return estimator.fit(X, y)
 
 
-def _telling(X: Floats, y: AnyArray) -> list[int]:
+def _independent_columns(X: Floats, y: AnyArray) -> list[int]:
     """The columns that are not constant and no combination of others."""
     if not np.ptp(X, axis=0).any():
         raise ValueError("every column of numbers is constant in the rows without a gap; pass others")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy import special
 
+from posterior._text import shortened
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.contenders import Contender
 from posterior.comparison.rows import LabelledRows
@@ -73,15 +74,10 @@ class Notices:
     def told(self) -> tuple[str, ...]:
         """One line for each model and kind of warning."""
         return tuple(
-            f"{name}: {category} in {len(said)} fit{'s' * (len(said) > 1)}, first with {shortened(said[0])}"
+            f"{name}: {category} in {len(said)} fit{'s' * (len(said) > 1)}, first with "
+            + shortened(said[0], 160)
             for (name, category), said in self.found.items()
         )
-
-
-def shortened(message: str, width: int = 160) -> str:
-    """A message on one line, cut where it is long."""
-    line = " ".join(message.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 class Growing:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import aligned
 from posterior._types import Floats
 from posterior.decision.cost_table import read_costs
 from posterior.decision.costs import action_codes
@@ -77,11 +78,7 @@ class ConfusionTable:
             [str(name), *(f"{count:.10g}" for count in row)]
             for name, row in zip(self.classes, self.counts, strict=True)
         ]
-        widths = [max(len(row[j]) for row in (head, *body)) for j in range(len(head))]
-        return "\n".join(
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in (head, *body)
-        )
+        return "\n".join(aligned([head, *body]))
 
 
 def confusion_table(

@@ -42,20 +42,25 @@ class Explanation:
         return str(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.answer}", f"  posterior: {listed(self.classes, self.posterior, -self.posterior)}"]
+        lines = [
+            f"{self.answer}",
+            f"  posterior: {values_listed(self.classes, self.posterior, -self.posterior)}",
+        ]
         if not np.allclose(self.as_trained, self.posterior, rtol=1e-9, atol=0):
             lines.append(
-                f"    before it was adjusted: {listed(self.classes, self.as_trained, -self.posterior)}"
+                f"    before it was adjusted: {values_listed(self.classes, self.as_trained, -self.posterior)}"
             )
         if self.new is not None:
-            lines.append(f"    class frequencies assumed: {listed(self.classes, self.new, -self.posterior)}")
+            lines.append(
+                f"    class frequencies assumed: {values_listed(self.classes, self.new, -self.posterior)}"
+            )
         if self.because:
             lines += [f"    {line}" for line in self.because.splitlines()]
         if self.p_value is not None:
             lines.append("  " + self._oddness())
             lines += [f"    {line}" for line in self.odd.splitlines()]
         if not self.is_outlier:
-            lines.append(f"  expected cost: {listed(self.actions, self.costs, self.costs)}")
+            lines.append(f"  expected cost: {values_listed(self.actions, self.costs, self.costs)}")
         if self.rejected and not self.is_outlier:
             lines.append(f"  rejected: {self.rejected}")
         return "\n".join(lines)
@@ -70,7 +75,7 @@ class Explanation:
         return f"{verdict}: p = {self.p_value:.2g}, and outliers are rows at or below {self.alpha:g}"
 
 
-def listed(names: Sequence[Any], values: Floats, order: Floats) -> str:
+def values_listed(names: Sequence[Any], values: Floats, order: Floats) -> str:
     """Names with their values in the order of other numbers, the first few of them."""
     ranked = np.argsort(order, kind="stable")
     shown = ", ".join(f"{names[j]} {values[j]:.3g}" for j in ranked[:FEW])

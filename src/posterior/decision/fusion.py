@@ -1,6 +1,5 @@
 """Posteriors of models that see different columns, made into one."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from posterior._types import Floats
 from posterior.bayes import log_normalized, with_prior
 from posterior.decision.pool import Pool
 from posterior.decision.posteriors import NOT_ONE, checked, class_codes, row_weights, same_rows
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, warn
 
 
 def fuse(log_posteriors: Any, log_prior: Any, *, weights: Any = None) -> Floats:
@@ -135,11 +134,10 @@ def _without_infinite_loss(ratios: list[Floats], codes: Any, names: Sequence[str
         if n
     ]
     if told:
-        warnings.warn(
+        warn(
             "; ".join(told) + ": any weight would make the log loss infinite, so the weight is 0; smooth "
             "the model, or give the weights yourself",
             DataWarning,
-            stacklevel=3,
         )
     return [m for m, n in enumerate(wrong) if not n]
 

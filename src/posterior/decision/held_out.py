@@ -1,6 +1,5 @@
 """The log loss of scaled posteriors on rows held out, with its derivatives."""
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,7 +11,7 @@ from posterior._types import Bools, Floats
 from posterior.decision.newton import Derivatives
 from posterior.decision.scores import scored_rows
 from posterior.math import log_softmax
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, warn
 
 # Beside the terms of a sum, what is so small may be rounding.
 ROUNDING = 1e-13
@@ -38,11 +37,10 @@ class HeldOut:
         logs, codes, weight = scored_rows(y, log_posterior, classes, sample_weight)
         possible = np.isfinite(logs[np.arange(len(codes)), codes])
         if not possible.all():
-            warnings.warn(
+            warn(
                 f"{(~possible).sum()} of {len(codes)} rows are of a class to which the posteriors give a "
                 "probability of zero, which no scaling changes: these rows are left out of the fit",
                 DataWarning,
-                stacklevel=3,
             )
         target = (codes[:, None] == np.arange(logs.shape[1])).astype(np.float64)
         return cls(logs[possible], weight[possible], target[possible], float(weight[~possible].sum()))

@@ -1,6 +1,5 @@
 """The log loss of a weighted fusion, and the weights that make it smallest."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
 from posterior.math import log_sum_exp, softmax
-from posterior.notices import PosteriorWarning
+from posterior.notices import PosteriorWarning, warn
 
 MOST_STEPS = 1000
 
@@ -62,11 +61,10 @@ class Pool:
                 weights, gain, value = self._improved(weights)
                 if gain <= 1e-22 * (1.0 + value):
                     return weights
-        warnings.warn(
+        warn(
             f"the weights of the models are not final after {MOST_STEPS} steps; compare their log loss with "
             "that of equal ones",
             PosteriorWarning,
-            stacklevel=3,
         )
         return weights
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
+from posterior._text import aligned
 from posterior._types import Bools, Floats
 from posterior.bayes import given_priors
 from posterior.decision.posteriors import checked, class_names
@@ -88,12 +89,7 @@ class PriorEstimate:
                 self.classes, self.old, self.priors, self.low, self.high, strict=True
             )
         ]
-        widths = [max(len(row[k]) for row in (head, *body)) for k in range(4)]
-        lines = [
-            row[0].ljust(widths[0]) + "".join(f"  {row[k]:>{widths[k]}}" for k in range(1, 4))
-            for row in (head, *body)
-        ]
-        return "\n".join([*lines, self._verdict()])
+        return "\n".join([*aligned([head, *body]), self._verdict()])
 
     def _verdict(self) -> str:
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"

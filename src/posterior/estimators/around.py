@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import _check_method_params, _num_samples
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators._sklearn import check_method_params, num_samples, safe_indexing
 from posterior.estimators.classifiers import routed
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights
@@ -36,7 +36,7 @@ class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _rows(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> TrainingRows:
         """The rows that count: one of weight zero is not there at all."""
         (X,) = indexable(X)
-        labels = read_labels(y, _num_samples(X), type(self).__name__)
+        labels = read_labels(y, num_samples(X), type(self).__name__)
         weight = read_weights(sample_weight, labels)
         params = routed(self, self.estimator, sample_weight, fit_params)
         cv = self.cv
@@ -45,8 +45,8 @@ class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         rows = np.flatnonzero(weight)
         if names_rows(cv):
             cv = read_folds(cv, np.zeros(len(labels), np.int64))[0][rows]
-        params = _check_method_params(X, params, indices=rows)
-        return TrainingRows(_safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
+        params = check_method_params(X, params, indices=rows)
+        return TrainingRows(safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
 
     @property
     def n_features_in_(self) -> int:

@@ -1,7 +1,6 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
 import operator
-import warnings
 from abc import abstractmethod
 from functools import partial
 from typing import Any, Self
@@ -27,7 +26,7 @@ from posterior.generative import (
     Priors,
     summary,
 )
-from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning
+from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning, warn
 from posterior.schema import Encoded, Schema, Source, read_table
 
 
@@ -81,7 +80,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         self._accept(model)
         self._install(model)
         if model.notes:
-            warnings.warn(summary(model.notes), DataWarning, stacklevel=2)
+            warn(summary(model.notes), DataWarning)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -184,7 +183,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
     def _aligned(self, source: Source) -> Source:
         who = type(self).__name__
         if self.model_.spec is not None:
-            warn_of_names(source, self.model_.schema, who, stacklevel=5)
+            warn_of_names(source, self.model_.schema, who)
         return self.model_.schema.align(source, who=who)
 
     def _dataset(self, X: Any) -> LocalDataset:
@@ -210,7 +209,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
                 for j in np.flatnonzero(rows).tolist()
             ]
         if told:
-            warnings.warn("; ".join(told) + ": left out", OutsideSupportWarning, stacklevel=4)
+            warn("; ".join(told) + ": left out", OutsideSupportWarning)
 
     def _report_unseen(self, data: Encoded) -> None:
         if not data.unseen:
@@ -231,7 +230,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             did = "left out" if treatment[name] == "marginalize" else "given the smoothing probability"
             told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown}): {did}")
         if told:
-            warnings.warn("; ".join(told), UnseenCategoryWarning, stacklevel=4)
+            warn("; ".join(told), UnseenCategoryWarning)
 
     def _log_prior(self, priors: Any) -> Floats | None:
         return (

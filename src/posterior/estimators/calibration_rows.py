@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.outliers import conformal_p_values, conformal_threshold
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import inside, weighting
 from posterior.estimators.target import known_codes
@@ -108,7 +108,7 @@ def generative(estimator: Any, X: Any, what: str) -> tuple[GenerativeEstimator, 
 def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:
     """Some rows of a table, with their labels and weights."""
     return (
-        _safe_indexing(X, rows),
+        safe_indexing(X, rows),
         None if labels is None else labels[rows],
         None if weight is None else weight[rows],
     )

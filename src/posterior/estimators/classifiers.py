@@ -11,13 +11,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metadata_routing import _routing_enabled, process_routing
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
 
 from posterior._types import AnyArray, Floats
 from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
+from posterior.estimators._sklearn import check_method_params, routing_enabled, safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.reading import RefusedError
@@ -78,11 +78,11 @@ def held_out_log_posterior(
     out = np.full((len(y), len(classes)), -np.inf)
     for fold in range(n_folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        params = _check_method_params(X, dict(fit_params), indices=train)
+        params = check_method_params(X, dict(fit_params), indices=train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has said it already
-            model = clone(estimator).fit(_safe_indexing(X, train), y[train], **params)
-        logs = log_posterior_of(model, _safe_indexing(X, test))
+            model = clone(estimator).fit(safe_indexing(X, train), y[train], **params)
+        logs = log_posterior_of(model, safe_indexing(X, test))
         out[np.ix_(test, np.searchsorted(classes, model.classes_))] = logs
     return out
 
@@ -155,7 +155,7 @@ def routed(owner: Any, estimator: Any, sample_weight: Any, fit_params: Mapping[s
             "set_score_request(costs=True)"
         )
     given = dict(fit_params) | ({} if sample_weight is None else {"sample_weight": sample_weight})
-    if _routing_enabled():
+    if routing_enabled():
         return dict(process_routing(owner, "fit", **given).estimator.fit)
     weight = given.pop("sample_weight", None)
     return given | ({} if weight is None or is_frozen(estimator) else weighting(estimator, weight))
@@ -163,7 +163,7 @@ def routed(owner: Any, estimator: Any, sample_weight: Any, fit_params: Mapping[s
 
 def weighting(estimator: Any, weight: Any) -> dict[str, Any]:
     """The keyword argument by which an estimator takes weights of rows; of a pipeline, its last step."""
-    if isinstance(estimator, Pipeline) and not _routing_enabled():
+    if isinstance(estimator, Pipeline) and not routing_enabled():
         name, last = estimator.steps[-1]
         return {f"{name}__{key}": value for key, value in weighting(last, weight).items()}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature(estimator.fit).parameters.values())

@@ -86,7 +86,7 @@ class Decider:
     def report_outliers(self) -> None:
         """Say that no row can be called an outlier, where that is so."""
         if self.alpha is not None and self.outlier_rule is not None:
-            self.outlier_rule.warn_of_too_few(self.alpha, self.priors, stacklevel=4)
+            self.outlier_rule.warn_of_too_few(self.alpha, self.priors)
 
     def codes(self, log_posterior: Floats, p_values: Floats | None) -> Ints:
         """Positions in `labels` of what is done with each row."""

@@ -1,6 +1,5 @@
 """Any classifier, with what is done about its probabilities."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -26,7 +25,7 @@ from posterior.estimators.learnt import Learnt, learn, outlier_rule
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.target import known_codes, read_labels, read_weights
-from posterior.notices import CalibrationWarning
+from posterior.notices import CalibrationWarning, warn
 
 KNOBS = tuple(field.name for field in fields(Settings))
 
@@ -202,11 +201,10 @@ class DecisionClassifier(Around):
             undone, remedy = f" even with calibration={self.calibration!r}", 'try calibration="vector"'
         elif self.priors is None and self._learnt.is_reweighted:
             undone = REWEIGHTED
-        warnings.warn(
+        warn(
             f"held-out rows say that the posteriors {test.fault}{undone}, and decisions take them at their "
             f"word: {remedy}. See calibration_test_; cv=None skips this check",
             CalibrationWarning,
-            stacklevel=3,
         )
 
     def set_decision(self, **knobs: Any) -> Self:

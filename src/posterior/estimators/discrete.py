@@ -1,6 +1,5 @@
 """scikit-learn's naive Bayes for binary features, counts and categories, as presets."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from posterior.families import (
     MultinomialDistribution,
 )
 from posterior.generative import NOTHING, Block, GenerativeSpec, Priors
+from posterior.notices import warn
 from posterior.schema import Column, Schema, Source
 from posterior.stats import CategoryCounts, Totals
 
@@ -45,8 +45,9 @@ class DiscreteNB(GenerativeEstimator):
                 f"instead of {len(schema)}."
             )
         if not self.force_alpha and (alpha < 1e-10).any():
-            warnings.warn(
-                "alpha too small will result in numeric errors, setting alpha = 1.0e-10", stacklevel=5
+            warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10",
+                UserWarning,
             )
             alpha = np.maximum(alpha, 1e-10)
         return float(alpha) if alpha.ndim == 0 else tuple(alpha.tolist())

@@ -1,6 +1,5 @@
 """Classifiers that see different columns, made into one."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
@@ -9,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.bayes import given_priors
 from posterior.decision.fusion import fuse, fusion_parts, model_weights
+from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.classifiers import is_frozen, routed
 from posterior.estimators.members import (
     FittedMember,
@@ -31,12 +30,12 @@ from posterior.estimators.members import (
 from posterior.estimators.splits import read_folds
 from posterior.estimators.tables import warn_of_names
 from posterior.estimators.target import encode_labels, read_labels, read_weights
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, warn
 from posterior.schema import Source, read_table
 from posterior.schema.sources import names_of
 
 
-class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
+class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
     """One posterior from classifiers that see different columns, the prior counted once.
 
     p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'
@@ -170,7 +169,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         self._install(fitted, rows.source, rows.classes, priors, weights)
         twice = "" if given is None else counted_twice(fitted, weights, names_of(source))
         if twice:
-            warnings.warn(twice, DataWarning, stacklevel=2)
+            warn(twice, DataWarning)
         return self
 
     def _members(self, rows: Rows) -> list[Member]:
@@ -178,7 +177,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         members = read_members(self.estimators, rows.source, signature(type(self)).parameters)
         if rows.weight is None:
             return members
-        if _routing_enabled():
+        if routing_enabled():
             asked = process_routing(self, "fit", sample_weight=rows.weight)
             return [replace(member, fit_params=dict(asked[member.name].fit)) for member in members]
         out = []
@@ -222,7 +221,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         """Log posteriors of each member under the common priors; nothing is asked of one of weight 0."""
         check_is_fitted(self)
         source, who = read_table(X), type(self).__name__
-        warn_of_names(source, self._table, who, stacklevel=5)
+        warn_of_names(source, self._table, who)
         source, prior = self._table.align(source, who=who), log_of(self.priors_)
         return [
             member.log_posterior(source, self.priors_) if weight > 0 else np.tile(prior, (source.n_rows, 1))

@@ -30,7 +30,7 @@ from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import known_codes, refuse_one_class
-from posterior.notices import DataWarning
+from posterior.notices import DataWarning, warn
 
 ENOUGH = 50_000  # rows to check calibration with
 
@@ -225,11 +225,10 @@ def _hold_out(estimator: Any, model: Any, rows: TrainingRows, needed: bool) -> U
     except (ValueError, IndexError) as error:
         if needed:
             raise
-        warnings.warn(
+        warn(
             f"whether the posteriors are calibrated could not be checked, because no rows could be held out "
             f"({error}); cv=None asks for no check",
             DataWarning,
-            stacklevel=4,
         )
         return None
     return UnseenRows(logs, codes, rows.weight)

@@ -1,6 +1,5 @@
 """What every linear estimator shares: tables in, a design, a solver by its name, and what it reports."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from posterior.linear import (
     solver_named,
 )
 from posterior.linear.summary import Summary, summarize
-from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
@@ -79,7 +78,7 @@ class LinearEstimator(BaseEstimator):
 
     def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
         schema, who = self.design_.schema, type(self).__name__
-        warn_of_names(source, schema, who, stacklevel=5)
+        warn_of_names(source, schema, who)
         data = schema.encode(schema.align(source, who=who))
         dataset = LocalDataset(schema, data, target, weight)
         _report_unseen(data.unseen | self.design_.unseen(dataset))
@@ -88,7 +87,7 @@ class LinearEstimator(BaseEstimator):
         else:
             told = self.design_.new_gaps(dataset)
             if told:
-                warnings.warn(told, DataWarning, stacklevel=4)
+                warn(told, DataWarning)
         return Scan.of(dataset, self.design_)
 
     @property
@@ -126,25 +125,24 @@ class LinearEstimator(BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _report(self, fit: Fit, stacklevel: int = 3) -> None:
+    def _report(self, fit: Fit) -> None:
         """Say what a person would want to know about a fit."""
         objective = fit.objective
         told = [] if objective is None else odd_columns(self.design_.schema, objective.scan.n_rows)
         if objective is not None and objective.penalty.free:
             told += redundancy(self.terms_, objective)
         if told:
-            warnings.warn("; ".join(told), DataWarning, stacklevel=stacklevel)
+            warn("; ".join(told), DataWarning)
         if not fit.solution.converged and fit.separation is None:
             remedy = "Use a larger max_iter or a larger tol"
             if isinstance(self.solver, GradientDescent | SGD) or self.solver in ("gd", "sgd"):
                 remedy = 'Bring the columns to one scale (StandardScaler), or use solver="auto"'
             elif self.solver != "auto":
                 remedy += ', or solver="auto"'
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {fit.solution.iterations} steps before the optimum: "
                 f"relative gradient {fit.solution.gradient:.1e}; {fit.solution.certificate}. {remedy}.",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
 
     # -- what can be read off ---------------------------------------------------------------------
@@ -274,4 +272,4 @@ def _report_unseen(unseen: dict[str, dict[Any, int]]) -> None:
         rows = sum(counts.values())
         told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown})")
     if told:
-        warnings.warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning, stacklevel=5)
+        warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning)

@@ -34,7 +34,7 @@ from posterior.linear.scaled import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary
-from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning
+from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning, warn
 
 
 class LogisticRegression(LinearProbabilities):
@@ -194,14 +194,13 @@ class LogisticRegression(LinearProbabilities):
         self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
         self._report(fit)
         if choice is not None and choice.at_edge:
-            warnings.warn(
+            warn(
                 f'C="auto" ended at {self.C_:.1g}, the last that was tried: another beyond may predict '
                 "left-out rows better; see choice_",
                 DataWarning,
-                stacklevel=2,
             )
         if fit.separation is not None:
-            warnings.warn(fit.separation.message(classes.tolist()), SeparationWarning, stacklevel=2)
+            warn(fit.separation.message(classes.tolist()), SeparationWarning)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from posterior._text import listed
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
@@ -23,7 +24,6 @@ from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import counted
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.schema import Column, Schema, Source
-from posterior.schema.kinds import listed
 from posterior.schema.select import resolve
 from posterior.schema.sources import ArraySource, FrameSource, SparseSource, names_of
 

@@ -5,12 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.calibration_rows import (
     Calibration,
@@ -28,7 +29,7 @@ from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cel
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.target import known_codes, read_labels, read_weights
 from posterior.math import log_sum_exp
-from posterior.notices import DataWarning, UnseenCategoryWarning
+from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import read_table
 
 METHODS = ("conformal", "chi2")
@@ -189,7 +190,7 @@ class OutlierRule(BaseEstimator):
         elif self.method == "conformal":
             found = Calibration(np.asarray(model.score_samples(X), dtype=np.float64), weight)
         if self.method == "chi2":
-            distances(model, _safe_indexing(X, [0]), None)  # refuses what is not Gaussian
+            distances(model, safe_indexing(X, [0]), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
         self.estimator_, self._typical, self._calibration = model, typical, found
@@ -198,7 +199,7 @@ class OutlierRule(BaseEstimator):
                 setattr(self, name, getattr(model, name))
             elif hasattr(self, name):
                 delattr(self, name)
-        self.warn_of_too_few(self.alpha, None, stacklevel=4)
+        self.warn_of_too_few(self.alpha, None)
 
     def _refuse_settings(self) -> None:
         refuse_rate(self.alpha)
@@ -243,7 +244,7 @@ class OutlierRule(BaseEstimator):
     def predict(self, X: Any, priors: Any = None) -> Ints:
         """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
         p = self.p_values(X, priors)
-        self.warn_of_too_few(self.alpha, priors, stacklevel=3)
+        self.warn_of_too_few(self.alpha, priors)
         return np.where(p <= self.alpha, -1, 1)
 
     def decision_function(self, X: Any, priors: Any = None) -> Floats:
@@ -312,7 +313,7 @@ class OutlierRule(BaseEstimator):
         check_is_fitted(self, "estimator_")
         return 0.0 if self.method == "chi2" else self._calibration_rows(priors).smallest_p_value()
 
-    def warn_of_too_few(self, alpha: float, priors: Any, stacklevel: int) -> None:
+    def warn_of_too_few(self, alpha: float, priors: Any) -> None:
         """Say that too few rows were held out for any row to be called an outlier, where that is so."""
         least = self.smallest_p_value(priors)
         if least <= alpha:
@@ -322,11 +323,10 @@ class OutlierRule(BaseEstimator):
         if rows.likelier is not None:
             label = self.classes_[int(np.argmax(rows.likelier))]
             needed = f"few of them are of class {label}, which is more frequent under the priors given"
-        warnings.warn(
+        warn(
             f"no row can be called an outlier: {rows.total:g} calibration rows give p-values of {least:.2g} "
             f"or more, and {needed}",
             DataWarning,
-            stacklevel=stacklevel,
         )
 
     def __sklearn_tags__(self) -> Any:

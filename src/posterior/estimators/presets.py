@@ -1,6 +1,5 @@
 """What presets with scikit-learn's names share."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.generative import ClassStatistics
+from posterior.notices import warn
 from posterior.schema import Schema, Source
 
 
@@ -27,7 +27,7 @@ def renormalized(priors: Any) -> Any:
     total = float(given.sum())
     if not 0 < total < np.inf or abs(total - 1) <= 1e-5:
         return given
-    warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
+    warn("The priors do not sum to 1. Renormalizing", UserWarning)
     return given / total
 
 

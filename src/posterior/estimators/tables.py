@@ -1,13 +1,13 @@
 """Tables as estimators take them: the rows of training with their target, and rows that come later."""
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.target import read_labels, read_weights
+from posterior.notices import warn
 from posterior.schema import Schema, Source, read_table
 
 
@@ -25,10 +25,10 @@ def counted(
     if weight is None or weight.all():
         return source, target, weight
     rows = np.flatnonzero(weight)
-    return read_table(_safe_indexing(X, rows)), target[rows], weight[rows]
+    return read_table(safe_indexing(X, rows)), target[rows], weight[rows]
 
 
-def warn_of_names(source: Source, schema: Schema, who: str, stacklevel: int) -> None:
+def warn_of_names(source: Source, schema: Schema, who: str) -> None:
     """Say that one of two tables has column names and the other has not."""
     if (source.names is not None) == schema.named:
         return
@@ -37,4 +37,4 @@ def warn_of_names(source: Source, schema: Schema, who: str, stacklevel: int) -> 
         if schema.named
         else f"X has feature names, but {who} was fitted without feature names"
     )
-    warnings.warn(told, UserWarning, stacklevel=stacklevel)
+    warn(told, UserWarning)

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
+from posterior.estimators._sklearn import check_sample_weight
 
 
 def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
@@ -174,7 +175,7 @@ def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
                 f"{row} ({given[row]}); a weight must be finite and not negative: drop the row, or give it 0"
             )
     rows = np.empty((len(labels), 1))
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    weight = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one row must count")
     return np.asarray(weight, dtype=np.float64)

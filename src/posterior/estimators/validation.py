@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
+from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.tables import labelled_rows
@@ -174,8 +174,8 @@ class Validation:
         if weight is not None and not weight.all():
             rows, others = np.flatnonzero(weight), np.flatnonzero(weight == 0)
             out = np.empty((len(labels), len(self.classes_)))
-            out[rows] = self.leave_one_out_log_proba(_safe_indexing(X, rows), labels[rows], weight[rows])
-            out[others] = self.predict_log_proba(_safe_indexing(X, others))
+            out[rows] = self.leave_one_out_log_proba(safe_indexing(X, rows), labels[rows], weight[rows])
+            out[others] = self.predict_log_proba(safe_indexing(X, others))
             return out
         codes = known_codes(labels, self.classes_)
         _refuse_other_weights(codes, weight, self.model_)
@@ -248,7 +248,7 @@ def _tuned(model: GenerativeModel, tuning: Tuning) -> GenerativeModel:
 
 def _some_rows(data: LocalDataset, X: Any, rows: Ints) -> LocalDataset:
     """Some rows of a table, read as all of them are, each a fold of its own."""
-    part = data.schema.encode(data.schema.align(read_table(_safe_indexing(X, rows))))
+    part = data.schema.encode(data.schema.align(read_table(safe_indexing(X, rows))))
     weight = None if data.weight is None else data.weight[rows]
     return LocalDataset(data.schema, part, np.asarray(data.y)[rows], weight, np.arange(len(rows)))
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from posterior.files.errors import FileError, shortened
+from posterior.files.errors import FileError, in_quotes
 from posterior.files.options import Reading
 
 CellType: TypeAlias = Literal["empty", "boolean", "integer", "number", "text"]
@@ -126,7 +126,7 @@ def misfit_message(column: Any, wanted: CellType, decimal: str, where: tuple[int
             good = middle
         else:
             bad = middle
-    shown = shortened(column[good].as_py())
+    shown = in_quotes(column[good].as_py())
     return (
         f"has {shown} in row {where[0] + bad} of column {where[1]!r}, which is not {_SPOKEN[wanted]}; "
         f"if it marks a gap, pass missing={shown} (--missing)"

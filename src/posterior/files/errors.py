@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from posterior._text import cut
+
 
 class FileError(ValueError):
     """A file that cannot be read or written, and why: one line for the user.
@@ -30,13 +32,13 @@ def reason(error: BaseException) -> str:
         return error.strerror.lower()
     text = str(error).strip() or type(error).__name__
     line = text.splitlines()[0].rstrip(".")
-    return line if len(line) <= 160 else line[:159] + "…"
+    return cut(line, 160)
 
 
-def shortened(text: str) -> str:
+def in_quotes(text: str) -> str:
     r"""Return a piece of a file in quotes, on one line and not too long.
 
-    >>> shortened('say "hi"\n')
+    >>> in_quotes('say "hi"\n')
     '"say \\"hi\\"\\n"'
     """
-    return json.dumps(text if len(text) <= 40 else text[:39] + "…", ensure_ascii=False)
+    return json.dumps(cut(text, 40), ensure_ascii=False)

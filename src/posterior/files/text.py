@@ -14,7 +14,7 @@ import pyarrow.csv
 
 from posterior.files.cells import CellType, clean, type_of, unique_names
 from posterior.files.decoding import Decoded
-from posterior.files.errors import FileError, reason, shortened
+from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, Source
 
@@ -146,7 +146,7 @@ class TextTable:
         quote = self._reading.quote
         spaced = quote is not None and f"{self.delimiter} {quote}" in row.text
         hint = "; a quote must follow the delimiter without a space" if spaced else ""
-        return f"has {fields} in {where}, where {like} {row.expected_columns}: {shortened(row.text)}{hint}"
+        return f"has {fields} in {where}, where {like} {row.expected_columns}: {in_quotes(row.text)}{hint}"
 
     def _line_of(self, row: Any) -> int | None:
         """Return the line in which a row begins: later than its number where cells run over lines."""
@@ -185,7 +185,7 @@ class TextTable:
     def _refuse_open_quote(self, last: Any, tail: bytes) -> None:
         cell = last.column(last.num_columns - 1)[0].as_py() or ""
         if "\n" in cell and not tail.rstrip().endswith((self._reading.quote or "").encode()):
-            start = shortened(cell.splitlines()[0])
+            start = in_quotes(cell.splitlines()[0])
             raise FileError(
                 self._source.name, f"has a quote before {start} that is never closed; {_ORDINARY}"
             )

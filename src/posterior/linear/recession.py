@@ -36,12 +36,14 @@ FAINT = 1e-7
 RANK = 1e-11
 
 
-# Seconds after which a linear program is given up; almost all take less than one.
-LONGEST = 3.0
+# Budget of one linear program in multiply–adds: a step of the simplex method goes over its non-zeros once.
+# A program that needs more is given up (a few seconds; almost all take less than one). It is a number of
+# steps, and not a time, so that the same table gets the same answer on every machine.
+WORK = 1 << 31
 
 
 class GaveUpError(RuntimeError):
-    """A program that became too large or too slow to solve; says why."""
+    """A program that became too large to solve, or needs too many steps; says which."""
 
 
 class Program:
@@ -91,6 +93,7 @@ class Program:
         rows = sparse.hstack([rows, -rows], format="csr") if twice else rows
         solve: Any = optimize.linprog
         largest = float(np.abs(cost).max())
+        affordable = WORK // max(rows.nnz, 1)
         # Small costs matter, so that they are scaled only where the solver does not cope with large ones.
         for unit, tolerance in (1.0, TOLERANCE), (largest, TOLERANCE), (largest, 100 * TOLERANCE):
             answer = solve(
@@ -100,8 +103,7 @@ class Program:
                 bounds=bounds,
                 method="highs-ds",
                 options={
-                    "maxiter": max(self.steps, 1),
-                    "time_limit": LONGEST,
+                    "maxiter": max(min(self.steps, affordable), 1),
                     "primal_feasibility_tolerance": tolerance,
                     "dual_feasibility_tolerance": tolerance,
                 },
@@ -112,7 +114,9 @@ class Program:
                 return np.asarray(answer.x)
             if self.steps <= 0 or answer.status == 1:
                 break
-        raise GaveUpError(f"a linear program of {rows.shape[0]:,} by {rows.shape[1]:,} was not solved")
+        raise GaveUpError(
+            f"a linear program of {rows.shape[0]:,} by {rows.shape[1]:,} was not solved within its budget"
+        )
 
 
 def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:

@@ -4,7 +4,6 @@ First comes a certificate that costs one pass over the rows and exists for almos
 where it does not, the exact answer by linear programming.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,7 @@ from posterior.linear.recession import (
     sparsest,
 )
 from posterior.linear.sums import Line
-from posterior.notices import SeparationWarning
+from posterior.notices import SeparationWarning, warn
 
 __all__ = ["Separation", "find_separation", "has_finite_optimum"]
 
@@ -208,11 +207,10 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
         if settled:
             return _described(objective, table, settled, single is not None, reason)
     if reason:
-        warnings.warn(
+        warn(
             f"whether the classes are separated is not known: {reason}. Coefficients that are large beyond "
             "reason would be a sign of it; a penalty (C=1.0) makes them finite",
             SeparationWarning,
-            stacklevel=2,
         )
     return None
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from posterior._text import aligned, name_text
 from posterior._types import AnyArray, Floats
 from posterior.linear.goodness import goodness
 from posterior.linear.inference import Estimates, Kind, estimates
@@ -81,7 +82,7 @@ class Summary:
         notes += ["; ".join(some) for some in (figures[:5], figures[5:9], figures[9:])]
         if self.aliased:
             reasons = [
-                f"{_one_line(term)} ({'depends on ' + ', '.join(map(_one_line, of)) if of else 'constant'})"
+                f"{name_text(term)} ({'depends on ' + ', '.join(map(name_text, of)) if of else 'constant'})"
                 for term, of in self.aliased.items()
             ]
             notes.append("aliased: " + ", ".join(reasons))
@@ -172,10 +173,10 @@ def title_of(classes: Sequence[Any], target_name: str | None = None) -> str:
     """What coefficients are of: log odds of classes against the first, or an expected value."""
     of = "expected value"
     if len(classes) == 2:
-        of = f"log odds of {_one_line(classes[1])} against {_one_line(classes[0])}"
+        of = f"log odds of {name_text(classes[1])} against {name_text(classes[0])}"
     elif classes:
-        of = f"log odds of each class against {_one_line(classes[0])}"
-    return of if target_name is None else f"{_one_line(target_name)}: {of}"
+        of = f"log odds of each class against {name_text(classes[0])}"
+    return of if target_name is None else f"{name_text(target_name)}: {of}"
 
 
 def _tested(found: Estimates, level: float, logistic: bool) -> dict[str, Floats]:
@@ -212,27 +213,15 @@ def table_cells(columns: Mapping[str, AnyArray], aliased: Collection[str] = ()) 
     before = None
     for values in zip(*columns.values(), strict=True):
         row = dict(zip(names, values, strict=True))
-        cells = [_one_line(row["term"])]
+        cells = [name_text(row["term"])]
         if "class" in row:
-            cells.insert(0, "" if row["class"] == before else _one_line(row["class"]))
+            cells.insert(0, "" if row["class"] == before else name_text(row["class"]))
             before = row["class"]
         if row["term"] in aliased:
             rows.append(cells + ["aliased"] + [""] * (len(names) - len(cells) - 1))
         else:
             rows.append(cells + [number_text(row[name], name) for name in names[len(cells) :]])
     return rows
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines of a table whose first `left` columns are words and the others numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def number_text(value: float, name: str = "") -> str:
@@ -251,8 +240,3 @@ def _figure(name: str, value: float) -> str:
     if name in COUNTS and float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.4g}" if "R2" in name or name == "sigma" else f"{value:.2f}"
-
-
-def _one_line(name: Any) -> str:
-    text = str(name)
-    return text if text.isprintable() else repr(text)

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from posterior._text import quoted
 from posterior._types import AnyArray
 from posterior.persistence.container import NAMES
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.registry import BY_KIND
-from posterior.schema.kinds import shortened
 
 Node: TypeAlias = Any
 
@@ -71,7 +71,7 @@ class Encoder:
             return {"is": "dtype", "of": np.dtype(value).name}
         if isinstance(value, Mapping):
             return self._mapping(value, place, depth)
-        shown = " ".join(shortened(value).split())
+        shown = " ".join(quoted(value).split())
         raise ModelFileError(f"has {shown} in {place}, and {_why_not(value)}")
 
     # -- one object, however often it is met ------------------------------------------------------
@@ -105,7 +105,7 @@ class Encoder:
 
     def _mapping(self, value: Mapping[Any, Any], place: str, depth: int) -> Node:
         pairs = [
-            [self.encode(k, f"a key of {place}", depth), self.encode(v, f"{place}[{shortened(k)}]", depth)]
+            [self.encode(k, f"a key of {place}", depth), self.encode(v, f"{place}[{quoted(k)}]", depth)]
             for k, v in value.items()
         ]
         return {"is": "dict", "items": pairs}
@@ -159,7 +159,7 @@ def _number(value: Any, place: str, _: int) -> Node:
         return value
     if isinstance(value, int):
         if not -(2**63) <= value < 2**64:
-            raise ModelFileError(f"has {shortened(value)} in {place}, a number of more than 64 bits")
+            raise ModelFileError(f"has {quoted(value)} in {place}, a number of more than 64 bits")
         return value
     return value if isfinite(value) else {"is": "number", "of": repr(value)}
 

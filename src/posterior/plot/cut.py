@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
+from posterior._text import listed
 from posterior._types import AnyArray, Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import classes_of, log_posterior_of
@@ -19,7 +20,6 @@ from posterior.plot.generative_section import generative_section
 from posterior.plot.rows import TableRows, columns_used, continuous_columns, name_of, schema_of, written
 from posterior.plot.section import Section, Values, table_of
 from posterior.schema import Column, Schema
-from posterior.schema.kinds import listed
 
 At: TypeAlias = Literal["auto", "median"] | Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from posterior.estimators.base import GenerativeEstimator
 from posterior.families import BernoulliDistribution, Distribution, MultinomialDistribution
 from posterior.families.bernoulli import above
 from posterior.plot.rows import TableRows
-from posterior.plot.telling_words import WordPanel, text_panel
+from posterior.plot.word_ranking import WordPanel, text_panel
 from posterior.schema import Column
 
 BINS = 24

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from posterior._text import cut
+
 # Letters of a name that a picture has room for.
 LONGEST = 24
 
@@ -13,8 +15,7 @@ def label(name: Any, longest: int = LONGEST) -> str:
     ('a name that goes on for…', 'price in \\$', 'two lines')
     """
     words = "".join(sign if sign.isprintable() else " " for sign in str(name))
-    if len(words) > longest:
-        words = words[: longest - 1].rstrip() + "…"
+    words = cut(words, longest)
     # matplotlib leaves names that begin with an underscore out of its legends.
     return ("\N{NO-BREAK SPACE}" if words.startswith("_") else "") + words.replace("$", r"\$")
 

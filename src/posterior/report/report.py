@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-import posterior
 from posterior._types import Progress
+from posterior._version import __version__
 from posterior.comparison import Comparison
 from posterior.files import writing
 from posterior.notices import PosteriorWarning
@@ -89,7 +89,7 @@ def render(  # noqa: PLR0913 -- those of write_report
         recommendation=comparison.recommendation,
         tiles=_tiles(subject),
         sections=sections,
-        version=posterior.__version__,
+        version=__version__,
     )
     return page
 

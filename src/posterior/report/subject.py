@@ -137,8 +137,8 @@ class Subject:
         return TableRows(schema, schema.encode(self.table), self.rows.codes)
 
     @cached_property
-    def telling(self) -> list[int]:
-        """The columns that are no texts, the most telling of the class first; of very many the first."""
+    def ranked_columns(self) -> list[int]:
+        """The columns that are no texts, ranked by what they say of the class; of very many the first."""
         columns = self.rows.where("continuous", "binary", "categorical", "count")[:MOST_RANKED]
         return ranked(self.cells, self.rows.codes, columns)
 

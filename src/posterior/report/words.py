@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from posterior import _text
+
 DASH = "–"
 # Letters of a name that a table has room for.
 LONGEST = 48
@@ -22,12 +24,8 @@ def printable(name: Any) -> str:
 
 
 def cut(name: str, longest: int = LONGEST) -> str:
-    """A name of bounded length.
-
-    >>> cut("short"), cut("a name that goes on", 8)
-    ('short', 'a name…')
-    """
-    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
+    """A name as short as a table of the page needs it."""
+    return _text.cut(name, longest)
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -81,10 +79,10 @@ def count(number: float, of: str = "", several: str = "") -> str:
     return f"{told} {of}" if number == 1 else f"{told} {several or of + 's'}"
 
 
-def listed(names: Sequence[Any], most: int = 5, longest: int = LONGEST) -> str:
+def sentence_of(names: Sequence[Any], most: int = 5, longest: int = LONGEST) -> str:
     """Names in a sentence, the first few of many.
 
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed("abcdefg", 2), listed([])
+    >>> sentence_of(["a"]), sentence_of(["a", "b", "c"]), sentence_of("abcdefg", 2), sentence_of([])
     ('a', 'a, b and c', 'a, b and 5 more', '')
     """
     told = [cut(printable(name), longest) for name in names[:most]]

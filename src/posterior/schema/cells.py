@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterior import kernels
+from posterior._text import listed, quoted
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.schema.kinds import Storage, listed, order, shortened
+from posterior.schema.kinds import Storage, order
 
 Codes32: TypeAlias = NDArray[np.int32]
 Test: TypeAlias = Literal["binary", "count"]
@@ -163,7 +164,7 @@ class Labels:
     def example(self) -> str:
         """Return a value that is no number, written for a message."""
         other: Any = next(level for level in self.levels if not isinstance(level, int | float))
-        return shortened(other)
+        return quoted(other)
 
 
 Cells: TypeAlias = Numbers | Labels
@@ -284,7 +285,7 @@ def _refuse_cell(values: Sequence[Any], families: Mapping[type, str], name: str)
         raise ValueError(time_message(name, type(value).__name__))
     raise TypeError(
         f"column {name!r}, row {row}: a cell argument must be a string or a number (or missing), "
-        f"not {type(value).__name__} {shortened(value)}; turn the column into numbers or strings, or drop it"
+        f"not {type(value).__name__} {quoted(value)}; turn the column into numbers or strings, or drop it"
     )
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
-from posterior.schema.kinds import Kind, Storage, listed
+from posterior._text import listed
+from posterior.schema.kinds import Kind, Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from posterior._text import listed
 from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.columns import Column
-from posterior.schema.kinds import Kind, listed, refuse_infinite_level
+from posterior.schema.kinds import Kind, refuse_infinite_level
 
 
 def with_categories(name: str, kind: Kind, labels: Labels, reason: str, declared: bool = False) -> Column:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from posterior.schema.kinds import listed, shortened
+from posterior._text import listed, quoted
 
 FEWEST = 5
 SHARE = 0.8
@@ -33,7 +33,7 @@ def number_hint(strings: Sequence[str]) -> Hint:
                 return Hint()
     # Not `listed`, which would count them: two are enough to recognise the column.
     left_out = set(others)
-    shown = ", ".join(shortened(s) for s in [s for s in strings if s not in left_out][:2])
+    shown = ", ".join(quoted(s) for s in [s for s in strings if s not in left_out][:2])
     if not others:
         return Hint(
             f"its strings look like numbers ({shown}): convert the column to numbers, "

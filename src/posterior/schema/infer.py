@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import Bools
 from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message, outside
 from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import DECLARED, count_message, declared_categorical, with_categories
 from posterior.schema.hints import number_hint
-from posterior.schema.kinds import Kind, check_kind, listed
+from posterior.schema.kinds import Kind, check_kind
 from posterior.schema.select import resolve_each
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, names_of
 

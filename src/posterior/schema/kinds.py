@@ -1,8 +1,10 @@
-"""The five kinds of columns, how values are stored, and how values are written in messages."""
+"""The five kinds of columns, and how values are stored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isinf
 from typing import Any, Literal, TypeAlias, get_args
+
+from posterior._text import listed
 
 Kind: TypeAlias = Literal["continuous", "binary", "categorical", "count", "text"]
 Storage: TypeAlias = Literal["float", "integer", "boolean", "string", "category", "mixed", "empty"]
@@ -22,23 +24,6 @@ def check_kind(kind: object) -> Kind:
         if kind == known:
             return known
     raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(map(repr, KINDS))}")
-
-
-def listed(values: Iterable[Any], limit: int = 5) -> str:
-    """Write a few values for a message: ``'a', 'b', … (12 in all)``.
-
-    >>> listed(["a", "b", "c"], limit=2)
-    "'a', 'b', … (3 in all)"
-    """
-    values = list(values)
-    shown = ", ".join(map(shortened, values[:limit]))
-    return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"
-
-
-def shortened(value: Any, width: int = 40) -> str:
-    """Write a value on one line of at most `width` characters."""
-    text = repr(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def order(value: Any) -> tuple[str, Any]:

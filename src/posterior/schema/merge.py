@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterior._text import listed
 from posterior.schema.columns import Column
 from posterior.schema.hints import Hint, number_hint
-from posterior.schema.kinds import KINDS, Storage, listed, order, refuse_other_type
+from posterior.schema.kinds import KINDS, Storage, order, refuse_other_type
 
 
 def merged_column(a: Column, b: Column) -> Column:

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from posterior.schema.kinds import listed
+from posterior._text import listed
 from posterior.schema.sources import FrameSource, Source
 
 SELECTORS = "a function that takes the table and returns names, or a narwhals selector"

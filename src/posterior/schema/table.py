@@ -9,6 +9,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from posterior._text import aligned, name_text
 from posterior._types import AnyArray
 from posterior.schema.columns import Alike, Column
 from posterior.schema.decode import decode_table
@@ -153,13 +154,8 @@ class Schema:
         return [(c.name, c.kind, c.described_levels(), c.reason) for c in self.columns]
 
     def __str__(self) -> str:
-        rows = [HEADER, *((_one_line(name), *rest) for name, *rest in self._lines())]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(HEADER))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, RULE])
+        rows = [HEADER, *((name_text(name), *rest) for name, *rest in self._lines())]
+        return "\n".join([*aligned(rows, left=len(HEADER)), RULE])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{title}</th>" for title in HEADER)
@@ -187,10 +183,6 @@ class NamesOf(Sequence[str]):
         if isinstance(position, slice):
             return tuple(self._schema.columns[j].name for j in self._columns[position])
         return self._schema.columns[self._columns[position]].name
-
-
-def _one_line(name: str) -> str:
-    return name if name.isprintable() else repr(name)
 
 
 def _names_message(expected: Sequence[Any], found: Sequence[Any], needed: set[Any]) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from posterior import kernels
+from posterior._text import aligned
 from posterior._types import AnyArray, Floats
 from posterior.estimators import LeastSquaresClassifier, LinearRegression, LogisticRegression
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.penalty import PenaltySetting
-from posterior.linear.summary import INTERCEPT, Summary, aligned, table_cells, title_of
+from posterior.linear.summary import INTERCEPT, Summary, table_cells, title_of
 
 PENALISED = (
     "the fit is penalised: coefficients are pulled towards 0 by an amount that no standard error knows of"

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posterior.linear.summary import aligned, number_text
+from posterior._text import aligned, shortened
+from posterior.linear.summary import number_text
 from posterior.schema import Schema
-from posterior.workflow.plain import listing, on_one_line, some
+from posterior.workflow.plain import listing, some
 
 if TYPE_CHECKING:
     from posterior.workflow.inspection import Inspection
@@ -27,7 +28,7 @@ def text_of(found: "Inspection", most: int | None) -> Iterator[str]:
         "columns": [] if found.schema is None else _columns(found.schema, most),
         "parameters by class": _parameters(found, most),
         "coefficients": [] if found.coefficients is None else found.coefficients.lines(most),
-        "notes": [f"- {on_one_line(note, 1000)}" for note in found.notes],
+        "notes": [f"- {shortened(note, 1000)}" for note in found.notes],
         "decision": list(_decision(found.decision)),
     }
     for name, lines in sections.items():
@@ -57,7 +58,7 @@ def _facts(found: "Inspection") -> Iterator[tuple[str, str]]:
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={on_one_line(_setting(value))}" for name, value in values.items())
+    return ", ".join(f"{name}={shortened(_setting(value))}" for name, value in values.items())
 
 
 def _setting(value: Any) -> str:
@@ -86,7 +87,7 @@ def _parameters(found: "Inspection", most: int | None) -> list[str]:
     """A line for each parameter, a column for each class; a column of the table is named once."""
     few = found.classes[:CLASSES]
     more = [f"… ({len(found.classes) - len(few)} more)"] * (len(found.classes) > len(few))
-    rows = [["", "", *(on_one_line(label, WIDTH) for label in few), *more]]
+    rows = [["", "", *(shortened(label, WIDTH) for label in few), *more]]
     blank = [""] * len(more)
     if found.priors is not None:
         rows.append(["(class)", "prior", *map(number_text, found.priors[: len(few)]), *blank])
@@ -95,7 +96,7 @@ def _parameters(found: "Inspection", most: int | None) -> list[str]:
         name = "" if parameter.columns == before else some(parameter.columns, 3)
         before = parameter.columns
         values = [_value(value) for value in parameter.values[: len(few)]]
-        rows.append([on_one_line(name, 2 * WIDTH), on_one_line(parameter.name, WIDTH), *values, *blank])
+        rows.append([shortened(name, 2 * WIDTH), shortened(parameter.name, WIDTH), *values, *blank])
     return listing(rows, 2, None if most is None else most + 1) if len(rows) > 1 else []
 
 
@@ -105,9 +106,9 @@ def _value(value: float) -> str:
 
 def _decision(decision: Mapping[str, Any]) -> Iterator[str]:
     if "calibration" in decision:
-        yield f"posteriors are scaled: {on_one_line(decision['calibration'], 200)}"
+        yield f"posteriors are scaled: {shortened(decision['calibration'], 200)}"
     if "priors" in decision:
-        shares = [f"{on_one_line(label)} {p:.3g}" for label, p in decision["priors"].items()]
+        shares = [f"{shortened(label)} {p:.3g}" for label, p in decision["priors"].items()]
         yield f"under the class frequencies {some(shares, 20)}"
     if "outliers" in decision:
         yield _outliers(decision["outliers"])
@@ -117,9 +118,9 @@ def _decision(decision: Mapping[str, Any]) -> Iterator[str]:
         yield "costs of each action (across) where a class (down) is the truth"
         table = decision["costs"]
         actions = list(next(iter(table.values())))
-        rows = [["", *(on_one_line(action, WIDTH) for action in actions)]]
+        rows = [["", *(shortened(action, WIDTH) for action in actions)]]
         rows += [
-            [on_one_line(label, WIDTH), *(f"{row[action]:g}" for action in actions)]
+            [shortened(label, WIDTH), *(f"{row[action]:g}" for action in actions)]
             for label, row in table.items()
         ]
         yield from _indented(aligned(rows))

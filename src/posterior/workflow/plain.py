@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posterior.linear.summary import aligned
+from posterior._text import aligned, shortened
 
 
 def plain(value: Any) -> Any:
@@ -33,16 +33,6 @@ def setting(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not isfinite(value) else plain(value)
 
 
-def on_one_line(value: Any, width: int = 60) -> str:
-    """A value in words, on one line of at most `width` characters.
-
-    >>> on_one_line("a long   name", 6)
-    'a lon…'
-    """
-    text = " ".join(str(value).split())
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def listing(rows: Sequence[Sequence[str]], left: int, most: int | None) -> list[str]:
     """Lines of a table, its head first; of many rows the first, and how many more there are."""
     head, *body = rows
@@ -57,5 +47,5 @@ def some(names: Sequence[Any], most: int) -> str:
     >>> some(["a", "b", "c"], 2)
     'a, b, … (1 more)'
     """
-    shown = ", ".join(on_one_line(name) for name in names[:most])
+    shown = ", ".join(shortened(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names) - most:,} more)"

@@ -61,7 +61,7 @@ def train(
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         decision.fit(X, y)
-    return decision.set_params(cv=FOLDS).set_decision(outliers=None)
+    return decision.set_decision(outliers=None)
 
 
 def _unlike(classes: set[str], word: str) -> str:

@@ -15,6 +15,8 @@ from posterior.report.sections.plane import the_best_plane
 from posterior.report.sections.table import the_table
 from posterior.report.subject import Subject
 
+__all__ = ["SECTIONS", "Part"]
+
 
 class Part(NamedTuple):
     """A section to be: its key in addresses, its heading, and what builds it; no blocks, no section."""

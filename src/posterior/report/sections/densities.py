@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.base import clone
 
 from posterior.plot.panels import ClassPanelDisplay
-from posterior.plot.telling_words import WordPanel
+from posterior.plot.word_ranking import WordPanel
 from posterior.report.blocks import Block, Figure, Figures, Legend, Text
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject

@@ -21,7 +21,7 @@ from posterior.report.blocks import (
 )
 from posterior.report.scale import Scale
 from posterior.report.subject import Subject
-from posterior.report.words import DASH, count, cut, figure, listed, percent, printable, rate
+from posterior.report.words import DASH, count, cut, figure, percent, printable, rate, sentence_of
 
 Z = 1.96  # of 95 % intervals
 CAPTION = "Models by {} on held-out rows, the best first; ± is the standard error, lines are 95 % intervals"
@@ -116,7 +116,7 @@ def _reasons(left_out: dict[str, str]) -> list[tuple[str, str]]:
     names: dict[str, list[str]] = {}
     for name, reason in left_out.items():
         names.setdefault(reason, []).append(name)
-    return [(listed(some, len(some)), printable(reason)) for reason, some in names.items()]
+    return [(sentence_of(some, len(some)), printable(reason)) for reason, some in names.items()]
 
 
 def _measures(comparison: Comparison) -> list[Measure]:

@@ -3,7 +3,7 @@
 import platform
 from importlib.metadata import version
 
-import posterior
+from posterior._version import __version__
 from posterior.report.blocks import Block, Bullets, Details, Text
 from posterior.report.subject import Subject
 
@@ -35,7 +35,7 @@ MEANINGS = (
 def method(subject: Subject) -> list[Block]:
     """Enough to do it again."""
     comparison = subject.comparison
-    found = [f"posterior {posterior.__version__}", f"Python {platform.python_version()}"]
+    found = [f"posterior {__version__}", f"Python {platform.python_version()}"]
     found += [f"{name} {version(name)}" for name in PACKAGES]
     return [
         Text(f"Validation: {comparison.folds}. Seed {comparison.seed}. {', '.join(found)}."),

@@ -8,7 +8,7 @@ import numpy as np
 from posterior.report.actions import costs_as_typed
 from posterior.report.blocks import Block, Bullets, Commands
 from posterior.report.subject import Subject
-from posterior.report.words import figure, listed, percent, printable
+from posterior.report.words import figure, percent, printable, sentence_of
 
 MODEL, COSTS = "model.posterior", "COSTS.csv"
 # Rows of a class below which little can be said of it.
@@ -61,7 +61,7 @@ def _ties(subject: Subject) -> Advice:
     others = [r for r in subject.comparison.ties if r.name != subject.chosen.name]
     if others:
         yield (
-            f"{listed([r.title for r in others])} did as well",
+            f"{sentence_of([r.title for r in others])} did as well",
             "within noise, so other reasons may decide: fewer parameters, speed, what you can explain.",
         )
 
@@ -86,7 +86,7 @@ def _calibration(subject: Subject) -> Advice:
 def _small_classes(subject: Subject) -> Advice:
     small = np.flatnonzero(subject.class_counts < FEW_ROWS).tolist()
     if small:
-        told = listed([f"{subject.classes[k]} ({subject.class_counts[k]})" for k in small])
+        told = sentence_of([f"{subject.classes[k]} ({subject.class_counts[k]})" for k in small])
         yield (
             "Few rows",
             f"of {told}: what is said of so small a class is uncertain; collect more of its rows.",
@@ -108,7 +108,7 @@ def _gaps(subject: Subject) -> Advice:
     names = [subject.comparison.schema.columns[j].name for j in np.flatnonzero(shares > MANY_GAPS).tolist()]
     if names:
         yield (
-            f"Mostly empty: {listed(names)}",
+            f"Mostly empty: {sentence_of(names)}",
             "gaps are left out of the sums, not filled in; so empty a column may not be worth its cost.",
         )
 

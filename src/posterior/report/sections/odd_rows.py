@@ -201,7 +201,7 @@ def _looks(subject: Subject, row: int) -> str:
     """The texts of a row, or a few cells of the columns that tell most."""
     columns = subject.comparison.schema.columns
     texts = [cell for j in subject.rows.where("text") if (cell := _cell(subject, row, j))]
-    cells = {j: _cell(subject, row, j) for j in subject.telling[:COLUMNS]}
+    cells = {j: _cell(subject, row, j) for j in subject.ranked_columns[:COLUMNS]}
     told = [f"{cut(printable(columns[j].name), 30)} {cell}" for j, cell in cells.items() if cell]
     return cut(", ".join([*texts, *told[:QUOTED]]), LETTERS)
 

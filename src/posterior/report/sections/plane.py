@@ -22,7 +22,9 @@ IN_A_PLANE = {"block": "rda"}
 def the_best_plane(subject: Subject) -> list[Block]:
     """A model of the recommended kind in the best two continuous columns; nothing where there are none."""
     schema, cells = subject.comparison.schema, subject.cells
-    columns = [j for j in subject.telling if schema.columns[j].kind == "continuous" and _varies(cells, j)]
+    columns = [
+        j for j in subject.ranked_columns if schema.columns[j].kind == "continuous" and _varies(cells, j)
+    ]
     columns = columns[:MOST_COLUMNS]
     model = subject.best(lambda result: result.approach != "baseline")
     if len(columns) < 2 or model is None:

@@ -18,7 +18,7 @@ from posterior.report.blocks import (
     Text,
 )
 from posterior.report.subject import Subject
-from posterior.report.words import count, listed, percent, printable
+from posterior.report.words import count, percent, printable, sentence_of
 
 COLUMNS_SHOWN, COLUMNS_UNFOLDED = 15, 200
 CLASSES_SHOWN = 20
@@ -90,6 +90,6 @@ def _listing(subject: Subject, positions: range, caption: str) -> Table:
         column = subject.comparison.schema.columns[j]
         share = gaps[j] / rows
         gap: AnyCell = Bar(share, f"{count(gaps[j])} ({percent(share)})") if gaps[j] else Cell("none")
-        levels = Cell(listed(column.levels or (), LEVELS_SHOWN, LETTERS))
+        levels = Cell(sentence_of(column.levels or (), LEVELS_SHOWN, LETTERS))
         lines.append([Name(printable(column.name)), Cell(column.kind), gap, levels, Name(column.reason)])
     return Table(caption, HEAD, lines)

@@ -12,7 +12,7 @@ from posterior.families import BagOfWords, BagOfWordsDistribution, Distribution
 from posterior.families.sums import safe_log
 from posterior.math import log_sum_exp
 from posterior.notices import PosteriorWarning
-from posterior.plot.telling import as_column
+from posterior.plot.column_ranking import as_column
 
 # Words that a panel has room for, of all classes together.
 WORDS = 10

@@ -1,4 +1,4 @@
-"""How much a column tells of the class, in nats: what the columns of a picture are ranked by."""
+"""Columns ranked by their mutual information with the class, in nats."""
 
 import warnings
 

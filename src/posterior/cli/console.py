@@ -1,7 +1,6 @@
-"""What a command says, and where: results to standard output, all else to standard error."""
+"""What a command prints, and where: results to standard output, all else to standard error."""
 
 import json
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,45 +14,33 @@ from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
+from posterior._text import one_line
 from posterior._types import Progress
+from posterior.cli.messages import as_options, without_controls
 from posterior.cli.options import Talk
-from posterior.cli.stopping import one_line
 from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
 WIDTH = 132
 
 
-# What a terminal would obey, such as the beginning of an escape sequence; a table may hold anything.
-CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-
-
-class Harmless(Console):
-    """A console that shows the names of a table, and does not obey them."""
+class SafeConsole(Console):
+    """A console that prints the names of a table without the control characters in them."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         """The pieces of what is printed."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+            yield segment if segment.control else Segment(without_controls(segment.text), segment.style)
 
 
-def harmless(text: str) -> str:
-    r"""A text that no terminal obeys.
-
-    >>> harmless("red\x1b[31m")
-    'red�[31m'
-    """
-    return text.translate(CONTROLS)
-
-
-class Voice:
-    """Speaks to a person, to a script (`--json`), or hardly at all (`--quiet`)."""
+class CommandConsole:
+    """Prints for a person, for a script (`--json`), or little (`--quiet`)."""
 
     def __init__(self, talk: Talk, *, results: bool = True) -> None:
         self.as_json = talk.json
         width = None if sys.stdout.isatty() else WIDTH
-        self.out = Harmless(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
-        self.err = Harmless(
+        self.out = SafeConsole(width=width, highlight=False, quiet=talk.json, soft_wrap=False)
+        self.err = SafeConsole(
             stderr=True, highlight=False, quiet=talk.quiet, width=None if sys.stderr.isatty() else WIDTH
         )
         # What surrounds a result: beside it on a screen, apart from it where it is data.
@@ -104,24 +91,3 @@ class Voice:
                 bar.update(task, completed=done, total=total, description=escape(what))
 
             yield told
-
-
-# What the library says to those who write Python, as one says it on the command line.
-OPTIONS = (
-    (r'(?:pass )?calibration="(\w+)"', r"--calibration \1"),
-    (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
-    (r"; cv=None asks for no check", ""),
-    (r" \(rows of weight 0 do not count\)", ""),
-    (r"kinds=\{'([^']+)': [\"'](\w+)[\"']\}", r"--kind \1=\2"),
-)
-
-
-def as_options(text: str) -> str:
-    """Advice for the command line.
-
-    >>> as_options('declare it (kinds={"zip": "categorical"})'.replace('"zip"', "'zip'"))
-    'declare it (--kind zip=categorical)'
-    """
-    for said, instead in OPTIONS:
-        text = re.sub(said, instead, text)
-    return text
