@@ -32,7 +32,6 @@ from posterior.generative.tuning import Tuning
 from posterior.linear import Design, Fit, LinearModel, Solution, solvers
 from posterior.linear.certificate import Certificate
 from posterior.linear.design import Factor
-from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Point
 from posterior.linear.path import Choice
@@ -225,7 +224,18 @@ OTHERS = (
     record_of_dataclass("summary", Summary, check=check_summary),
     record_of_dataclass("choice", Choice),
     record_of_dataclass("stream", Stream, check=check_stream),
-    record_of_dataclass("softmax-loss", SoftmaxLoss),
+    Record(
+        "softmax-loss",
+        SoftmaxLoss,
+        lambda loss: {
+            "n_classes": loss.n_classes,
+            "symmetric": loss.symmetric,
+            "turning": loss.self_concordance,
+        },
+        lambda n_classes, symmetric=False, turning=1.0: SoftmaxLoss(n_classes, symmetric),
+        lambda: {"n_classes": int, "symmetric": bool, "turning": float},
+        frozenset({"symmetric", "turning"}),
+    ),
     record_of_dataclass("progress", Progress),
     record_of_dataclass("newton", solvers.Newton),
     record_of_dataclass("lbfgs", solvers.LBFGS),
@@ -233,7 +243,7 @@ OTHERS = (
     record_of_dataclass("sgd", solvers.SGD),
     record_of_dataclass("proximal-newton", solvers.ProximalNewton),
     record_of_dataclass("fisher-scoring", solvers.FisherScoring),
-    record_of_dataclass("least-absolute", LeastAbsolute),
+    record_of_dataclass("least-absolute", solvers.LeastAbsolute),
     record_of_parts(
         "sparse-matrix",
         sparse.csr_array,
