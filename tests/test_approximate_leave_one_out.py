@@ -21,7 +21,7 @@ from posterior.linear.leave_one_out import (
     leave_one_out_scores,
 )
 from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss
-from posterior.linear.objective import Objective, gauge_of
+from posterior.linear.objective import Objective
 from posterior.linear.path import choose_strength
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
@@ -77,7 +77,7 @@ def by_refitting(X, y, K, strength, weight=None, intercept=True):
     """Scores of each row under the model really fitted without it."""
     weight = np.ones(len(y)) if weight is None else weight
     Z = np.hstack([X, np.ones((len(X), 1))]) if intercept else X
-    E = gauge_of(SoftmaxLoss(K))
+    E = SoftmaxLoss(K).contrasts
     counted = np.ones(Z.shape[1])
     counted[X.shape[1] :] = 0.0
     ridge = strength * np.kron(E.T @ E, np.diag(counted))

@@ -395,12 +395,12 @@ def test_updates_leave_what_they_are_given_alone():
 @pytest.mark.parametrize(
     "loss", [SoftmaxLoss(2), SoftmaxLoss(4), SoftmaxLoss(4, symmetric=True), GaussianLoss()]
 )
-def test_no_scores_have_a_larger_curvature_than_the_sharpest(loss):
+def test_no_scores_have_a_larger_curvature_than_the_bound(loss):
     scores = np.random.default_rng(0).normal(size=(loss.n_scores, 500)) * 3
     scores[:, 0] = 0.0
     bends = unpacked(loss.curvature(scores, np.zeros(500, dtype=int), None), loss.n_scores)
     largest = np.linalg.eigvalsh(bends.transpose(2, 0, 1))[:, -1].max()
-    assert 0.9 * loss.sharpest < largest <= loss.sharpest * (1 + 1e-12)
+    assert 0.9 * loss.curvature_bound < largest <= loss.curvature_bound * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("d", [30, 210])
@@ -432,7 +432,7 @@ def test_firths_penalty_is_refused(solver):
 
 def test_a_loss_of_unknown_curvature_needs_a_step():
     class Sharp(SoftmaxLoss):
-        sharpest = Loss.sharpest
+        curvature_bound = Loss.curvature_bound
 
     for solver in BOTH:
         ob = replace(problem(), loss=Sharp(2))

@@ -13,12 +13,12 @@ from posterior import LinearRegression
 from posterior.engines import LocalDataset, threads
 from posterior.linear.axes import Axes, moments
 from posterior.linear.design import Design
-from posterior.linear.deviations import LeastAbsolute, _posed
 from posterior.linear.losses import LaplaceLoss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
 from posterior.linear.solvers.base import Solution
+from posterior.linear.solvers.least_absolute import LeastAbsolute, _posed
 from posterior.schema import Schema, read_table
 
 

@@ -10,7 +10,7 @@ from posterior.engines import LocalDataset, threads
 from posterior.linear.axes import Axes, moments
 from posterior.linear.design import Design
 from posterior.linear.losses import GaussianLoss, SoftmaxLoss
-from posterior.linear.objective import Objective, gauge_of
+from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
 from posterior.linear.separation import find_separation, has_finite_optimum
@@ -98,11 +98,11 @@ def unbounded_by_brute_force(X, y, K, intercept):
     silent = linalg.null_space(X - X.mean(axis=0) if intercept else X)
     padded = np.vstack([silent, np.zeros((int(intercept), silent.shape[1]))])
     equal = np.kron(np.eye(K - 1), padded.T)
-    gauge = gauge_of(SoftmaxLoss(K))
-    out = np.zeros((len(gauge), len(padded)), dtype=bool)
+    contrasts = SoftmaxLoss(K).contrasts
+    out = np.zeros((len(contrasts), len(padded)), dtype=bool)
     for k, j in np.ndindex(out.shape):
         cost = np.zeros((K - 1, len(padded)))
-        cost[:, j] = gauge[k]
+        cost[:, j] = contrasts[k]
         ends = [
             optimize.linprog(
                 sign * cost.ravel(),

@@ -15,9 +15,10 @@ from posterior.engines import LocalDataset, threads
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
+from posterior.linear.losses.softmax import FUSED_COLUMNS
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import Block
-from posterior.linear.sums import FUSED_COLUMNS, Line, curvature_of, slope_of
+from posterior.linear.sums import Line, curvature_of, slope_of
 from posterior.schema import Schema, read_table
 
 EPSILON = np.finfo(float).eps

@@ -15,11 +15,9 @@ from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import warn_of_names
 from posterior.linear import (
-    SGD,
     Certificate,
     Design,
     Fit,
-    GradientDescent,
     LinearModel,
     Objective,
     Scan,
@@ -135,7 +133,8 @@ class LinearEstimator(BaseEstimator):
             warn("; ".join(told), DataWarning)
         if not fit.solution.converged and fit.separation is None:
             remedy = "Use a larger max_iter or a larger tol"
-            if isinstance(self.solver, GradientDescent | SGD) or self.solver in ("gd", "sgd"):
+            solver = self._solver()
+            if solver is not None and solver.coordinates == "user":
                 remedy = 'Bring the columns to one scale (StandardScaler), or use solver="auto"'
             elif self.solver != "auto":
                 remedy += ', or solver="auto"'

@@ -3,7 +3,6 @@
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from scipy import stats
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,18 +17,19 @@ from posterior.linear import (
     Fit,
     GaussianLoss,
     LaplaceLoss,
-    LeastAbsolute,
     LinearModel,
+    Loss,
     Problem,
     Scan,
     Solver,
     solve,
     with_settings,
 )
+from posterior.linear.losses import Noise
 from posterior.linear.summary import Summary
 from posterior.schema import read_table
 
-NOISES = ("normal", "laplace")
+NOISES: dict[str, Loss] = {"normal": GaussianLoss(), "laplace": LaplaceLoss()}
 PENALTIES = (None, "l2", "l1", "elasticnet")
 
 # Noise below this share of the largest target is rounding: the rows are fitted exactly.
@@ -47,8 +47,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     Parameters
     ----------
-    noise : {"normal", "laplace"}, default="normal"
-        The distribution of what the columns do not say.
+    noise : {"normal", "laplace"} or loss, default="normal"
+        The distribution of what the columns do not say. A loss of one's own (`posterior.linear.Loss`, one
+        score) is minimised in its place; what it declares decides what can be asked afterwards.
     fit_intercept : bool, default=True
         Whether the score has an intercept, which is never penalised.
     penalty : {None, "l2", "l1", "elasticnet"}, default=None
@@ -84,7 +85,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     coef_, intercept_ : array of shape (n_terms,) and float
         What multiplies the columns named by `terms_`, and the score where all are zero.
     noise_scale_ : float
-        Standard deviation of normal noise, or mean absolute size of Laplace noise, by maximum likelihood.
+        Standard deviation of normal noise, or mean absolute size of Laplace noise, by maximum likelihood; NaN
+        for a loss that declares no noise.
     n_iter_ : int
         Steps of the solver.
 
@@ -107,7 +109,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     def __init__(
         self,
         *,
-        noise: str = "normal",
+        noise: str | Loss = "normal",
         fit_intercept: bool = True,
         penalty: str | None = None,
         alpha: float = 1.0,
@@ -165,8 +167,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         source, target, weight = counted(X, source, numbers, read_weights(sample_weight, numbers))
         scan = self._learning(source, target, weight, reference=self.penalty is None)
         total = float(len(target) if weight is None else weight.sum())
-        loss = GaussianLoss() if self.noise == "normal" else LaplaceLoss()
-        problem = Problem(scan, loss, self._net(total), bool(self.fit_intercept))
+        problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
         fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
         name = getattr(y, "name", None)
         self._settle(scan.design, fit, total, None if name is None else str(name))
@@ -177,8 +178,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     def _check_settings(self) -> None:
         """Refuse settings that do not go together."""
-        if self.noise not in NOISES:
-            raise ValueError(f"noise={self.noise!r} is not known; choose one of {NOISES}")
+        loss = self._loss
+        if loss.n_scores != 1 or loss.n_classes:
+            raise ValueError(f"a regression needs a loss of one score for a number, found {loss!r}")
         if self.penalty not in PENALTIES:
             raise ValueError(f"penalty={self.penalty!r} is not known; choose one of {PENALTIES}")
         if self.positive:
@@ -192,12 +194,23 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             raise ValueError(
                 f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {self.l1_ratio!r}"
             )
-        if self.noise == "laplace" and self.penalty is not None:
+        if loss.kinked and self.penalty is not None:
             raise ValueError(
                 f"penalty={self.penalty!r} goes with normal noise: least absolute deviations are solved as a "
                 "linear program, to a proven gap, and a penalty would need another method; use penalty=None, "
                 'or noise="normal"'
             )
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss that `noise` stands for."""
+        if isinstance(self.noise, Loss):
+            return self.noise
+        if not isinstance(self.noise, str) or self.noise not in NOISES:
+            raise ValueError(
+                f"noise={self.noise!r} is not known; choose one of {tuple(NOISES)}, or pass a loss object"
+            )
+        return NOISES[self.noise]
 
     def _net(self, total: float) -> ElasticNet:
         """The penalty in units of the mean loss, by scikit-learn's conventions."""
@@ -212,7 +225,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         solver = self._solver()
         if solver is None:
             return with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
-        if (self.noise == "laplace") != isinstance(solver, LeastAbsolute):
+        if solver.kinked_losses != self._loss.kinked:
             raise ValueError(
                 f"solver={self.solver!r} does not go with noise={self.noise!r}: least absolute deviations "
                 'have kinks everywhere and a solver of their own, LeastAbsolute; use solver="auto"'
@@ -231,8 +244,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         self.coef_, self.intercept_ = self.model_.coef[0].copy(), float(self.model_.intercept[0])
         self.n_iter_ = fit.solution.iterations
         self.weight_, self.target_name_ = total, name
-        loss = fit.solution.point.loss
-        self.noise_scale_ = float(np.sqrt(2 * loss) if self.noise == "normal" else loss)
+        noise = self._loss.noise
+        self.noise_scale_ = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
 
     # -- prediction -------------------------------------------------------------------------------
 
@@ -257,31 +270,41 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
         It has `pdf`, `cdf`, `interval`, `rvs` and so on.
         """
+        noise = self._noise
         score = self.predict(X)
         if self.noise_scale_ == 0:
             raise ValueError(
                 "every training row is fitted exactly, so that there is no noise to tell the distribution "
                 "of; use more rows or fewer columns"
             )
-        family = stats.norm if self.noise == "normal" else stats.laplace
-        return family(loc=score, scale=self.noise_scale_)
+        return noise.distribution(score, self.noise_scale_)
 
     # -- what can be read off ---------------------------------------------------------------------
 
     @property
     def noise_precision_(self) -> float:
         """One over the variance of the noise: W/Σ w r² if it is normal, 1/2b² if Laplace of scale b."""
-        variance = self.noise_scale_**2 * (1.0 if self.noise == "normal" else 2.0)
+        variance = self._noise.variance(self.noise_scale_)
         return float("inf") if variance == 0 else 1.0 / variance
 
     @property
     def log_likelihood_(self) -> float:
         """Log-likelihood of the training rows, Σ w ln p(y | x), with the noise that makes it largest."""
+        noise = self._noise
         if self.noise_scale_ == 0:
             return float("inf")
-        if self.noise == "normal":
-            return -0.5 * self.weight_ * float(np.log(2 * np.pi * self.noise_scale_**2) + 1.0)
-        return -self.weight_ * float(np.log(2 * self.noise_scale_) + 1.0)
+        return noise.log_likelihood(self.noise_scale_, self.weight_)
+
+    @property
+    def _noise(self) -> Noise:
+        """The distribution of the numbers about their scores, if the loss has one."""
+        noise = self._loss.noise
+        if noise is None:
+            raise ValueError(
+                f"{type(self._loss).__name__} declares no distribution of the noise (`noise`), so that only "
+                'predictions can be asked for; declare one, or use noise="normal"'
+            )
+        return noise
 
     def summary(self, covariance: str = "model", level: float = 0.95) -> Summary:
         """Coefficients with standard errors, tests and intervals, and how well the model fits.

@@ -2,9 +2,8 @@
 
 from posterior.linear.certificate import Certificate
 from posterior.linear.design import Design
-from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.fit import Fit, Problem, solve
-from posterior.linear.losses import GaussianLoss, LaplaceLoss, SoftmaxLoss
+from posterior.linear.losses import GaussianLoss, LaplaceLoss, Loss, SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
@@ -14,11 +13,13 @@ from posterior.linear.solvers import (
     SGD,
     FisherScoring,
     GradientDescent,
+    LeastAbsolute,
     Newton,
     ProximalNewton,
     Solution,
     Solver,
     Step,
+    register_solver,
     solver_named,
     with_settings,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "LaplaceLoss",
     "LeastAbsolute",
     "LinearModel",
+    "Loss",
     "Newton",
     "Objective",
     "Problem",
@@ -46,6 +48,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Step",
+    "register_solver",
     "solve",
     "solver_named",
     "with_settings",

@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.losses import GaussianLoss, SoftmaxLoss
 from posterior.linear.objective import Objective, Point
-from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block
 
 # So many coefficients whose Hessian is worth a pass over the rows.
 SMALL = 500
@@ -82,10 +78,10 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
     except np.linalg.LinAlgError:
         return None
     decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
-    if objective.loss.turning == 0:
+    if objective.loss.self_concordance == 0:
         gap = max(decrement**2 / 2, EPSILON * abs(point.value))
         return Certificate(gap, "the objective is quadratic", proven=True)
-    reach = objective.loss.turning * _reach(objective, hessian)
+    reach = objective.loss.self_concordance * _reach(objective, hessian)
     x = reach * decrement
     if not x < 1:
         return None
@@ -109,7 +105,7 @@ def _reach(objective: Objective, hessian: Floats) -> float:
 
 
 def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate | None:
-    """The duality gap of a penalised softmax or least-squares regression, at any point whatever.
+    """The duality gap of a penalised objective whose loss has a `dual_ray`, at any point whatever.
 
     For any numbers u_i, (R,) for every row, with (1/W) Σ w u_i = 0 where there is an intercept,
 
@@ -121,11 +117,8 @@ def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate
     """
     if objective.penalty.free:
         return None
-    if isinstance(objective.loss, SoftmaxLoss):
-        ray = _softmax_ray(objective, objective.loss, point, origin)
-    elif isinstance(objective.loss, GaussianLoss):
-        ray = _gaussian_ray(objective, point, origin)
-    else:
+    ray = objective.loss.dual_ray(objective, point, origin)
+    if ray is None:
         return None
     value = objective.value(point)
     gap = value - ray.highest(objective.penalty)
@@ -135,91 +128,3 @@ def by_duality(objective: Objective, point: Point, origin: Point) -> Certificate
     )
     rounding = 8 * EPSILON * (abs(value) + terms)
     return Certificate(max(gap, 0.0) + rounding, "duality gap", proven=True)
-
-
-@dataclass(frozen=True, eq=False)
-class _Ray:
-    """The lower bounds linear·s − ½ square·s² − penalty*(−s slope), 0 ≤ s ≤ top."""
-
-    linear: float
-    square: float
-    slope: Floats
-    top: float
-
-    def highest(self, penalty: ElasticNet) -> float:
-        """The highest of the bounds, to rounding."""
-        steep = np.abs(self.slope)
-        s = self.top
-        if penalty.l2 == 0:
-            steepest = float(steep.max(initial=0.0))
-            s = s if s * steepest <= penalty.l1 else penalty.l1 / steepest * (1.0 - 4 * EPSILON)
-        else:
-            # The derivative is concave and piecewise linear, so that Newton's steps come down to its zero.
-            for _ in range(50):
-                over = np.maximum(s * steep - penalty.l1, 0.0)
-                rise = self.linear - self.square * s - float((steep * over).sum()) / penalty.l2
-                bend = self.square + float((steep[over > 0] ** 2).sum()) / penalty.l2
-                if rise >= 0 or bend == 0:
-                    break
-                s = max(s + rise / bend, 0.0)
-        return self.linear * s - 0.5 * self.square * s**2 - penalty.conjugate(-s * self.slope)
-
-
-def _softmax_ray(objective: Objective, loss: SoftmaxLoss, point: Point, origin: Point) -> _Ray:
-    """The ray of u = q − y for class probabilities q, of which −ℓ* is the entropy H(q).
-
-    q mixes the fitted probabilities with a constant distribution, ever so little at the optimum, so that its
-    totals are those of the classes; shrinking u mixes y into it. H is concave, so a mixture's is bounded by
-    its parts'.
-    """
-    coef, level = objective.free(point.theta)
-    entropy = point.loss - float((point.pull * coef).sum() + point.level @ level)
-    slope = _every_class(point.pull, loss)
-    if objective.axes.intercept:
-        excess = _every_class(point.level, loss)
-        observed = np.maximum(1.0 / loss.n_classes - _every_class(origin.level, loss), 0.0)
-        over = excess > 0
-        with np.errstate(divide="ignore"):
-            odds = float((excess[over] / observed[over]).max(initial=0.0))
-        share = odds / (1.0 + odds) if odds < np.inf else 1.0
-        if share > 0:
-            steady = np.maximum(observed - (1.0 - share) / share * excess, 0.0)
-            steady /= steady.sum()
-            shift = np.outer(steady - 1.0 / loss.n_classes, _middle(objective))
-            flat = _every_class(origin.pull, loss) + shift
-            entropy = (1.0 - share) * entropy + share * float(special.entr(steady).sum())
-            slope = (1.0 - share) * slope + share * flat
-    one_vector = loss.n_classes == 2 and not loss.symmetric
-    return _Ray(max(entropy, 0.0), 0.0, slope[1:] if one_vector else slope, 1.0)
-
-
-def _gaussian_ray(objective: Objective, point: Point, origin: Point) -> _Ray:
-    """The ray of u = residuals less their mean, for which ℓ*(u) = ½u² + u·target."""
-    coef, level = objective.free(point.theta)
-    pull, square, linear = point.pull, 2.0 * point.loss, -float((point.pull * coef).sum())
-    if objective.axes.intercept:
-        mean = point.level
-        pull = pull - np.outer(mean, _middle(objective)) if mean.any() else pull
-        square -= float(mean @ mean)
-        linear -= float(mean @ (level + origin.level - mean))
-    square = max(square, 0.0)
-    linear += square
-    return _Ray(linear, square, pull, max(linear / square, 0.0) if square > 0 else 0.0)
-
-
-def _middle(objective: Objective) -> Floats:
-    """The mean of the rows less the centre: zero where the centre is the mean of these very rows."""
-    axes = objective.axes
-
-    def totals(block: Block) -> Floats:
-        X = block.matrix - axes.centre if axes.far else block.matrix
-        w = np.ones(X.shape[0]) if block.weight is None else block.weight
-        return np.append(w @ X, w.sum())
-
-    sums = objective.scan.fold(totals)
-    return np.asarray(sums[:-1] / sums[-1] - (0.0 if axes.far else axes.centre))
-
-
-def _every_class(slope: Floats, loss: SoftmaxLoss) -> Floats:
-    """Derivatives by the scores of all classes, which sum to zero, from those by the free scores."""
-    return slope if loss.symmetric else np.concatenate([-slope.sum(axis=0, keepdims=True), slope])

@@ -7,7 +7,7 @@ from scipy import linalg
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.losses import Loss
 from posterior.linear.margins import class_scores, tiles
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import Block
@@ -99,9 +99,9 @@ def _linearised(block: Block, n_classes: int, here: Line, change: Line) -> _Line
     return out
 
 
-def unpenalised_softmax(objective: Objective) -> SoftmaxLoss:
+def unpenalised_softmax(objective: Objective) -> Loss:
     """The loss of the objective, if separation is a question for it."""
-    if not isinstance(objective.loss, SoftmaxLoss) or not objective.penalty.free:
+    if not objective.loss.detects_separation or not objective.penalty.free:
         raise ValueError(
             "separation concerns the softmax loss without a penalty; found "
             f"{type(objective.loss).__name__} with {objective.penalty}, which has a finite optimum anyway"

@@ -12,15 +12,22 @@ from posterior._linalg import CLEAR, smallest_residual
 from posterior._types import Floats
 from posterior.linear.axes import Axes, column_moments, is_redundant, moments
 from posterior.linear.certificate import Certificate
-from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.jeffreys import JeffreysObjective
-from posterior.linear.losses import LaplaceLoss, Loss, SoftmaxLoss
+from posterior.linear.losses import Loss
 from posterior.linear.model import LinearModel
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
 from posterior.linear.separation import Separation, find_separation, has_finite_optimum
-from posterior.linear.solvers import LBFGS, FisherScoring, Newton, ProximalNewton, Solution, Solver
+from posterior.linear.solvers import (
+    LBFGS,
+    FisherScoring,
+    Newton,
+    ProximalNewton,
+    Solution,
+    Solver,
+    solver_named,
+)
 from posterior.linear.solvers.base import Coordinates
 from posterior.linear.solvers.newton import factored, newton_step
 from posterior.linear.summary import Summary
@@ -54,7 +61,7 @@ class Problem:
         are so in all.
         """
         step = self.scan.n_rows // max(SAMPLE, 50 * self.scan.n_features)
-        if step > 1 and isinstance(self.loss, SoftmaxLoss):
+        if step > 1 and not self._quadratic:
             seen = moments(self.scan.every(step))
             if smallest_residual(seen.scatter[0]) > CLEAR:
                 return seen
@@ -63,7 +70,7 @@ class Problem:
     def objective(self, coordinates: Coordinates) -> Objective:
         """What is minimised, in the coordinates that a solver asks for."""
         kind = JeffreysObjective if self.jeffreys else Objective
-        return kind(self.scan, self._gauged(), self.penalty, self.axes(coordinates))
+        return kind(self.scan, self._loss_for_penalty(), self.penalty, self.axes(coordinates))
 
     def axes(self, coordinates: Coordinates) -> Axes:
         """The coordinates, scaled instead of whitened where the table is too wide."""
@@ -103,31 +110,34 @@ class Problem:
     @property
     def _ridge(self) -> float:
         """The penalty's curvature as so much variance of every column, where the loss is at its steepest."""
-        return self.penalty.l2 / self.loss.sharpest if np.isfinite(self.loss.sharpest) else 0.0
+        return self.penalty.l2 / self.loss.curvature_bound if np.isfinite(self.loss.curvature_bound) else 0.0
 
-    def _gauged(self) -> Loss:
-        """With a kinked penalty more than two classes need a score each: the gauge would move the kinks."""
-        if isinstance(self.loss, SoftmaxLoss) and self.loss.n_classes > 2 and not self.penalty.smooth:
-            return replace(self.loss, symmetric=True)
-        return self.loss
+    def _loss_for_penalty(self) -> Loss:
+        """The loss with a score for each coefficient that is shown, where the penalty has kinks there."""
+        return self.loss if self.penalty.smooth else self.loss.symmetrized()
+
+    @property
+    def _quadratic(self) -> bool:
+        """Whether one Newton step is enough, whatever the start."""
+        return self.loss.self_concordance == 0
 
     def solver(self) -> Solver:
         """The solver that suits best."""
         if self.jeffreys:
             return FisherScoring()
-        if isinstance(self.loss, LaplaceLoss):
-            return LeastAbsolute()
+        named = None if self.loss.solver is None else solver_named(self.loss.solver)
+        if named is not None:
+            return named
         if not self.penalty.smooth:
             return ProximalNewton()
         size = self.loss.n_scores * (self.scan.n_features + self.intercept)
-        quadratic = self.loss.turning == 0  # which takes one step, whatever the start
         if (
             size > FACTORED_COEFFICIENTS
             or self.loss.n_scores > MANY_SCORES
-            or (self._short and not quadratic)
+            or (self._short and not self._quadratic)
         ):
             return LBFGS()
-        return Newton(stages=not quadratic)
+        return Newton(stages=not self._quadratic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +197,17 @@ class Fit:
 def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | None = None) -> Fit:
     """The optimum of a problem, from an earlier model or from where the solver likes to start."""
     solver = solver or problem.solver()
-    if not problem.penalty.smooth and not solver.kinks:
+    if problem.loss.kinked and not solver.kinked_losses:
+        raise ValueError(
+            f"{type(solver).__name__} needs a smooth loss, and {type(problem.loss).__name__} has kinks; "
+            'use solver="auto"'
+        )
+    if solver.kinked_losses and not problem.loss.kinked:
+        raise ValueError(
+            f"{type(solver).__name__} minimises losses with kinks only, and {type(problem.loss).__name__} is "
+            'smooth; use solver="auto"'
+        )
+    if not problem.penalty.smooth and not solver.handles_l1:
         raise ValueError(
             f"{type(solver).__name__} needs a smooth objective, and the l1 penalty has kinks; "
             'use solver="auto" (ProximalNewton), or l1_ratio=0'
@@ -215,7 +235,7 @@ def _from(objective: Objective, model: LinearModel) -> Floats:
 
 def _separation(problem: Problem, objective: Objective, point: Point) -> Separation | None:
     """Why an unpenalised softmax regression has no optimum, if it has none."""
-    if not isinstance(problem.loss, SoftmaxLoss) or not problem.penalty.free or problem.jeffreys:
+    if not problem.loss.detects_separation or not problem.penalty.free or problem.jeffreys:
         return None
     if not objective.size:
         return None

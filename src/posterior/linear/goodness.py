@@ -1,47 +1,40 @@
 """How well a linear model fits: log-likelihoods, deviances, criteria, and the share that is explained."""
 
 import numpy as np
-from scipy import special
 
+from posterior.linear.axes import Axes
 from posterior.linear.inference import Estimates
-from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Objective
-from posterior.linear.scan import Block
-from posterior.stats.scatter import Scatter
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.solvers.newton import Newton
 
 
 def goodness(objective: Objective, found: Estimates) -> dict[str, float]:
-    """The figures of a fit, by name; what the null model is depends on whether there is an intercept."""
-    if isinstance(objective.loss, SoftmaxLoss):
-        return _likelihood(objective, found)
-    return _least_squares(objective, found)
-
-
-def _likelihood(objective: Objective, found: Estimates) -> dict[str, float]:
-    """The figures of a softmax; its null model knows the classes' shares, without an intercept nothing."""
-    n_classes = found.coef.shape[0] + 1
-    log_likelihood = -found.value
-    null = -found.weight * float(np.log(n_classes))
-    if objective.axes.intercept:
-        of_class = objective.scan.fold(lambda block: np.bincount(block.target, block.weight, n_classes))
-        null = -found.weight * float(special.entr(of_class / found.weight).sum())
-    figures = _figures(found, (log_likelihood, null), (-2 * log_likelihood, -2 * null))
-    return {**figures, "McFadden R2": _one_less(log_likelihood, null)}
-
-
-def _least_squares(objective: Objective, found: Estimates) -> dict[str, float]:
-    """The figures of a normal target; the null model is its mean, or 0 without an intercept.
+    """The figures of a fit, by name; the null model has constant scores, which are 0 without an intercept.
 
     As in statsmodels, AIC and BIC do not count the noise variance as a coefficient.
     """
-    target = objective.scan.fold(_target)
-    mean, intercept = float(target.location.value[0, 0]), objective.axes.intercept
-    null = float(target.scatter[0, 0, 0]) + (0.0 if intercept else found.weight * mean**2)
-    left = 2 * found.value
-    share = _one_less(left, null)
-    figures = _figures(found, (_normal(left, found.weight), _normal(null, found.weight)), (left, null))
-    adjusted = 1 - (found.weight - intercept) / found.df * (1 - share)
+    loss, weight, intercept = objective.loss, found.weight, objective.axes.intercept
+    null = loss.null_value(objective.scan, weight, intercept)
+    null = _null_value(objective) * weight if null is None else null
+    likelihoods = loss.log_likelihood(found.value, weight), loss.log_likelihood(null, weight)
+    left, whole = 2 * found.value, 2 * null
+    figures = _figures(found, likelihoods, (left, whole))
+    if not loss.estimates_dispersion:
+        return {**figures, "McFadden R2": _one_less(*likelihoods)}
+    share = _one_less(left, whole)
+    adjusted = 1 - (weight - intercept) / found.df * (1 - share)
     return {**figures, "R2": share, "adjusted R2": adjusted, "sigma": float(np.sqrt(left / found.df))}
+
+
+def _null_value(objective: Objective) -> float:
+    """The mean loss of the best constant scores, by Newton steps."""
+    d, intercept = objective.scan.n_features, objective.axes.intercept
+    flat = Axes(np.zeros(d), np.zeros((d, 0)), intercept)
+    level_only = Objective(objective.scan, objective.loss, ElasticNet(), flat)
+    if not intercept:
+        return level_only.slope(level_only.zero()).loss
+    return Newton().minimize(level_only).point.loss
 
 
 def _figures(
@@ -59,17 +52,6 @@ def _figures(
         "residual deviance": deviance[0],
         "null deviance": deviance[1],
     }
-
-
-def _target(block: Block) -> Scatter:
-    target = np.asarray(block.target, dtype=np.float64)[:, None]
-    return Scatter.of(target, np.zeros(len(target), dtype=np.int64), block.weight, 1)
-
-
-def _normal(squares: float, weight: float) -> float:
-    """The log-likelihood of errors with this sum of squares, at the variance that makes it largest."""
-    with np.errstate(divide="ignore"):
-        return float(-weight / 2 * (np.log(2 * np.pi * squares / weight) + 1))
 
 
 def _one_less(part: float, whole: float) -> float:

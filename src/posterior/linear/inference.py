@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, lapack, solve_triangular
 from posterior._linalg import EPSILON, whitener
 from posterior._types import AnyArray, Bools, Floats
 from posterior.linear.axes import Axes, moments
-from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss, pairs
+from posterior.linear.losses import Loss, pairs
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.stats.base import ColumnFact
@@ -68,7 +68,7 @@ def estimates(objective: Objective, theta: Floats, kind: Kind = "model") -> Esti
     place = _moved(objective, theta, here, kept, seen)
     weight, rank = float(seen.weight[0]), here.size
     value = here.slope(place).loss * weight
-    noise = _noise(here.loss, value, weight - rank)
+    noise = _dispersion(here.loss, value, weight - rank)
     half = _half_inverse(here.curvature(place))
     table = _as_read(here.axes, kept)
     if kind == "model":
@@ -101,7 +101,7 @@ def _checked(objective: Objective, kind: str) -> None:
     if kind not in get_args(Kind):
         raise ValueError(f"covariance={kind!r} is not known; choose from {', '.join(get_args(Kind))}")
     loss, penalty = objective.loss, objective.penalty
-    if not isinstance(loss, SoftmaxLoss | GaussianLoss):
+    if not loss.has_standard_errors:
         raise ValueError(
             f"{type(loss).__name__} has no curvature to tell standard errors from; use normal noise, "
             "or fit samples of the rows (the bootstrap)"
@@ -109,9 +109,7 @@ def _checked(objective: Objective, kind: str) -> None:
     if not penalty.free:
         found = " and ".join(f"{name} = {size:.3g}" for name, size in _sizes(penalty) if size)
         remedy = "fit without a penalty" + (
-            ' (C=np.inf), or with penalty="firth", which has standard errors'
-            if isinstance(loss, SoftmaxLoss)
-            else ""
+            ' (C=np.inf), or with penalty="firth", which has standard errors' if loss.has_jeffreys else ""
         )
         raise ValueError(
             f"the fit is penalised ({found}): coefficients are pulled towards 0 by an amount that no "
@@ -164,11 +162,8 @@ def _identified(objective: Objective, seen: Scatter) -> tuple[Objective, list[in
             "columns depend on each other to rounding, so that their coefficients cannot be told apart; "
             "leave some out"
         ) from error
-    loss = (
-        SoftmaxLoss(objective.loss.n_classes) if isinstance(objective.loss, SoftmaxLoss) else objective.loss
-    )
     axes = replace(axes, directions=directions)
-    return Objective(objective.scan, loss, ElasticNet(), axes), kept
+    return Objective(objective.scan, objective.loss.identified(), ElasticNet(), axes), kept
 
 
 def _covariance(seen: Scatter, intercept: bool) -> Floats:
@@ -240,9 +235,9 @@ def _half_inverse(hessian: Floats) -> Floats:
     )
 
 
-def _noise(loss: Loss, value: float, df: float) -> float:
-    """The variance of what the model leaves: Σ w e² per degree of freedom; a softmax has none of its own."""
-    return 2.0 * value / _left(df) if isinstance(loss, GaussianLoss) else 1.0
+def _dispersion(loss: Loss, value: float, df: float) -> float:
+    """What multiplies the inverse information; degrees of freedom must be left where it is estimated."""
+    return loss.dispersion(value, _left(df) if loss.estimates_dispersion else df)
 
 
 @dataclass(frozen=True)
@@ -250,7 +245,6 @@ class _OuterSlopes(Loss):
     """A loss with ∂ℓ/∂η_a ∂ℓ/∂η_b in place of its curvature: the same on average, if the model holds."""
 
     of: Loss
-    turning: float = np.inf
 
     @property
     def n_scores(self) -> int:

@@ -26,11 +26,10 @@ from scipy.linalg import lapack
 from posterior import kernels
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.losses import SoftmaxLoss, pairs, unpacked
+from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import Block
 from posterior.linear.sums import PRODUCTS, Curvature, Line, column_products, curvature_of
-from posterior.math import softmax
 
 TILE = 1024
 
@@ -51,7 +50,7 @@ class JeffreysObjective(Objective):
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, SoftmaxLoss) or self.loss.symmetric:
+        if not self.loss.has_jeffreys or self.loss.shift_invariant:
             raise ValueError(
                 f"Firth's penalty is for classes whose scores are held against the first; found {self.loss}; "
                 "pass SoftmaxLoss(n_classes)"
@@ -123,7 +122,7 @@ class JeffreysObjective(Objective):
         for X, (z, y, w) in self._tiles(block):
             scores = line.scores(z)
             Z = np.hstack([z, np.ones((len(z), 1))]) if self.axes.intercept else z
-            bend = _turn_of_information(scores, self.loss.curvature(scores, y, w), _leverage(Z, form))
+            bend = self.loss.information_slope(scores, self.loss.curvature(scores, y, w), _leverage(Z, form))
             loss, force = self.loss.slope(scores, y, w)
             total += _Score(loss, force @ X, force.sum(axis=1), force @ Z, bend @ Z)
         return total
@@ -193,13 +192,3 @@ def _leverage(Z: Floats, form: Floats) -> Floats:
 
 def _n_scores(n_pairs: int) -> int:
     return int(np.sqrt(2 * n_pairs))  # R² < R(R + 1) < (R + 1)²
-
-
-def _turn_of_information(scores: Floats, bend: Floats, h: Floats) -> Floats:
-    """∂ ln|I| / ∂η_c = w Σ_ab h_ab ∂V_ab/∂η_c of every row, (R, m), `bend` being w V.
-
-    For the softmax it is Σ_a wV_ac (h_aa − 2 Σ_b h_ab p_b); for two classes w h v (1 − 2p).
-    """
-    shares = softmax(np.vstack([np.zeros(scores.shape[1]), scores]), axis=0)[1:]
-    lean = np.einsum("aam->am", h) - 2.0 * np.einsum("abm,bm->am", h, shares)
-    return np.asarray(np.einsum("acm,am->cm", unpacked(bend, len(scores)), lean))

@@ -25,11 +25,10 @@ from posterior._blas import one_blas_thread
 from posterior._linalg import EPSILON
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.linear.axes import Axes
-from posterior.linear.losses import SoftmaxLoss, pairs, unpacked
+from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective
 from posterior.linear.scan import Block
 from posterior.linear.without import Without
-from posterior.math import log_softmax
 
 # The Hessian of so many coefficients is inverted; of more it would take hundreds of megabytes and minutes.
 LARGEST = 4096
@@ -77,15 +76,13 @@ def leave_one_out_scores(objective: Objective, theta: Floats, *, refits: int | N
 
 def leave_one_out_log_proba(objective: Objective, theta: Floats, *, refits: int | None = None) -> Floats:
     """Log probabilities of the classes, (n, K), under the model fitted without the row."""
-    if not isinstance(objective.loss, SoftmaxLoss):
+    if not objective.loss.n_classes:
         raise ValueError(
             f"log probabilities of classes need a SoftmaxLoss, found {type(objective.loss).__name__}; use "
             "leave_one_out_scores for the predictions of a regression"
         )
     scores = leave_one_out_scores(objective, theta, refits=refits)
-    if not objective.loss.symmetric:
-        scores = np.hstack([np.zeros((len(scores), 1)), scores])
-    return log_softmax(scores, axis=1)
+    return objective.loss.log_posterior(scores)
 
 
 class MeanLoss(NamedTuple):
@@ -186,11 +183,12 @@ def _moving(objective: Objective, theta: Floats) -> Bools:
         moving[:, : objective.axes.n_axes] = objective.axes.directions != 0
     if objective.penalty.smooth:
         return moving.ravel()
-    if objective.axes.directions.ndim > 1 or len(objective.gauge) != objective.n_scores:
+    if objective.axes.directions.ndim > 1 or len(objective.contrasts) != objective.n_scores:
         raise ValueError(
             "leave-one-out under an l1 penalty needs a coordinate for every penalised coefficient, found "
-            f"{objective.axes.directions.shape} directions and {len(objective.gauge)} x {objective.n_scores} "
-            "scores; use Axes.scaled, and SoftmaxLoss(K, symmetric=True) for more than two classes"
+            f"{objective.axes.directions.shape} directions and {len(objective.contrasts)} x "
+            f"{objective.n_scores} scores; use Axes.scaled, and SoftmaxLoss(K, symmetric=True) for more "
+            "than two classes"
         )
     moving[:, : objective.axes.n_axes] &= theta.reshape(objective.shape)[:, : objective.axes.n_axes] != 0
     return moving.ravel()
@@ -206,7 +204,7 @@ def _total_weight(objective: Objective) -> float:
 
 def _inverse(hessian: Floats, objective: Objective) -> Floats:
     """Its inverse; where every class has a score, without the direction that changes no probability."""
-    if isinstance(objective.loss, SoftmaxLoss) and objective.loss.symmetric:
+    if objective.loss.shift_invariant:
         values, vectors = np.linalg.eigh(hessian)
         use = values > 100 * len(values) * EPSILON * values[-1]
         return np.asarray((vectors[:, use] / values[use]) @ vectors[:, use].T)
@@ -231,7 +229,7 @@ def _left_out(block: Block, objective: Objective, theta: Floats, leverage: Float
         before, step = _left_out_tile(_some(block, rows), objective, theta.reshape(R, D), leverage)
         scores[rows] = before + step
         spread = step.max(axis=1, initial=0.0) - step.min(axis=1, initial=0.0)
-        moved[rows] = spread * objective.loss.turning
+        moved[rows] = spread * objective.loss.self_concordance
     weight = np.ones(m) if block.weight is None else block.weight
     far = np.flatnonzero(moved > FAR)
     far = np.sort(far[np.argsort(-moved[far], kind="stable")[:refits]])

@@ -12,7 +12,6 @@ from posterior import kernels
 from posterior._linalg import EPSILON, FAR_APART
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.linear.design import Matrix
-from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Objective
 from posterior.linear.scan import Block, Scan
 from posterior.linear.sums import Line
@@ -98,7 +97,7 @@ class Table:
     def of(cls, objective: Objective) -> "Table":
         """The rows of an objective whose loss is the softmax."""
         loss = objective.loss
-        if not isinstance(loss, SoftmaxLoss):
+        if not loss.n_classes:
             raise ValueError(f"separation is a matter of classes; expected a softmax loss, found {loss!r}")
         ranges = objective.scan.fold(lambda block: _ranges(block, loss.n_classes))
         low, high = ranges.low.min(axis=0), ranges.high.max(axis=0)

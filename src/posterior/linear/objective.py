@@ -1,8 +1,8 @@
 """What a solver minimises: the mean loss of the rows plus the penalty, as a function of one vector.
 
-The gauge of the softmax is fixed here: the scores of a `SoftmaxLoss` are those of all
-classes but the first, held against it, and `shown` turns them into the coefficients a user reads, which sum
-to zero over the classes (two classes have one vector, as in scikit-learn).
+The scores of a `SoftmaxLoss` are those of all classes but the first, held against it. `shown` turns their
+coefficients into those that a user reads, by the `contrasts` of the loss: they sum to zero over the classes
+(two classes have one vector, as in scikit-learn).
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from posterior._types import Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.axes import Axes
 from posterior.linear.held import HeldScan
-from posterior.linear.losses import Loss, SoftmaxLoss, unpacked
+from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Block, Scan
 from posterior.linear.sums import Curvature, Line, Slope, curvature_of, slope_of
@@ -79,9 +79,9 @@ class Objective:
         return np.zeros(self.size)
 
     @property
-    def gauge(self) -> Floats:
+    def contrasts(self) -> Floats:
         """E, with E·(scores' coefficients) = the coefficients that are shown and penalised."""
-        return gauge_of(self.loss)
+        return self.loss.contrasts
 
     def free(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (R, d) and levels at the centre (R,) of the free scores."""
@@ -93,11 +93,11 @@ class Objective:
         """Coefficients (K or 1, d) and levels at the centre of the columns, as the user reads them."""
         block = theta.reshape(self.shape)
         coef = self.axes.shown_coef(block[:, : self.axes.n_axes])
-        return self.gauge @ coef, self.gauge @ self.free(theta)[1]
+        return self.contrasts @ coef, self.contrasts @ self.free(theta)[1]
 
     def theta(self, coef: Floats, level: Floats) -> Floats:
         """The vector of coefficients and levels as `shown`, to start from; a misfit costs but time."""
-        back = np.linalg.pinv(self.gauge)
+        back = np.linalg.pinv(self.contrasts)
         parts = [self.axes.coordinates(back @ coef)]
         if self.axes.intercept:
             parts.append((back @ level)[:, None])
@@ -121,7 +121,7 @@ class Objective:
             pull = pull - np.outer(level, self.axes.centre)
         coef = self.shown(theta)[0]
         loss = sums.value / sums.weight
-        charged = self.axes.shown_pulled(self.gauge.T @ self.penalty.slope(coef))
+        charged = self.axes.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
         parts = [self.axes.pulled(pull) + charged]
         if self.axes.intercept:
             parts.append(level[:, None])
@@ -153,7 +153,7 @@ class Objective:
             metric = self.axes.metric()
             metric = np.diag(metric) if metric.ndim == 1 else metric
             r = self.axes.n_axes
-            by_score = self.penalty.l2 * (self.gauge.T @ self.gauge)
+            by_score = self.penalty.l2 * (self.contrasts.T @ self.contrasts)
             out[:, :r, :, :r] = by_score[:, None, :, None] * metric[None, :, None, :]
         return out.reshape(self.size, self.size)
 
@@ -203,14 +203,6 @@ class _Largest:
 
     def __add__(self, other: "_Largest") -> "_Largest":
         return _Largest(max(self.value, other.value))
-
-
-def gauge_of(loss: Loss) -> Floats:
-    """How the free scores of a loss become the coefficients a user reads."""
-    if not isinstance(loss, SoftmaxLoss) or loss.symmetric or loss.n_classes == 2:
-        return np.eye(loss.n_scores)
-    K = loss.n_classes
-    return np.vstack([np.zeros(K - 1), np.eye(K - 1)]) - 1.0 / K
 
 
 def _recentred(blocks: Floats, centre: Floats) -> Floats:

@@ -15,7 +15,6 @@ from posterior.linear.leave_one_out import MeanLoss, leave_one_out_loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.base import Solution, Solver
-from posterior.linear.solvers.lbfgs import LBFGS
 from posterior.linear.solvers.newton import Newton
 
 # C from 1e-4 to 1e4, strong penalties first.
@@ -181,7 +180,7 @@ def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Choice,
 
     Strengths are tried in units of the columns' variance: a coefficient is as large as its column is small.
     """
-    if not isinstance(solver, Newton | LBFGS):
+    if not solver.exact:
         raise ValueError(
             f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
             '"newton" or "lbfgs"'

@@ -15,7 +15,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.linear.existence import has_finite_optimum, unpenalised_softmax
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.margins import Table
-from posterior.linear.objective import Objective, Point, gauge_of
+from posterior.linear.objective import Objective, Point
 from posterior.linear.recession import (
     FAINT,
     RANK,
@@ -242,19 +242,19 @@ def _described(
     objective: Objective, table: Table, settled: list[Line], alone: bool, reason: str
 ) -> Separation:
     names = objective.scan.design.names
-    gauge = gauge_of(SoftmaxLoss(table.n_classes))
+    contrasts = SoftmaxLoss(table.n_classes).contrasts
     line, unbounded = settled[0], None
     try:
         if reason:
             raise GaveUpError(reason)
-        unbounded = _unbounded(objective, table, free_directions(table, settled), gauge)
+        unbounded = _unbounded(objective, table, free_directions(table, settled), contrasts)
         if not alone and table.shape[0] * table.shape[1] <= SPARSE:
             line = sparsest(table, line)
     except GaveUpError as error:
         reason = str(error)
     size = (np.abs(line.coef) * table.scale).max(axis=0)
     used = np.flatnonzero(size > FAINT * size.max(initial=0.0))
-    direction = gauge @ line.coef / max(float(size.max(initial=0.0)), 1e-300)
+    direction = contrasts @ line.coef / max(float(size.max(initial=0.0)), 1e-300)
     tally = table.tally(settled)
     return Separation(
         names,
@@ -272,9 +272,9 @@ def _described(
     )
 
 
-def _unbounded(objective: Objective, table: Table, basis: Floats, gauge: Floats) -> Bools:
+def _unbounded(objective: Objective, table: Table, basis: Floats, contrasts: Floats) -> Bools:
     """Which coefficients, as shown, any direction of the basis changes, on the scale of the columns."""
-    sizes = np.zeros((len(gauge), len(table.scale) + table.intercept))
+    sizes = np.zeros((len(contrasts), len(table.scale) + table.intercept))
     doubt = np.full_like(sizes, FAINT)
     for b in basis.T:
         coef, level = _shortest(objective, table, table.direction(b))
@@ -283,7 +283,7 @@ def _unbounded(objective: Objective, table: Table, basis: Floats, gauge: Floats)
         if table.intercept:
             terms = np.hstack([terms, (level - coef @ table.centre)[:, None]])
             doubt[:, -1] += 1e-13 * (np.abs(coef) @ np.abs(table.centre)).max()
-        sizes += np.square(gauge @ terms)
+        sizes += np.square(contrasts @ terms)
     return np.asarray(np.sqrt(sizes) > doubt)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from posterior._types import Floats
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
-from posterior.linear.objective import gauge_of
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Block
 from posterior.linear.solvers.sgd import SGD, Progress
@@ -59,6 +58,8 @@ class Stream:
         if self.settings is not None and self.progress is not None:
             theta = self.settings.found(theta, self.progress)
         block = theta.reshape(self.loss.n_scores, -1)
-        gauge = gauge_of(self.loss)
+        contrasts = self.loss.contrasts
         level = block[:, self.n_features] if block.shape[1] > self.n_features else np.zeros(len(block))
-        return LinearModel(gauge @ block[:, : self.n_features], gauge @ level, np.zeros(self.n_features))
+        return LinearModel(
+            contrasts @ block[:, : self.n_features], contrasts @ level, np.zeros(self.n_features)
+        )

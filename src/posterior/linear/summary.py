@@ -12,7 +12,7 @@ from posterior._text import aligned, name_text
 from posterior._types import AnyArray, Floats
 from posterior.linear.goodness import goodness
 from posterior.linear.inference import Estimates, Kind, estimates
-from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective
 from posterior.linear.separation import Separation
 from posterior.schema.decode import frame_of
@@ -137,13 +137,13 @@ def summarize(
     if not 0 < level < 1:
         raise ValueError(f"level={level!r} is no probability of a confidence interval; use one such as 0.95")
     found = estimates(objective, theta, covariance)
-    logistic = isinstance(objective.loss, SoftmaxLoss)
-    classes = _classes(labels, len(found.coef) + 1) if logistic else ()
+    loss = objective.loss
+    classes = _classes(labels, loss.n_classes) if loss.n_classes else ()
     names = objective.scan.design.names
     facts = sorted(found.facts, key=lambda fact: fact.column)
     return Summary(
         title=title_of(classes, target_name),
-        columns=_index(objective, classes) | _tested(found, level, logistic),
+        columns=_index(objective, classes) | _tested(found, level, loss),
         figures=goodness(objective, found),
         covariance=found.covariance,
         aliased={names[fact.column]: tuple(names[j] for j in fact.of) for fact in facts},
@@ -179,13 +179,13 @@ def title_of(classes: Sequence[Any], target_name: str | None = None) -> str:
     return of if target_name is None else f"{name_text(target_name)}: {of}"
 
 
-def _tested(found: Estimates, level: float, logistic: bool) -> dict[str, Floats]:
+def _tested(found: Estimates, level: float, loss: Loss) -> dict[str, Floats]:
     """Coefficients, errors, tests and intervals: z and odds ratios, or t of the degrees of freedom left."""
     coef, error = found.coef, found.error
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = coef / error
         odds = np.exp(coef)
-    if logistic:
+    if not loss.estimates_dispersion:
         tail, width = special.ndtr(-np.abs(ratio)), float(special.ndtri(0.5 + level / 2))
     else:
         tail = special.stdtr(found.df, -np.abs(ratio))
@@ -193,14 +193,16 @@ def _tested(found: Estimates, level: float, logistic: bool) -> dict[str, Floats]
     columns = {
         "coef": coef,
         "std err": error,
-        "z" if logistic else "t": ratio,
+        "t" if loss.estimates_dispersion else "z": ratio,
         "p": 2 * tail,
         "ci low": coef - width * error,
         "ci high": coef + width * error,
         "odds ratio": odds,
         "standardised": coef * found.spread,
     }
-    return {name: values.ravel() for name, values in columns.items() if logistic or name != "odds ratio"}
+    return {
+        name: values.ravel() for name, values in columns.items() if loss.n_classes or name != "odds ratio"
+    }
 
 
 # -- how it is printed ----------------------------------------------------------------------------

@@ -3,16 +3,14 @@
 Blocks are worked through in tiles that stay in the processor's cache.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats
-from posterior.kernels.choice import compiled
-from posterior.linear.losses import Loss, SoftmaxLoss
+from posterior.linear.losses import Loss, from_upper_triangles
 from posterior.linear.scan import Block
 
 # Large enough that threads do not wait for each other between NumPy's calls.
@@ -22,8 +20,6 @@ CURVATURE_TILE = 2048
 # scores, and products that are formed by compiled code, up to more.
 PRODUCTS = 1024
 MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 13
-# Up to so many columns a loop over rows is as fast as matrix products with the rows in between.
-FUSED_COLUMNS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +76,10 @@ def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
     """Value and slope of some rows."""
     m, d = block.matrix.shape
     weight = float(m if block.weight is None else block.weight.sum())
-    fused = _fused_slope(block, loss, line)
+    fused = None if kernels.is_sparse(block.matrix) else loss.compiled_slope(block, line)
     if fused is not None:
         return Slope(weight, *fused)
-    block, forces = block.packed(), _forces(block, loss)
+    block, forces = block.packed(), loss.compiled_forces(block) or loss.slope
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
     room = None if size == m else np.empty((loss.n_scores, min(size, m)))
@@ -100,31 +96,6 @@ def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
     return Slope(weight, value, pull, level)
 
 
-def _fused_slope(block: Block, loss: Loss, line: Line) -> tuple[float, Floats, Floats] | None:
-    """Value and derivatives by one compiled loop: many dense rows, not wide ones, of a softmax loss."""
-    if not isinstance(loss, SoftmaxLoss) or kernels.is_sparse(block.matrix):
-        return None
-    sums: tuple[float, Floats, Floats] | None = None
-    if loss.n_scores == 1:
-        fast = compiled("logistic", block.matrix.size, len(block.target))
-        if fast is not None:
-            sums = fast.slope(*block, line.shift, line.coef, line.offset)
-    elif block.matrix.shape[1] <= FUSED_COLUMNS:
-        fast = compiled("softmax", block.matrix.size, len(block.target))
-        if fast is not None:
-            sums = fast.slope(*block, line.shift, line.coef, line.offset, loss.n_classes)
-    return sums
-
-
-def _forces(block: Block, loss: Loss) -> Callable[..., tuple[float, Floats]]:
-    """The slope of a loss as a function of scores, targets and weights; compiled for many rows."""
-    if isinstance(loss, SoftmaxLoss) and loss.n_scores > 1:
-        fast = compiled("softmax", block.matrix.size, len(block.target))
-        if fast is not None:
-            return partial(fast.forces, n_classes=loss.n_classes)
-    return loss.slope
-
-
 def curvature_of(block: Block, loss: Loss, line: Line) -> Curvature:
     """Curvature of some rows."""
     m, d = block.matrix.shape
@@ -133,19 +104,16 @@ def curvature_of(block: Block, loss: Loss, line: Line) -> Curvature:
     n_products = (d + 1) * (d + 2) // 2
     if kernels.is_sparse(block.matrix):
         return Curvature(weight, _sparse_curvature(block, loss, line, n_pairs))
-    if n_pairs == 1:
-        single = _compiled_single(block, loss, line)
-        if single is None:
-            single = _single_curvature(block.packed(), loss, line)
-        return Curvature(weight, single)
-    if n_products <= (MANY_PRODUCTS if n_pairs >= MANY_PAIRS else PRODUCTS):
-        paired = _compiled_pairs(block, loss, line)
-        if paired is not None:
-            return Curvature(weight, _squared(paired, d + 1))
+    if n_pairs == 1 or n_products <= (MANY_PRODUCTS if n_pairs >= MANY_PAIRS else PRODUCTS):
+        blocks = loss.compiled_curvature(block, line)
+        if blocks is not None:
+            return Curvature(weight, blocks)
     block = block.packed()
+    if n_pairs == 1:
+        return Curvature(weight, _single_curvature(block, loss, line))
     if n_products <= PRODUCTS:
         paired = _paired_curvature(block, loss, line, n_pairs, n_products)
-        return Curvature(weight, _squared(paired, d + 1))
+        return Curvature(weight, from_upper_triangles(paired, d + 1))
     return Curvature(weight, _blockwise_curvature(block, loss, line, n_pairs))
 
 
@@ -175,17 +143,6 @@ def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
     return out[None]
 
 
-def _compiled_single(block: Block, loss: Loss, line: Line) -> Floats | None:
-    """The same by compiled code, for many rows of a logistic loss."""
-    single: Floats | None = None
-    if isinstance(loss, SoftmaxLoss):
-        fast = compiled("logistic", block.matrix.size, len(block.target))
-        if fast is not None:
-            X, w = block.matrix, block.weight
-            single = fast.curvature(X, w, line.shift, line.coef, line.offset)[None]
-    return single
-
-
 def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_products: int) -> Floats:
     """Several scores, few columns: blocks are symmetric, so one product of pairs of scores and of columns.
 
@@ -200,26 +157,6 @@ def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_prod
         column_products(Z, into)
         total += loss.curvature(line.scores(X[:, :d]), y, w) @ into.T
     return total
-
-
-def _compiled_pairs(block: Block, loss: Loss, line: Line) -> Floats | None:
-    """The same by compiled code, for many rows of a softmax loss."""
-    paired: Floats | None = None
-    if isinstance(loss, SoftmaxLoss):
-        fast = compiled("softmax_curvature", block.matrix.size, len(block.target))
-        if fast is not None:
-            X, w = block.matrix, block.weight
-            paired = fast.curvature(X, w, line.shift, line.coef, line.offset, loss.n_classes)
-    return paired
-
-
-def _squared(paired: Floats, size: int) -> Floats:
-    """Symmetric blocks (…, q, q) from their upper triangles."""
-    out = np.empty((len(paired), size, size))
-    upper = np.triu_indices(size)
-    out[:, upper[0], upper[1]] = paired
-    out[:, upper[1], upper[0]] = paired
-    return out
 
 
 def column_products(Z: Floats, into: Floats) -> Floats:

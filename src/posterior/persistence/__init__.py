@@ -3,6 +3,7 @@
 from posterior.persistence.describing import describe
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.loading import load
+from posterior.persistence.registry import register
 from posterior.persistence.saving import save
 
-__all__ = ["ModelFileError", "describe", "load", "save"]
+__all__ = ["ModelFileError", "describe", "load", "register", "save"]

@@ -85,7 +85,10 @@ class Decoder:
                 raise ModelFileError(f"claims {len(built):,} columns, more than it has room for")
             return built
         if tag not in self._by_tag:
-            raise ModelFileError(f"holds something called {tag!r:.60}, which this posterior does not know")
+            raise ModelFileError(
+                f"holds something called {tag!r:.60}, which this posterior does not know"
+                + "; register its class first (posterior.persistence.register)" * ("." in tag)
+            )
         names, make = self._by_tag[tag]
         if not set(parts) <= names:
             raise ModelFileError(f"holds a {tag!r} with parts that it does not have: it is damaged")

@@ -1,5 +1,6 @@
 """Everything that may be in a model file, one line each. Nothing else is ever made of a file."""
 
+from dataclasses import is_dataclass
 from typing import Any
 
 from scipy import sparse
@@ -32,7 +33,6 @@ from posterior.generative.tuning import Tuning
 from posterior.linear import Design, Fit, LinearModel, Solution, solvers
 from posterior.linear.certificate import Certificate
 from posterior.linear.design import Factor
-from posterior.linear.deviations import LeastAbsolute
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Point
 from posterior.linear.path import Choice
@@ -225,7 +225,18 @@ OTHERS = (
     record_of_dataclass("summary", Summary, check=check_summary),
     record_of_dataclass("choice", Choice),
     record_of_dataclass("stream", Stream, check=check_stream),
-    record_of_dataclass("softmax-loss", SoftmaxLoss),
+    Record(
+        "softmax-loss",
+        SoftmaxLoss,
+        lambda loss: {
+            "n_classes": loss.n_classes,
+            "symmetric": loss.symmetric,
+            "turning": loss.self_concordance,
+        },
+        lambda n_classes, symmetric=False, turning=1.0: SoftmaxLoss(n_classes, symmetric),
+        lambda: {"n_classes": int, "symmetric": bool, "turning": float},
+        frozenset({"symmetric", "turning"}),
+    ),
     record_of_dataclass("progress", Progress),
     record_of_dataclass("newton", solvers.Newton),
     record_of_dataclass("lbfgs", solvers.LBFGS),
@@ -233,7 +244,7 @@ OTHERS = (
     record_of_dataclass("sgd", solvers.SGD),
     record_of_dataclass("proximal-newton", solvers.ProximalNewton),
     record_of_dataclass("fisher-scoring", solvers.FisherScoring),
-    record_of_dataclass("least-absolute", LeastAbsolute),
+    record_of_dataclass("least-absolute", solvers.LeastAbsolute),
     record_of_parts(
         "sparse-matrix",
         sparse.csr_array,
@@ -279,3 +290,26 @@ RECORDS: tuple[Record, ...] = (*OTHERS, *DISTRIBUTIONS, *TEXT_RECORDS, *ESTIMATO
 BY_TAG = {record.tag: record for record in RECORDS}
 BY_KIND = {record.kind: record for record in RECORDS}
 ONLY_FOR_TYPES.update({record.kind.__name__: record.kind for record in RECORDS})
+
+
+def register(tag: str, kind: type) -> None:
+    """Let objects of a dataclass of your own, such as a loss or a solver, be part of model files.
+
+    In a file they are called `tag`, which has a dot, as in "my_package.log-cosh": the names of this library
+    have none. Their fields are written, and checked by their annotations when they are read; nothing else of
+    the class is in the file, so that whoever loads it registers the class first.
+
+    >>> from dataclasses import dataclass
+    >>> from posterior.linear import Newton
+    >>> @dataclass(frozen=True)
+    ... class Patient(Newton):
+    ...     max_iter: int = 10_000
+    >>> register("my_package.patient", Patient)
+    """
+    if not (is_dataclass(kind) and isinstance(kind, type)):
+        raise TypeError(f"expected a dataclass, whose fields can be written, found {kind!r}")
+    if "." not in tag:
+        raise ValueError(f"expected a tag with a dot, such as 'my_package.{tag}', found {tag!r}")
+    if BY_TAG[tag].kind is not kind if tag in BY_TAG else kind in BY_KIND:
+        raise ValueError(f"{tag!r} or {kind.__name__} is registered already; choose another tag")
+    BY_TAG[tag] = BY_KIND[kind] = record_of_dataclass(tag, kind)

@@ -8,7 +8,6 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.linear import Objective
-from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.summary import INTERCEPT
 from posterior.plot.words import label
 
@@ -74,7 +73,7 @@ def coefficient_names(model: Any, objective: Objective) -> list[Any]:
     if objective.n_scores == 1:
         return terms
     classes = model.classes_.tolist()
-    held = isinstance(objective.loss, SoftmaxLoss) and not objective.loss.symmetric
+    held = bool(objective.loss.n_classes) and not objective.loss.shift_invariant
     return [(name, term) for name in classes[held:] for term in terms]
 
 

@@ -1,7 +1,7 @@
 """Ways to minimise an objective; one file each, and one line in the registry."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
 from posterior.linear.solvers.gradient_descent import GradientDescent
 from posterior.linear.solvers.lbfgs import LBFGS
+from posterior.linear.solvers.least_absolute import LeastAbsolute
 from posterior.linear.solvers.newton import Newton
 from posterior.linear.solvers.proximal import ProximalNewton
 from posterior.linear.solvers.scoring import FisherScoring
@@ -21,12 +22,39 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "gd": GradientDescent,
     "sgd": SGD,
     "proximal": ProximalNewton,
+    "least-absolute": LeastAbsolute,
     # scikit-learn's names, by what they are nearest to.
     "newton-cholesky": Newton,
     "newton-cg": LBFGS,
 }
 # What scikit-learn uses for any penalty, smooth or not, is left to the problem.
 CHOSEN = ("auto", "liblinear", "sag", "saga")
+
+
+def register_solver(name: str, kind: Any) -> None:
+    """Give a solver of one's own a name, for `LogisticRegression(solver=name)` and wherever one is named.
+
+    `kind` is a frozen dataclass that derives from `Solver`, with `max_iter`, `tol` and `path` among its
+    fields. Without a name it can be passed as an object: `solver=MySolver()`.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Patient(Newton):
+    ...     max_iter: int = 10_000
+    >>> register_solver("patient", Patient)
+    >>> solver_named("patient").max_iter
+    10000
+    >>> del SOLVERS["patient"]
+    """
+    found = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    if not (found and isinstance(kind, type) and issubclass(kind, Solver)):
+        raise TypeError(f"expected a dataclass that derives from posterior.linear.Solver, found {kind!r}")
+    lacking = {"max_iter", "tol", "path"} - found
+    if lacking:
+        raise TypeError(f"{kind.__name__} lacks {', '.join(sorted(lacking))}; add fields with defaults")
+    if name in CHOSEN or SOLVERS.get(name, kind) is not kind:
+        raise ValueError(f"there is a solver named {name!r} already; choose another name")
+    SOLVERS[name] = kind
 
 
 def solver_named(
@@ -56,7 +84,7 @@ def with_settings(solver: Solver, *, tol: float | None, max_iter: int | None, se
     if tol is not None and not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
         raise ValueError(f"tol must be a number from 0 upwards, or None, found {tol!r}")
     settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
-    if isinstance(solver, SGD):
+    if any(field.name == "seed" for field in fields(solver)):  # type: ignore[arg-type]  # it is a dataclass
         settings["seed"] = seed
     given = {name: value for name, value in settings.items() if value is not None}
     return replace(solver, **given)  # type: ignore[type-var]  # every solver is a dataclass
@@ -69,11 +97,13 @@ __all__ = [
     "Coordinates",
     "FisherScoring",
     "GradientDescent",
+    "LeastAbsolute",
     "Newton",
     "ProximalNewton",
     "Solution",
     "Solver",
     "Step",
+    "register_solver",
     "solver_named",
     "with_settings",
 ]

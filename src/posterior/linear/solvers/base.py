@@ -55,8 +55,12 @@ class Solver(ABC):
     """Settings of a way to minimise; `minimize` is all it does."""
 
     coordinates: ClassVar[Coordinates] = "whitened"
-    # Whether it can minimise a penalty that has a kink.
-    kinks: ClassVar[bool] = False
+    # Whether it can minimise with an l1 penalty, which has kinks where coefficients are zero.
+    handles_l1: ClassVar[bool] = False
+    # Whether it minimises losses that have kinks (`Loss.kinked`), and no others.
+    kinked_losses: ClassVar[bool] = False
+    # Whether it ends at the optimum of every smooth convex objective, so that optima can be compared.
+    exact: ClassVar[bool] = False
     max_iter: int
     tol: float
 

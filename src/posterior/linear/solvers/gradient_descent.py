@@ -11,7 +11,7 @@ from posterior._linalg import EPSILON, NEGLIGIBLE
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, best_proof
 from posterior.linear.losses import GaussianLoss, Loss
-from posterior.linear.objective import Objective, Point, gauge_of
+from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, steepness
 
@@ -101,29 +101,29 @@ def evenly(loss: Loss) -> Floats:
 
     It moves the coefficients of every class, as shown, along the gradient: w_k ← w_k + η (t_k − y_k) x.
     """
-    gauge = gauge_of(loss)
-    return np.asarray(np.linalg.inv(gauge.T @ gauge))
+    contrasts = loss.contrasts
+    return np.asarray(np.linalg.inv(contrasts.T @ contrasts))
 
 
 def steepest(objective: Objective) -> float:
     """L: nowhere has the objective, in the coefficients as shown, a larger second derivative."""
-    sharpest = sharpness(objective.loss)
+    bound = curvature_bound(objective.loss)
     squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.axes)
     if squares.size <= SQUARED_COLUMNS:
         largest = float(np.linalg.eigvalsh(squares.curvature(squares.zero()))[-1])
     else:
         origin = squares.slope(squares.zero()).gradient
         largest = _largest(lambda v: squares.slope(v).gradient - origin, squares.size)
-    return max(sharpest * largest + objective.penalty.l2, 1e-300)
+    return max(bound * largest + objective.penalty.l2, 1e-300)
 
 
-def sharpness(loss: Loss) -> float:
+def curvature_bound(loss: Loss) -> float:
     """The largest curvature of a loss in its scores, which "auto" steps need to know."""
-    if not np.isfinite(loss.sharpest):
+    if not np.isfinite(loss.curvature_bound):
         raise ValueError(
             f"step='auto' needs a bound on the curvature, and {type(loss).__name__} has none; pass a number"
         )
-    return loss.sharpest
+    return loss.curvature_bound
 
 
 def _largest(product: Callable[[Floats], Floats], size: int) -> float:

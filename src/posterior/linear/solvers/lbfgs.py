@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class LBFGS(Solver):
     LBFGS(max_iter=2000, tol=1e-08, memory=5, stages=True, path=False)
     """
 
+    exact: ClassVar[bool] = True
     max_iter: int = 2000
     tol: float = 1e-8
     memory: int = 20

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
@@ -35,6 +36,7 @@ class Newton(Solver):
     Newton(max_iter=20, tol=1e-08, reuse=2.0, stages=True, path=False)
     """
 
+    exact: ClassVar[bool] = True
     max_iter: int = 100
     tol: float = 1e-8
     reuse: float = 2.0

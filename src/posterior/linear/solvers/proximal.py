@@ -11,7 +11,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import by_duality
 from posterior.linear.design import Matrix
-from posterior.linear.losses import GaussianLoss, SoftmaxLoss, pairs
+from posterior.linear.losses import pairs
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import Block
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
@@ -42,7 +42,7 @@ class ProximalNewton(Solver):
     """
 
     coordinates: ClassVar[Coordinates] = "scaled"
-    kinks: ClassVar[bool] = True
+    handles_l1: ClassVar[bool] = True
     max_iter: int = 100
     tol: float = 1e-8
     path: bool = False
@@ -102,9 +102,9 @@ def _check(objective: Objective) -> None:
     """Refuse coordinates in which the kinks do not lie along the axes."""
     if objective.axes.directions.ndim == 2:
         raise ValueError("ProximalNewton works in scaled coordinates, found whitened ones; use Axes.scaled")
-    if objective.penalty.l1 and len(objective.gauge) != objective.n_scores:
+    if objective.penalty.l1 and len(objective.contrasts) != objective.n_scores:
         raise ValueError(
-            f"ProximalNewton needs a score for each of the {len(objective.gauge)} classes, found "
+            f"ProximalNewton needs a score for each of the {len(objective.contrasts)} classes, found "
             f"{objective.n_scores}; use SoftmaxLoss(n_classes, symmetric=True)"
         )
 
@@ -119,7 +119,7 @@ def _costs(objective: Objective, *, square: bool = False) -> Floats:
 
 def _flats(objective: Objective, active: Ints) -> Ints:
     """Where the active coordinates include all classes of a column, (G, K), if each class has a score."""
-    if not _symmetric(objective):
+    if not objective.loss.shift_invariant:
         return np.zeros((0, 1), dtype=np.int64)
     place = np.full(objective.size, -1)
     place[active] = np.arange(len(active))
@@ -130,27 +130,18 @@ def _flats(objective: Objective, active: Ints) -> Ints:
 def _without_coefficients(objective: Objective, origin: Point) -> Floats:
     """The best levels of a model that has no coefficients: log shares of the classes, or the mean."""
     block = np.zeros(objective.shape)
-    if objective.axes.intercept and isinstance(objective.loss, GaussianLoss):
-        block[:, -1] = -origin.level
-    elif objective.axes.intercept and isinstance(objective.loss, SoftmaxLoss):
-        K, level = objective.loss.n_classes, origin.level
-        every = level if objective.loss.symmetric else np.append(-level.sum(), level)
-        log_share = np.log(np.maximum(1.0 / K - every, 1e-12))
-        block[:, -1] = log_share[-objective.n_scores :] - log_share[0]
+    if objective.axes.intercept:
+        block[:, -1] = objective.loss.constant_scores(origin.level)
     return _centred(objective, block.ravel())
 
 
 def _centred(objective: Objective, theta: Floats) -> Floats:
     """With a score for every class, levels that sum to zero: a number added to all changes nothing."""
-    if not (_symmetric(objective) and objective.axes.intercept):
+    if not (objective.loss.shift_invariant and objective.axes.intercept):
         return theta
     block = theta.reshape(objective.shape).copy()
     block[:, -1] -= block[:, -1].mean()
     return block.ravel()
-
-
-def _symmetric(objective: Objective) -> bool:
-    return isinstance(objective.loss, SoftmaxLoss) and objective.loss.symmetric
 
 
 def _worked_on(objective: Objective, theta: Floats, rest: Floats) -> Ints:
@@ -202,7 +193,7 @@ class _Hessians:
             where = np.searchsorted(self.active, active)
             return self.kept[np.ix_(where, where)]
         hessian = hessian_along(self.objective, theta, active)
-        if self.objective.loss.turning == 0:
+        if self.objective.loss.self_concordance == 0:
             self.active, self.kept = active, hessian
         return hessian
 
@@ -217,7 +208,7 @@ def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
         hessian = objective.curvature(theta)
     else:
         hessian = _along(objective, theta, active)
-    if _symmetric(objective) and objective.axes.intercept:
+    if objective.loss.shift_invariant and objective.axes.intercept:
         levels = np.flatnonzero(active % objective.shape[1] == objective.axes.n_axes)
         hessian[np.ix_(levels, levels)] += np.diagonal(hessian)[levels].mean() / len(levels)
     return hessian

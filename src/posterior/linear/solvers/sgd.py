@@ -19,10 +19,10 @@ from posterior.linear.solvers.gradient_descent import (
     SQUARED_COLUMNS,
     by_secant,
     check_step,
+    curvature_bound,
     evenly,
     refuse_bent,
     refuse_kinks,
-    sharpness,
 )
 from posterior.linear.sums import Line, curvature_of, slope_of
 
@@ -185,7 +185,7 @@ class SGD(Solver):
     ) -> Floats:
         """Of a batch, as expected (Gower et al., 2019, prop. 3.8); the mean bounds what `_largest` gives."""
         share = 1.0 / self.batch_size
-        curvature = sharpness(loss) * ((1.0 - share) * largest + share * longest) + penalty.l2
+        curvature = curvature_bound(loss) * ((1.0 - share) * largest + share * longest) + penalty.l2
         return np.maximum(curvature, 1e-300)
 
     def _rates(

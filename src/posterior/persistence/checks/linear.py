@@ -111,4 +111,6 @@ def check_regression(estimator: Any) -> None:
     """One score, and noise of some size."""
     refuse_unless(estimator.coef_.ndim == 1, "coefficients of several scores")
     check_coefficients(estimator, 1)
-    refuse_unless(0 <= estimator.noise_scale_ < np.inf, "noise of no size")
+    known = isinstance(estimator.noise, str) or estimator.noise.noise is not None
+    scale = estimator.noise_scale_
+    refuse_unless(0 <= scale < np.inf if known else np.isnan(scale), "noise of no size")

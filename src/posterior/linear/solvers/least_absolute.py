@@ -9,7 +9,7 @@ and with any such multipliers a no v is better than one with residuals r by more
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -48,6 +48,7 @@ class LeastAbsolute(Solver):
     LeastAbsolute(max_iter=100, tol=1e-10, path=False)
     """
 
+    kinked_losses: ClassVar[bool] = True
     max_iter: int = 100
     tol: float = 1e-10
     path: bool = False
