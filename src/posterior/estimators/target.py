@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators._sklearn import check_sample_weight
+from posterior.schema.cells import is_missing, sorted_levels
 
 
 def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
@@ -35,11 +36,14 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
             f"Input y contains NaN: {gaps} of {len(labels)} rows have no class; "
             "leave those rows out of training (you can still predict their class)"
         )
-    objects = labels.tolist() if labels.dtype.kind == "O" else []
-    types = sorted({"str" if isinstance(v, str) else type(v).__name__ for v in objects})
-    if "str" in types and len(types) > 1:
-        raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
-    if labels.dtype.kind not in "iub":  # whole numbers are classes, however many
+    if labels.dtype.kind == "O":
+        found = set(map(type, labels.tolist()))
+        types = sorted({"str" if issubclass(kind, str) else kind.__name__ for kind in found})
+        if "str" in types and len(types) > 1:
+            raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
+        if types == ["str"]:
+            return np.asarray(labels)
+    if labels.dtype.kind not in "iubU":  # whole numbers and strings are classes, however many
         check_classification_targets(labels)
     return np.asarray(labels)
 
@@ -67,7 +71,7 @@ def read_numbers(y: Any, n_rows: int, who: str) -> Floats:
             f"{len(target)}; pass one number for each row"
         )
     if target.dtype.kind == "O":
-        target = np.array([np.nan if _is_gap(v) else v for v in target.tolist()], dtype=object)
+        target = np.array([np.nan if is_missing(v) else v for v in target.tolist()], dtype=object)
     try:
         numbers = target.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -89,15 +93,9 @@ def _missing(labels: AnyArray) -> int:
         return int(np.isnan(labels).sum())
     if labels.dtype.kind in "mM":
         return int(np.isnat(labels).sum())
-    if labels.dtype.kind != "O":
+    if labels.dtype.kind != "O" or set(map(type, labels.tolist())) == {str}:
         return 0
-    return sum(_is_gap(v) for v in labels.tolist())
-
-
-def _is_gap(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and np.isnan(value)
+    return sum(map(is_missing, labels.tolist()))
 
 
 def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[AnyArray, Ints]:
@@ -113,7 +111,10 @@ def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[An
 
 
 def _distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
-    """Sorted distinct labels and the code of each row; small whole numbers are counted instead of sorted."""
+    """Sorted distinct labels and the code of each row.
+
+    Small whole numbers are counted, strings looked up: sorting all rows would take longer than the fit.
+    """
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
         if high - low < len(labels) and abs(low) < 2**62 and abs(high) < 2**62:
@@ -121,6 +122,8 @@ def _distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
             seen = kernels.class_weights(places, None, high - low + 1) > 0
             found = (np.flatnonzero(seen) + low).astype(labels.dtype)
             return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
+    if labels.dtype.kind in "OU":
+        return sorted_levels(labels)
     found, codes = np.unique(labels, return_inverse=True)
     return found, codes.reshape(-1).astype(np.int64)
 
@@ -132,14 +135,15 @@ def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
             f"y holds the class {labels.tolist()[0]!r}, and the classes of the model are "
             f"{classes.tolist()[:3]}: labels of another type; pass the class column of training"
         )
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    unknown = classes[codes] != labels
+    found, codes = _distinct(labels)
+    places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    unknown = classes[places] != found
     if unknown.any():
         raise ValueError(
-            f"y holds the class {labels[unknown].tolist()[0]!r}, which is not one of the classes of the "
+            f"y holds the class {found[unknown].tolist()[0]!r}, which is not one of the classes of the "
             f"model, {classes.tolist()}; pass the class column of training"
         )
-    return np.asarray(codes, dtype=np.int64)
+    return np.asarray(places[codes], dtype=np.int64)
 
 
 def refuse_one_class(classes: AnyArray) -> None:
