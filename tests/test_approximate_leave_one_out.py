@@ -12,7 +12,7 @@ from posterior import threads
 from posterior.datasets import load_penguins
 from posterior.engines import LocalDataset, local
 from posterior.linear import leave_one_out
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.design import Design
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.leave_one_out import (
@@ -22,8 +22,8 @@ from posterior.linear.leave_one_out import (
 )
 from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss
 from posterior.linear.objective import Objective
-from posterior.linear.path import choose_strength
 from posterior.linear.penalties import ElasticNet
+from posterior.linear.penalty_strength import choose_strength
 from posterior.linear.scan import Scan
 from posterior.linear.solvers.newton import Newton
 from posterior.math import log_softmax
@@ -41,11 +41,11 @@ def objective_of(X, y, loss, strength, *, weight=None, intercept=True, axes="whi
     total = len(y) if weight is None else weight.sum()
     seen = moments(scan)
     at = {
-        "whitened": lambda: Axes.whitened(seen, scan.n_rows, intercept),
-        "scaled": lambda: Axes.scaled(
+        "whitened": lambda: Basis.whitened(seen, scan.n_rows, intercept),
+        "scaled": lambda: Basis.scaled(
             seen.location.value[0], np.diagonal(seen.scatter[0]) / seen.weight[0], intercept
         ),
-        "plain": lambda: Axes.plain(scan.n_features, intercept),
+        "plain": lambda: Basis.plain(scan.n_features, intercept),
     }[axes]()
     return Objective(scan, loss, ElasticNet(l1=l1 / total, l2=strength / total), at)
 

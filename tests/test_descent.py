@@ -9,14 +9,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from posterior.engines import LocalDataset
-from posterior.linear.axes import Axes
+from posterior.linear.basis import Basis
 from posterior.linear.design import Design
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss, unpacked
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block, Scan
-from posterior.linear.solvers.gradient_descent import GradientDescent, by_secant, steepest
+from posterior.linear.scan import RowBlock, Scan
+from posterior.linear.solvers.gradient_descent import GradientDescent, by_secant, largest_curvature
 from posterior.linear.solvers.newton import Newton
 from posterior.linear.solvers.sgd import SGD, Progress
 from posterior.schema import Schema, read_table
@@ -28,7 +28,7 @@ def objective(X, y, loss, l2=0.01, weight=None, intercept=True):
     source = read_table(X)
     schema = Schema.infer(source)
     scan = Scan.of(LocalDataset(schema, schema.encode(source), y, weight), Design.of(schema))
-    return Objective(scan, loss, ElasticNet(l2=l2), Axes.plain(X.shape[1], intercept))
+    return Objective(scan, loss, ElasticNet(l2=l2), Basis.plain(X.shape[1], intercept))
 
 
 def classes(n=300, d=4, K=2, seed=0):
@@ -181,7 +181,7 @@ def test_the_average_weighs_step_s_like_its_third_power():
     rule = SGD(batch_size=1, step=0.3, decay="constant")
     theta, state, seen = np.zeros(5), None, []
     for i in range(len(y)):
-        theta, state = rule.update(SoftmaxLoss(2), ElasticNet(), theta, Block(X[[i]], y[[i]], None), state)
+        theta, state = rule.update(SoftmaxLoss(2), ElasticNet(), theta, RowBlock(X[[i]], y[[i]], None), state)
         seen.append(theta)
     s = np.arange(1.0, len(y) + 1)
     expected = np.average(seen, axis=0, weights=s * (s + 1) * (s + 2))
@@ -197,7 +197,7 @@ def test_stochastic_descent_stops_when_the_mean_loss_changes_by_less_than_epsilo
     solver = SGD(batch_size=4, step=0.3, tol=1e-3, delay=100.0, seed=2)
     shuffle, theta, state, losses = np.random.default_rng(2), ob.zero(), None, []
     for _ in range(solver.max_iter):
-        rows = Block(X, y, None)
+        rows = RowBlock(X, y, None)
         order = shuffle.permutation(len(y))
         theta, state = solver.update(ob.loss, ob.penalty, theta, rows, state, order)
         losses.append(state.loss)
@@ -212,7 +212,7 @@ def test_stochastic_descent_stops_when_the_mean_loss_changes_by_less_than_epsilo
 
 def test_the_first_row_costs_what_no_knowledge_costs():
     X, y = classes(K=3)
-    state = SGD().update(SoftmaxLoss(3), ElasticNet(), np.zeros(10), Block(X[:1], y[:1], None))[1]
+    state = SGD().update(SoftmaxLoss(3), ElasticNet(), np.zeros(10), RowBlock(X[:1], y[:1], None))[1]
     assert state.loss == pytest.approx(math.log(3), rel=1e-14)
 
 
@@ -362,10 +362,10 @@ def test_updates_with_parts_are_one_update_with_the_whole(form, step):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     rule = SGD(batch_size=8, step=step)
     loss, penalty = SoftmaxLoss(3), ElasticNet(l2=0.1)
-    theta, state = rule.update(loss, penalty, np.zeros(10), Block(form(X), y, weight))
+    theta, state = rule.update(loss, penalty, np.zeros(10), RowBlock(form(X), y, weight))
     parts, at = (np.zeros(10), Progress()), 0
     for end in (80, 80, 160, 300):
-        part = Block(form(X[at:end]), y[at:end], weight[at:end])
+        part = RowBlock(form(X[at:end]), y[at:end], weight[at:end])
         parts, at = rule.update(loss, penalty, parts[0], part, parts[1]), end
     np.testing.assert_array_equal(parts[0], theta)
     np.testing.assert_array_equal(rule.found(*parts), rule.found(theta, state))
@@ -375,16 +375,16 @@ def test_updates_with_parts_are_one_update_with_the_whole(form, step):
 def test_updates_without_an_intercept_have_no_level():
     X, y = classes()
     rule = SGD(batch_size=1, step=0.1, average=False)
-    theta, _ = rule.update(SoftmaxLoss(2), ElasticNet(), np.zeros(4), Block(X[:1], y[:1], None))
+    theta, _ = rule.update(SoftmaxLoss(2), ElasticNet(), np.zeros(4), RowBlock(X[:1], y[:1], None))
     np.testing.assert_allclose(theta, 0.1 * (y[0] - 0.5) * X[0], rtol=1e-14)
 
 
 def test_updates_leave_what_they_are_given_alone():
     X, y = classes()
     given, rule = np.ones(5), SGD()
-    _, state = rule.update(SoftmaxLoss(2), ElasticNet(), given, Block(X, y, None))
+    _, state = rule.update(SoftmaxLoss(2), ElasticNet(), given, RowBlock(X, y, None))
     kept = state.average.copy()
-    rule.update(SoftmaxLoss(2), ElasticNet(), given, Block(X, y, None), state)
+    rule.update(SoftmaxLoss(2), ElasticNet(), given, RowBlock(X, y, None), state)
     assert (given == 1).all()
     np.testing.assert_array_equal(state.average, kept)
 
@@ -409,7 +409,7 @@ def test_the_bound_on_the_curvature_is_close(d):
     y = np.arange(400) % 2
     rows = np.column_stack([X, np.ones(400)])
     exact = 0.25 * np.linalg.eigvalsh(rows.T @ rows / 400)[-1] + 0.01
-    bound = steepest(objective(X, y, SoftmaxLoss(2)))
+    bound = largest_curvature(objective(X, y, SoftmaxLoss(2)))
     assert exact * (1 - 1e-12) <= bound < 1.1 * exact
 
 
@@ -442,8 +442,8 @@ def test_a_loss_of_unknown_curvature_needs_a_step():
 
 
 def test_stochastic_descent_wants_the_columns_own_coordinates():
-    ob = replace(problem(), axes=Axes.scaled(np.ones(4), np.full(4, 2.0)))
-    with pytest.raises(ValueError, match=r"Axes\.plain"):
+    ob = replace(problem(), axes=Basis.scaled(np.ones(4), np.full(4, 2.0)))
+    with pytest.raises(ValueError, match=r"Basis\.plain"):
         SGD().minimize(ob)
 
 

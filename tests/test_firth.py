@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from posterior.engines import LocalDataset
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.certificate import by_curvature
 from posterior.linear.design import Design
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import GaussianLoss, SoftmaxLoss
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
-from posterior.linear.solvers.scoring import FisherScoring
+from posterior.linear.solvers.fisher_scoring import FisherScoring
 from posterior.schema import Schema, read_table
 
 TIGHT = FisherScoring(tol=1e-13)
@@ -24,8 +24,8 @@ def objective(X, y, K, weight=None, intercept=True, plain=False):
     source = read_table(X)
     schema = Schema.infer(source)
     scan = Scan.of(LocalDataset(schema, schema.encode(source), y, weight), Design.of(schema))
-    whitened = Axes.whitened(moments(scan), scan.n_rows, intercept)
-    axes = Axes.plain(scan.n_features, intercept) if plain else whitened
+    whitened = Basis.whitened(moments(scan), scan.n_rows, intercept)
+    axes = Basis.plain(scan.n_features, intercept) if plain else whitened
     return JeffreysObjective(scan, SoftmaxLoss(K), ElasticNet(), axes)
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse, stats
 
 from posterior.engines import LocalDataset
-from posterior.linear.axes import Axes, column_moments, moments
+from posterior.linear.basis import Basis, column_moments, moments
 from posterior.linear.design import Design
 from posterior.linear.inference import estimates
 from posterior.linear.jeffreys import JeffreysObjective
@@ -36,7 +36,7 @@ def scan_of(X, y, weight=None):
 def objective_of(X, y, n_classes=0, weight=None, intercept=True):
     """The unpenalised objective of a classification, or of a regression where there are no classes."""
     scan = scan_of(X, y, weight)
-    axes = Axes.whitened(moments(scan), scan.n_rows, intercept)
+    axes = Basis.whitened(moments(scan), scan.n_rows, intercept)
     return Objective(scan, SoftmaxLoss(n_classes) if n_classes else GaussianLoss(), ElasticNet(), axes)
 
 
@@ -249,7 +249,7 @@ def test_the_coordinates_of_the_solver_are_irrelevant(coordinates):
     whitened = objective_of(X, y, 3)
     seen = column_moments(whitened.scan)
     variance = seen.scatter[0] / seen.weight[0]
-    axes = Axes.plain(4) if coordinates == "plain" else Axes.scaled(seen.location.value[0], variance)
+    axes = Basis.plain(4) if coordinates == "plain" else Basis.scaled(seen.location.value[0], variance)
     other = Objective(whitened.scan, whitened.loss, whitened.penalty, axes)
     theta = optimum(whitened)
     coef, level = whitened.shown(theta)
@@ -459,7 +459,7 @@ def test_too_few_rows_are_refused():
 def test_more_coefficients_than_can_be_inverted_are_refused_before_anything_is_computed():
     X = sparse.csr_array((np.ones(3), ([0, 1, 2], [0, 1, 10_500])), shape=(3, 10_501))
     scan = scan_of(X, np.array([0, 1, 1]))
-    objective = Objective(scan, SoftmaxLoss(2), ElasticNet(), Axes.plain(10_501))
+    objective = Objective(scan, SoftmaxLoss(2), ElasticNet(), Basis.plain(10_501))
     with pytest.raises(ValueError, match="10502 coefficients"):
         summarize(objective, objective.zero())
 

@@ -11,16 +11,16 @@ from sklearn.linear_model import ElasticNet as SkElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from posterior.engines import LocalDataset
-from posterior.linear.axes import Axes, column_moments, moments
+from posterior.linear.basis import Basis, column_moments, moments
 from posterior.linear.certificate import by_duality
 from posterior.linear.design import Design
 from posterior.linear.losses import GaussianLoss, SoftmaxLoss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
-from posterior.linear.solvers.coordinate import KinkedQuadratic, shortest_subgradient
+from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_subgradient
 from posterior.linear.solvers.newton import Newton
-from posterior.linear.solvers.proximal import ProximalNewton, hessian_along
+from posterior.linear.solvers.proximal_newton import ProximalNewton, hessian_along
 from posterior.schema import Schema, read_table
 
 LOSSES = {
@@ -41,7 +41,7 @@ def scaled(X, y, loss, penalty, weight=None, intercept=True):
     scan = scan_of(X, y, weight)
     seen = column_moments(scan)
     variance = seen.scatter[0] / seen.weight[0]
-    return Objective(scan, loss, penalty, Axes.scaled(seen.location.value[0], variance, intercept))
+    return Objective(scan, loss, penalty, Basis.scaled(seen.location.value[0], variance, intercept))
 
 
 def table(kind, n=150, d=8, seed=0):
@@ -81,7 +81,7 @@ def fitted(objective, **settings):
     """The solution, and the coefficients and intercepts as the user reads them."""
     solution = ProximalNewton(**settings).minimize(objective)
     coef, level = objective.shown(solution.theta)
-    return solution, coef, level - coef @ objective.axes.centre
+    return solution, coef, level - coef @ objective.basis.centre
 
 
 def assert_optimal(X, y, objective, coef, intercept, weight=None, tol=1e-7):
@@ -90,7 +90,7 @@ def assert_optimal(X, y, objective, coef, intercept, weight=None, tol=1e-7):
     zero = coef == 0
     assert (np.abs(slope[zero]) <= l1 + tol).all()
     np.testing.assert_allclose(slope[~zero], (-l1 * np.sign(coef) - l2 * coef)[~zero], rtol=0, atol=tol)
-    if objective.axes.intercept:
+    if objective.basis.intercept:
         np.testing.assert_allclose(level, 0.0, atol=tol)
 
 
@@ -288,7 +288,7 @@ def test_too_few_steps_are_admitted():
 def test_coordinates_that_hide_the_kinks_are_refused():
     X, y = table("three")
     scan = scan_of(X, y)
-    whitened = Objective(scan, LOSSES["three"], ElasticNet(0.1), Axes.whitened(moments(scan), scan.n_rows))
+    whitened = Objective(scan, LOSSES["three"], ElasticNet(0.1), Basis.whitened(moments(scan), scan.n_rows))
     with pytest.raises(ValueError, match="scaled coordinates"):
         ProximalNewton().minimize(whitened)
     with pytest.raises(ValueError, match="each of the 3 classes, found 2"):
@@ -302,7 +302,7 @@ def test_a_kinked_quadratic_is_minimised(seed, d, deficient):
     H, g = A.T @ A, A.T @ rng.normal(size=len(A))
     cost = np.where(rng.random(d) < 0.3, 0.0, rng.uniform(0.01, 2.0, d))
     start = rng.normal(size=d) * (rng.random(d) < 0.5)
-    x = KinkedQuadratic(H, g, start, cost).minimum(1e-10)
+    x = L1Quadratic(H, g, start, cost).minimum(1e-10)
     left = shortest_subgradient(x, g + H @ (x - start), cost)
     assert np.abs(left).max() <= 1e-10
 
@@ -317,7 +317,7 @@ def test_a_kinked_quadratic_with_flat_groups_is_minimised(seed, K, ridge):
         A[:, group] -= A[:, group].mean(axis=1, keepdims=True)
     cost, extra = np.repeat(rng.uniform(0.1, 3.0, 3), K), np.full(3 * K, ridge)
     H, g = A.T @ A + np.diag(extra), A.T @ rng.normal(size=30) * 3
-    x = KinkedQuadratic(H, g, np.zeros(3 * K), cost, extra, groups).minimum(1e-9)
+    x = L1Quadratic(H, g, np.zeros(3 * K), cost, extra, groups).minimum(1e-9)
     left = shortest_subgradient(x, g + H @ x, cost)
     assert np.abs(left).max() <= 1e-9
 
@@ -328,7 +328,7 @@ def test_a_kinked_quadratic_with_flat_groups_is_minimised(seed, K, ridge):
 def lowest(objective):
     """The minimum from scipy, of the split x = a − b with a, b ≥ 0 where the penalty has kinks."""
     cost = np.zeros(objective.shape)
-    cost[:, : objective.axes.n_axes] = objective.penalty.l1 * objective.axes.directions
+    cost[:, : objective.basis.n_coordinates] = objective.penalty.l1 * objective.basis.directions
     cost = cost.ravel()
     kinked = np.flatnonzero(cost)
 
@@ -389,9 +389,9 @@ def test_the_gap_is_a_bound_at_any_point(kind, penalty, coordinates, intercept, 
     solution = ProximalNewton().minimize(best)
     scan = best.scan
     axes = {
-        "plain": lambda: Axes.plain(3, intercept),
+        "plain": lambda: Basis.plain(3, intercept),
         "scaled": lambda: best.axes,
-        "whitened": lambda: Axes.whitened(moments(scan), scan.n_rows, intercept),
+        "whitened": lambda: Basis.whitened(moments(scan), scan.n_rows, intercept),
     }[coordinates]()
     objective = Objective(scan, LOSSES[kind], penalty, axes)
     theta = rng.normal(size=objective.size) * 10.0**log_size
@@ -412,7 +412,7 @@ def test_the_gap_is_a_bound_at_any_point(kind, penalty, coordinates, intercept, 
 def test_the_gap_bounds_a_ridge_fit_stopped_early(K, l2):
     X, y = table({2: "binary", 3: "three"}[K])
     scan = scan_of(X, y)
-    objective = Objective(scan, SoftmaxLoss(K), ElasticNet(l2=l2), Axes.whitened(moments(scan), scan.n_rows))
+    objective = Objective(scan, SoftmaxLoss(K), ElasticNet(l2=l2), Basis.whitened(moments(scan), scan.n_rows))
     minimum = Newton(tol=1e-13).minimize(objective).point.value
     origin = objective.slope(objective.zero())
     gaps = []
@@ -433,7 +433,7 @@ def test_the_gap_does_not_count_on_centred_columns(kind, penalty):
     best = scaled(X, y, LOSSES[kind], penalty)
     solution, coef, intercept = fitted(best)
     minimum = best.value(solution.point)
-    objective = Objective(best.scan, LOSSES[kind], penalty, Axes.plain(3))
+    objective = Objective(best.scan, LOSSES[kind], penalty, Basis.plain(3))
     origin = objective.slope(objective.zero())
     rng = np.random.default_rng(8)
     for size in 10.0 ** np.linspace(-4, 0, 15):

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from posterior import LinearRegression
 from posterior.engines import LocalDataset, threads
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.design import Design
 from posterior.linear.losses import LaplaceLoss
 from posterior.linear.objective import Objective
@@ -28,9 +28,9 @@ def posed(X: Any, y: Any, weight: Any = None, intercept: bool = True, wide: bool
     dataset = LocalDataset(schema, schema.encode(source), np.asarray(y, dtype=float), weight)
     scan = Scan.of(dataset, Design.of(schema))
     seen = moments(scan)
-    axes = Axes.whitened(seen, scan.n_rows, intercept)
+    axes = Basis.whitened(seen, scan.n_rows, intercept)
     if wide:
-        axes = Axes.scaled(seen.location.value[0], np.diagonal(seen.scatter[0]) / seen.weight[0], intercept)
+        axes = Basis.scaled(seen.location.value[0], np.diagonal(seen.scatter[0]) / seen.weight[0], intercept)
     return Objective(scan, LaplaceLoss(), ElasticNet(), axes)
 
 
@@ -40,7 +40,7 @@ class Fitted:
         self.solution: Solution = LeastAbsolute(**how).minimize(objective)
         coef, level = objective.shown(self.solution.theta)
         self.coef = coef[0]
-        self.intercept = float(level[0] - coef[0] @ objective.axes.centre)
+        self.intercept = float(level[0] - coef[0] @ objective.basis.centre)
         self.value = self.solution.point.value
         assert self.solution.certificate is not None
         assert self.solution.certificate.proven
@@ -275,7 +275,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
 def test_a_penalty_is_refused() -> None:
     X, y, _ = problem(0, 20, 2)
     objective = posed(X, y)
-    penalised = Objective(objective.scan, objective.loss, ElasticNet(l2=1.0), objective.axes)
+    penalised = Objective(objective.scan, objective.loss, ElasticNet(l2=1.0), objective.basis)
     with pytest.raises(ValueError, match="without a penalty"):
         LeastAbsolute().minimize(penalised)
 

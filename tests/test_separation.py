@@ -7,7 +7,7 @@ import statsmodels.api as sm
 from scipy import linalg, optimize, sparse
 
 from posterior.engines import LocalDataset, threads
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.design import Design
 from posterior.linear.losses import GaussianLoss, SoftmaxLoss
 from posterior.linear.objective import Objective
@@ -27,9 +27,9 @@ def posed(X, y, K=None, *, weight=None, intercept=True, axes="whitened", penalty
     scan = Scan.of(LocalDataset(schema, schema.encode(table), y, w), Design.of(schema))
     K = K or int(y.max()) + 1
     if axes == "whitened":
-        chosen = Axes.whitened(moments(scan), scan.n_rows, intercept)
+        chosen = Basis.whitened(moments(scan), scan.n_rows, intercept)
     else:
-        chosen = Axes.plain(scan.n_features, intercept)
+        chosen = Basis.plain(scan.n_features, intercept)
     return Objective(scan, loss or SoftmaxLoss(K), penalty or ElasticNet(), chosen)
 
 
@@ -262,7 +262,7 @@ def test_a_rare_dummy_is_named_alone_and_the_rest_is_estimated_without_its_rows(
     rest = (frame["rare"] == 0).to_numpy()
     alone = sm.Logit(y[rest], sm.add_constant(frame.loc[rest, ["age", "dose"]])).fit(disp=0)
     coef, level = objective.shown(solution.theta)
-    mine = [float(level[0] - coef[0] @ objective.axes.centre), coef[0, 0], coef[0, 2]]
+    mine = [float(level[0] - coef[0] @ objective.basis.centre), coef[0, 0], coef[0, 2]]
     np.testing.assert_allclose(mine, alone.params.to_numpy(), rtol=1e-6)
 
 

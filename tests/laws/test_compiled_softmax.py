@@ -15,10 +15,10 @@ from posterior.engines import LocalDataset, threads
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
+from posterior.linear.loss_sums import LinearScores, curvature_of, slope_of
 from posterior.linear.losses.softmax import FUSED_COLUMNS
 from posterior.linear.model import LinearModel
-from posterior.linear.scan import Block
-from posterior.linear.sums import Line, curvature_of, slope_of
+from posterior.linear.scan import RowBlock
 from posterior.schema import Schema, read_table
 
 EPSILON = np.finfo(float).eps
@@ -47,7 +47,7 @@ def problem(seed, n, d, K, *, weighted=False, symmetric=False, shifted=False, of
     w = rng.integers(0, 4, n) * rng.random(n) if weighted else None
     coef = rng.normal(size=(loss.n_scores, d)) * 3 / np.maximum(np.abs(X - offset).max(axis=0), 1e-300)
     shift = offset + rng.normal(size=d) if shifted else None
-    return Block(X, y, w), loss, Line(coef, rng.normal(size=loss.n_scores), shift)
+    return RowBlock(X, y, w), loss, LinearScores(coef, rng.normal(size=loss.n_scores), shift)
 
 
 def both(work):
@@ -145,7 +145,7 @@ def test_bits_do_not_depend_on_where_arrays_lie(K):
         for _ in range(300):
             kept.append(np.empty(rng.integers(1, 60)))
             kept = kept[-20:]
-            moved = Line(line.coef.copy(), line.offset.copy(), line.shift.copy())
+            moved = LinearScores(line.coef.copy(), line.offset.copy(), line.shift.copy())
             found = slope_of(block, loss, moved)
             seen.add((found.value, found.pull.tobytes(), found.level.tobytes()))
     assert len(seen) == 1
@@ -157,8 +157,8 @@ def test_an_offset_costs_nothing_where_the_centre_is_kept(K):
     whole = near._replace(matrix=np.round(near.matrix * 64) / 64)
     far = whole._replace(matrix=whole.matrix + 2.0**27)
     with using("compiled"):
-        here = slope_of(whole, loss, Line(line.coef, line.offset, np.zeros(5)))
-        there = slope_of(far, loss, Line(line.coef, line.offset, np.full(5, 2.0**27)))
+        here = slope_of(whole, loss, LinearScores(line.coef, line.offset, np.zeros(5)))
+        there = slope_of(far, loss, LinearScores(line.coef, line.offset, np.full(5, 2.0**27)))
     assert here.value == there.value
     assert (here.pull == there.pull).all()
 
@@ -168,7 +168,7 @@ def test_scores_of_a_hundred_thousand_keep_their_digits(K):
     coef = np.zeros((K - 1, 1))
     coef[0] = 1.0
     X, y = np.array([[1e5], [-1e5], [1e5], [-1e5]]), np.array([0, 0, 1, 1])
-    block, line = Block(X, y, None), Line(coef, np.zeros(K - 1))
+    block, line = RowBlock(X, y, None), LinearScores(coef, np.zeros(K - 1))
     truth, found = both(lambda: slope_of(block, SoftmaxLoss(K), line))
     assert_allclose([found.value, *found.pull.ravel()], [truth.value, *truth.pull.ravel()], rtol=1e-15)
 
@@ -176,8 +176,8 @@ def test_scores_of_a_hundred_thousand_keep_their_digits(K):
 @pytest.mark.parametrize("K", [2, 3, 5])
 def test_the_loss_of_a_sure_row_keeps_its_digits(K):
     for score in (1.0, 30.0, 300.0, 700.0):
-        block = Block(np.array([[score]]), np.array([1]), None)
-        line = Line(np.eye(K - 1, 1), np.full(K - 1, 0.0))
+        block = RowBlock(np.array([[score]]), np.array([1]), None)
+        line = LinearScores(np.eye(K - 1, 1), np.full(K - 1, 0.0))
         truth, found = both(lambda block=block, line=line: slope_of(block, SoftmaxLoss(K), line))
         assert_allclose(found.value, truth.value, rtol=1e-14)
         assert_allclose(found.pull, truth.pull, rtol=1e-14)
@@ -186,8 +186,8 @@ def test_the_loss_of_a_sure_row_keeps_its_digits(K):
 @pytest.mark.parametrize("K", [2, 3])
 def test_curvature_goes_all_the_way_to_zero(K):
     for score in (100.0, 700.0, 1e5):
-        block = Block(np.array([[score]]), np.array([1]), None)
-        line = Line(np.eye(K - 1, 1), np.zeros(K - 1))
+        block = RowBlock(np.array([[score]]), np.array([1]), None)
+        line = LinearScores(np.eye(K - 1, 1), np.zeros(K - 1))
         truth, found = both(lambda block=block, line=line: curvature_of(block, SoftmaxLoss(K), line))
         assert_allclose(found.blocks, truth.blocks, rtol=1e-13, atol=1e-300)
         assert (found.blocks[0, -1, -1] == 0) == (score == 1e5)
@@ -200,7 +200,7 @@ def test_scores_that_are_no_numbers_are_not_hidden(bad, K):
     coef = line.coef.copy()
     coef[0, 0] = bad
     with using("compiled"), np.errstate(all="ignore"):
-        assert not np.isfinite(slope_of(block, loss, Line(coef, line.offset)).value)
+        assert not np.isfinite(slope_of(block, loss, LinearScores(coef, line.offset)).value)
 
 
 @pytest.mark.parametrize("K", [2, 4])
@@ -208,7 +208,7 @@ def test_weights_are_repetitions(K):
     block, loss, line = problem(0, 700, 6, K)
     times = np.random.default_rng(1).integers(0, 4, 700)
     heavy = block._replace(weight=times.astype(float))
-    repeated = Block(np.repeat(block.matrix, times, axis=0), np.repeat(block.target, times), None)
+    repeated = RowBlock(np.repeat(block.matrix, times, axis=0), np.repeat(block.target, times), None)
     with using("compiled"):
         a, b = slope_of(heavy, loss, line), slope_of(repeated, loss, line)
         c, d = curvature_of(heavy, loss, line), curvature_of(repeated, loss, line)
@@ -229,7 +229,7 @@ def test_the_longest_row_is_that_of_the_reference(far, d):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(700, d)) @ rng.normal(size=(d, d)) + (1e6 if far else 1.0)
     objective = Problem(scan_of(X, rng.integers(0, 2, 700)), SoftmaxLoss(2)).objective("whitened")
-    assert objective.axes.far == far
+    assert objective.basis.far == far
     factor = np.tril(rng.normal(size=(d + 1, d + 1)))
     truth, found = both(lambda: objective.longest_row(factor))
     assert_allclose(found, truth, rtol=1e-8 if far else 1e-12)

@@ -110,7 +110,7 @@ def test_value_and_slope_add_up_over_parts(seed, n, cuts):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, 3)), rng.integers(0, 3, n)
     theta = rng.normal(size=8)
-    axes = Problem(scan_of(X, y), SoftmaxLoss(3)).axes("user")
+    axes = Problem(scan_of(X, y), SoftmaxLoss(3)).basis("user")
 
     def of(rows):
         from posterior.linear import Objective
@@ -239,7 +239,7 @@ def test_a_redundant_column_shares_its_coefficient_and_changes_nothing(l2):
     X, y = table(rng, 300, 3, 2, noise=2.0)
     wide = np.column_stack([X, X @ [1.0, 2.0, -1.0] + 7.0, np.full(300, 3.0)])
     fit = solve(Problem(scan_of(wide, y), SoftmaxLoss(2), ElasticNet(l2=l2)))
-    assert {(f.column, f.problem) for f in fit.objective.axes.facts} == {(3, "redundant"), (4, "constant")}
+    assert {(f.column, f.problem) for f in fit.objective.basis.facts} == {(3, "redundant"), (4, "constant")}
     coef = fit.model.coef[0]
     # The shortest of all coefficient vectors with these scores has nothing along the silent directions.
     assert abs(coef @ [1.0, 2.0, -1.0, -1.0, 0.0]) < 1e-9 * np.abs(coef).max()
@@ -349,7 +349,7 @@ def test_no_row_moves_further_than_its_reach(K):
     for move in [*vectors, *rng.normal(size=(50, objective.size))]:
         step = move / np.sqrt(move @ hessian @ move)
         coef, level = objective.free(step)
-        change = np.hstack([np.zeros((200, 1)), (X - objective.axes.centre) @ coef.T + level])
+        change = np.hstack([np.zeros((200, 1)), (X - objective.basis.centre) @ coef.T + level])
         assert np.ptp(change, axis=1).max() <= reach * (1 + 1e-9)
 
 
@@ -366,7 +366,7 @@ def test_columns_are_redundant_only_if_every_row_says_so(case, l2):
     problem = Problem(scan_of(X, y), SoftmaxLoss(2), ElasticNet(l2=l2))
     fit = solve(problem)
     assert fit.solution.converged
-    assert fit.objective.axes.facts == ()
+    assert fit.objective.basis.facts == ()
     if case == "a gross row":
         # The gross row is fitted by a slope that costs nothing, or lost.
         reduced = solve(Problem(scan_of(X[1:], y[1:]), SoftmaxLoss(2), ElasticNet(l2=l2)))

@@ -166,7 +166,7 @@ def test_a_loss_that_declares_nothing_is_refused_where_it_must_be_by_one_line_th
         solve(Problem(scan_of(X, y), LogCosh()), LeastAbsolute())
     problem = Problem(scan_of(X, y), LogCosh(), jeffreys=True)
     with pytest.raises(ValueError, match="Firth"):
-        JeffreysObjective(problem.scan, problem.loss, ElasticNet(), problem.axes("whitened"))
+        JeffreysObjective(problem.scan, problem.loss, ElasticNet(), problem.basis("whitened"))
 
 
 def test_what_is_no_loss_of_a_number_is_no_noise():

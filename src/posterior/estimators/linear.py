@@ -237,7 +237,7 @@ def odd_columns(schema: Schema, n_rows: int) -> list[str]:
 def redundancy(terms: tuple[str, ...], objective: Objective) -> list[str]:
     """Which columns say nothing new, so that many coefficients fit equally well."""
     told = []
-    for fact in objective.axes.facts:
+    for fact in objective.basis.facts:
         of = ", ".join(repr(terms[i]) for i in fact.of)
         name = repr(terms[fact.column])
         told.append(f"{name} is constant" if not of else f"{name} is a linear combination of {of}")

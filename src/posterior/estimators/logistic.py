@@ -28,11 +28,11 @@ from posterior.linear import (
     solve,
     with_settings,
 )
+from posterior.linear.incremental import IncrementalFit
 from posterior.linear.leave_one_out import leave_one_out_log_proba
-from posterior.linear.path import chosen_fit
-from posterior.linear.scaled import ScaledDesign
+from posterior.linear.penalty_strength import chosen_fit
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
-from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary
 from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning, warn
 
@@ -143,7 +143,7 @@ class LogisticRegression(LinearProbabilities):
         self.columns = columns
         self.standardize = standardize
 
-    stream_: Stream
+    stream_: IncrementalFit
 
     # -- learning ---------------------------------------------------------------------------------
 
@@ -252,10 +252,10 @@ class LogisticRegression(LinearProbabilities):
             scan, stream = self._more(source, codes, weight), self._stream()
         else:
             scan = self._learning(source, codes, weight, reference=setting.kind != "net")
-            stream = Stream.begun(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
+            stream = IncrementalFit.empty(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
         solver = self._solver()
         solver = solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state))
-        stream = stream.fed(solver, scan.collected(), setting.strength)
+        stream = stream.updated(solver, scan.collected(), setting.strength)
         self.stream_, self.model_ = stream, stream.model
         self._name_columns(scan.design)
         self._expose(found)
@@ -263,12 +263,12 @@ class LogisticRegression(LinearProbabilities):
             del self.fit_
         return self
 
-    def _stream(self) -> Stream:
+    def _stream(self) -> IncrementalFit:
         """Where the last partial_fit stopped, or the coefficients that fit found."""
         if hasattr(self, "stream_"):
             return self.stream_
         loss = SoftmaxLoss(len(self.classes_))
-        return Stream.after(loss, self.model_, bool(self.fit_intercept), self.weight_)
+        return IncrementalFit.after(loss, self.model_, bool(self.fit_intercept), self.weight_)
 
     def _class_weighted(
         self, classes: AnyArray, labels: AnyArray, weight: Floats | None, parts: bool = False

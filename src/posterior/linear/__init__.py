@@ -7,7 +7,7 @@ from posterior.linear.losses import GaussianLoss, LaplaceLoss, Loss, SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block, Scan
+from posterior.linear.scan import RowBlock, Scan
 from posterior.linear.solvers import (
     LBFGS,
     SGD,
@@ -27,7 +27,6 @@ from posterior.linear.solvers import (
 __all__ = [
     "LBFGS",
     "SGD",
-    "Block",
     "Certificate",
     "Design",
     "ElasticNet",
@@ -43,6 +42,7 @@ __all__ = [
     "Objective",
     "Problem",
     "ProximalNewton",
+    "RowBlock",
     "Scan",
     "SoftmaxLoss",
     "Solution",

@@ -88,7 +88,9 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
     # x + (1 − x) ln(1 − x) = x²/2 + x³/6 + …, which cancels for small x.
     bend = x + (1 - x) * np.log1p(-x) if x > 1e-3 else x**2 / 2 * (1 + x / 3 + x**2 / 5)
     coef, _ = objective.free(point.theta)
-    spread = 0.0 if objective.axes.spread is None else float(np.abs(coef).sum(axis=0) @ objective.axes.spread)
+    spread = (
+        0.0 if objective.basis.spread is None else float(np.abs(coef).sum(axis=0) @ objective.basis.spread)
+    )
     rounding = EPSILON * abs(point.value) * (1.0 + spread)  # of the scores; below it nothing is known
     gap = max(float(bend / reach**2), rounding)
     return Certificate(gap, "self-concordance", proven=True)

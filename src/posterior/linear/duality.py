@@ -8,7 +8,7 @@ import numpy as np
 from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block
+from posterior.linear.scan import RowBlock
 
 if TYPE_CHECKING:
     from posterior.linear.objective import Objective
@@ -44,12 +44,12 @@ class DualRay:
 
 def mean_row(objective: "Objective") -> Floats:
     """The mean of the rows less the centre: zero where the centre is the mean of these very rows."""
-    axes = objective.axes
+    basis = objective.basis
 
-    def totals(block: Block) -> Floats:
-        X = block.matrix - axes.centre if axes.far else block.matrix
+    def totals(block: RowBlock) -> Floats:
+        X = block.matrix - basis.centre if basis.far else block.matrix
         w = np.ones(X.shape[0]) if block.weight is None else block.weight
         return np.append(w @ X, w.sum())
 
     sums = objective.scan.fold(totals)
-    return np.asarray(sums[:-1] / sums[-1] - (0.0 if axes.far else axes.centre))
+    return np.asarray(sums[:-1] / sums[-1] - (0.0 if basis.far else basis.centre))

@@ -10,7 +10,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._linalg import CLEAR, smallest_residual
 from posterior._types import Floats
-from posterior.linear.axes import Axes, column_moments, is_redundant, moments
+from posterior.linear.basis import Basis, column_moments, is_redundant, moments
 from posterior.linear.certificate import Certificate
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import Loss
@@ -29,7 +29,7 @@ from posterior.linear.solvers import (
     solver_named,
 )
 from posterior.linear.solvers.base import Coordinates
-from posterior.linear.solvers.newton import factored, newton_step
+from posterior.linear.solvers.newton import cholesky_factor, newton_step
 from posterior.linear.summary import Summary
 from posterior.stats.scatter import Scatter
 
@@ -70,12 +70,12 @@ class Problem:
     def objective(self, coordinates: Coordinates) -> Objective:
         """What is minimised, in the coordinates that a solver asks for."""
         kind = JeffreysObjective if self.jeffreys else Objective
-        return kind(self.scan, self._loss_for_penalty(), self.penalty, self.axes(coordinates))
+        return kind(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
 
-    def axes(self, coordinates: Coordinates) -> Axes:
+    def basis(self, coordinates: Coordinates) -> Basis:
         """The coordinates, scaled instead of whitened where the table is too wide."""
         if coordinates == "user":
-            return Axes.plain(self.scan.n_features, self.intercept)
+            return Basis.plain(self.scan.n_features, self.intercept)
         if self.jeffreys and self.scan.n_features > LARGEST_FIRTH:
             raise ValueError(
                 "Firth's penalty factors the information of all coefficients and takes up to "
@@ -85,14 +85,14 @@ class Problem:
         few = self.scan.n_features <= FACTORED_COLUMNS and not self._short
         if coordinates == "whitened" and (self.jeffreys or few):
             self._refuse_huge(np.diagonal(self.moments.scatter[0]))
-            axes = Axes.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
-            if self.jeffreys or axes.fold is None or is_redundant(self.scan, axes):
-                return axes
+            basis = Basis.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
+            if self.jeffreys or basis.fold is None or is_redundant(self.scan, basis):
+                return basis
         seen = column_moments(self.scan)
         variance = seen.scatter[0] / seen.weight[0]
         self._refuse_huge(variance)
         ridge = self._ridge if self.penalty.smooth else 0.0
-        return Axes.scaled(seen.location.value[0], variance, self.intercept, ridge)
+        return Basis.scaled(seen.location.value[0], variance, self.intercept, ridge)
 
     def _refuse_huge(self, variance: Floats) -> None:
         if np.isfinite(variance).all():
@@ -158,8 +158,8 @@ class Fit:
     def of(cls, objective: Objective, solution: Solution, separation: Separation | None = None) -> "Fit":
         """The fit whose coefficients are those of a solution."""
         coef, level = objective.shown(solution.theta)
-        axes = objective.axes
-        return cls(LinearModel(coef, level, axes.centre, axes.far), solution, objective, separation)
+        basis = objective.basis
+        return cls(LinearModel(coef, level, basis.centre, basis.far), solution, objective, separation)
 
     def labelled(self, labels: Sequence[Any]) -> "Fit":
         """The same, with the classes called by their labels."""
@@ -229,7 +229,7 @@ def _nothing(objective: Objective) -> Solution:
 
 
 def _from(objective: Objective, model: LinearModel) -> Floats:
-    level = model.level + model.coef @ (objective.axes.centre - model.centre)
+    level = model.level + model.coef @ (objective.basis.centre - model.centre)
     return objective.theta(model.coef, level)
 
 
@@ -241,7 +241,7 @@ def _separation(problem: Problem, objective: Objective, point: Point) -> Separat
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
         hessian = objective.curvature(point.theta)
-        move = newton_step(factored(hessian), point.gradient)
+        move = newton_step(cholesky_factor(hessian), point.gradient)
         if has_finite_optimum(objective, point, move, hessian):
             return None
     return find_separation(objective, point)

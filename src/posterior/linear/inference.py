@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError, lapack, solve_triangular
 
 from posterior._linalg import EPSILON, whitener
 from posterior._types import AnyArray, Bools, Floats
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.losses import Loss, pairs
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
@@ -70,7 +70,7 @@ def estimates(objective: Objective, theta: Floats, kind: Kind = "model") -> Esti
     value = here.slope(place).loss * weight
     noise = _dispersion(here.loss, value, weight - rank)
     half = _half_inverse(here.curvature(place))
-    table = _as_read(here.axes, kept)
+    table = _as_read(here.basis, kept)
     if kind == "model":
         read = _in_blocks(table, half * np.sqrt(noise / weight), here)
         covariance = read @ read.T
@@ -85,8 +85,8 @@ def estimates(objective: Objective, theta: Floats, kind: Kind = "model") -> Esti
     return Estimates(
         coef=_with_gaps(coef.ravel(), kept, here).reshape(here.n_scores, -1),
         covariance=_with_gaps(_with_gaps(covariance, kept, here).T, kept, here),
-        spread=_spread(seen, here.axes.intercept),
-        facts=here.axes.facts,
+        spread=_spread(seen, here.basis.intercept),
+        facts=here.basis.facts,
         weight=weight,
         rank=rank,
         value=value,
@@ -115,7 +115,7 @@ def _checked(objective: Objective, kind: str) -> None:
             f"the fit is penalised ({found}): coefficients are pulled towards 0 by an amount that no "
             f"standard error knows of, so p-values and intervals would be meaningless; {remedy}"
         )
-    size = objective.n_scores * (objective.scan.n_features + objective.axes.intercept)
+    size = objective.n_scores * (objective.scan.n_features + objective.basis.intercept)
     if size > MOST_COEFFICIENTS:
         raise ValueError(
             f"there are {size} coefficients, and standard errors need the inverse of a matrix with as many "
@@ -142,9 +142,9 @@ def _left(df: float) -> float:
 
 def _identified(objective: Objective, seen: Scatter) -> tuple[Objective, list[int]]:
     """The objective without a penalty, on columns none of which depends on others, and which those are."""
-    n_rows, intercept = objective.scan.n_rows, objective.axes.intercept
-    axes = Axes.whitened(seen, n_rows, intercept)
-    gone = {fact.column for fact in axes.facts}
+    n_rows, intercept = objective.scan.n_rows, objective.basis.intercept
+    basis = Basis.whitened(seen, n_rows, intercept)
+    gone = {fact.column for fact in basis.facts}
     kept = [j for j in range(objective.scan.n_features) if j not in gone]
     if n_rows <= len(kept) + intercept:
         raise ValueError(
@@ -162,8 +162,8 @@ def _identified(objective: Objective, seen: Scatter) -> tuple[Objective, list[in
             "columns depend on each other to rounding, so that their coefficients cannot be told apart; "
             "leave some out"
         ) from error
-    axes = replace(axes, directions=directions)
-    return Objective(objective.scan, objective.loss.identified(), ElasticNet(), axes), kept
+    basis = replace(basis, directions=directions)
+    return Objective(objective.scan, objective.loss.identified(), ElasticNet(), basis), kept
 
 
 def _covariance(seen: Scatter, intercept: bool) -> Floats:
@@ -178,23 +178,23 @@ def _moved(objective: Objective, theta: Floats, here: Objective, kept: list[int]
     coef, level = objective.free(theta)
     if len(coef) > here.n_scores:  # a score for every class: hold them against the first
         coef, level = coef[1:] - coef[0], level[1:] - level[0]
-    level = level + coef @ (here.axes.centre - objective.axes.centre)
-    gone = [fact.column for fact in here.axes.facts]
-    directions = here.axes.directions[kept]
+    level = level + coef @ (here.basis.centre - objective.basis.centre)
+    gone = [fact.column for fact in here.basis.facts]
+    directions = here.basis.directions[kept]
     place = solve_triangular(directions, coef[:, kept].T).T
-    shared = _covariance(seen, here.axes.intercept)[np.ix_(gone, kept)]
+    shared = _covariance(seen, here.basis.intercept)[np.ix_(gone, kept)]
     place = place + coef[:, gone] @ shared @ directions
-    return np.hstack([place, level[:, None]] if here.axes.intercept else [place]).ravel()
+    return np.hstack([place, level[:, None]] if here.basis.intercept else [place]).ravel()
 
 
-def _as_read(axes: Axes, kept: list[int]) -> Floats:
+def _as_read(basis: Basis, kept: list[int]) -> Floats:
     """T, with T·(coordinates, level) = the intercept at x = 0 and the coefficients of the kept columns."""
-    directions = axes.directions[kept]
-    if not axes.intercept:
+    directions = basis.directions[kept]
+    if not basis.intercept:
         return directions
-    r = axes.n_axes
+    r = basis.n_coordinates
     table = np.zeros((r + 1, r + 1))
-    table[0, :r], table[0, r] = -(axes.centre @ axes.directions), 1.0
+    table[0, :r], table[0, r] = -(basis.centre @ basis.directions), 1.0
     table[1:, :r] = directions
     return table
 
@@ -206,7 +206,7 @@ def _in_blocks(table: Floats, half: Floats, here: Objective) -> Floats:
 
 def _with_gaps(rows: AnyArray, kept: list[int], here: Objective) -> Floats:
     """Rows for all coefficients of every score, NaN for the aliased ones."""
-    first = int(here.axes.intercept)
+    first = int(here.basis.intercept)
     places = [*range(first), *(first + j for j in kept)]
     out = np.full((here.n_scores, here.scan.n_features + first, *rows.shape[1:]), np.nan)
     out[:, places] = rows.reshape(here.n_scores, len(places), *rows.shape[1:])

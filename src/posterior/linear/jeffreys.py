@@ -26,10 +26,10 @@ from scipy.linalg import lapack
 from posterior import kernels
 from posterior._linalg import EPSILON
 from posterior._types import Floats
+from posterior.linear.loss_sums import PRODUCTS, CurvatureSums, LinearScores, column_products, curvature_of
 from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import Block
-from posterior.linear.sums import PRODUCTS, Curvature, Line, column_products, curvature_of
+from posterior.linear.scan import RowBlock
 
 TILE = 1024
 
@@ -40,7 +40,7 @@ class JeffreysObjective(Objective):
 
     Other coordinates, or another class to hold the scores against, multiply |I| by a constant: they move
     the value and nothing else. Columns that depend on others must be gone from the coordinates
-    (`Axes.whitened` sees to that), since I would be singular. A row of weight 2 is two rows, in the
+    (`Basis.whitened` sees to that), since I would be singular. A row of weight 2 is two rows, in the
     likelihood and in the information.
 
     The value is not known to be convex, and `curvature` is the information I / W, not the Hessian: it is
@@ -83,45 +83,45 @@ class JeffreysObjective(Objective):
 
     # -- sums over rows in whitened coordinates, where products of columns lose no digits ------------
 
-    def _line(self, theta: Floats) -> Line:
+    def _line(self, theta: Floats) -> LinearScores:
         """The scores as functions of a row's coordinates."""
         block = theta.reshape(self.shape)
-        level = block[:, -1] if self.axes.intercept else np.zeros(self.n_scores)
-        return Line(block[:, : self.axes.n_axes], level)
+        level = block[:, -1] if self.basis.intercept else np.zeros(self.n_scores)
+        return LinearScores(block[:, : self.basis.n_coordinates], level)
 
-    def _information(self, theta: Floats) -> Curvature:
+    def _information(self, theta: Floats) -> CurvatureSums:
         line = self._line(theta)
 
-        def information(block: Block) -> Curvature:
-            n_pairs, q = len(pairs(self.n_scores)), self.axes.n_axes + 1
-            total = Curvature(0.0, np.zeros((n_pairs, q, q)))
+        def information(block: RowBlock) -> CurvatureSums:
+            n_pairs, q = len(pairs(self.n_scores)), self.basis.n_coordinates + 1
+            total = CurvatureSums(0.0, np.zeros((n_pairs, q, q)))
             for _, tile in self._tiles(block):
                 total += curvature_of(tile, self.loss, line)
             return total
 
         return self.scan.fold(information)
 
-    def _square(self, sums: Curvature) -> Floats:
+    def _square(self, sums: CurvatureSums) -> Floats:
         q = self.shape[1]
         full = unpacked(sums.blocks[:, :q, :q] / sums.weight, self.n_scores)
         return full.transpose(0, 2, 1, 3).reshape(self.size, self.size)
 
-    def _tiles(self, block: Block) -> Iterator[tuple[Floats, Block]]:
+    def _tiles(self, block: RowBlock) -> Iterator[tuple[Floats, RowBlock]]:
         """Rows less their centre, and these in coordinates; sparse rows are dense for a tile at a time."""
-        directions = self.axes.directions
+        directions = self.basis.directions
         for at in range(0, block.matrix.shape[0], TILE):
             rows = slice(at, at + TILE)
             X = block.matrix[rows]
-            X = (X.toarray() if kernels.is_sparse(X) else X) - self.axes.centre
+            X = (X.toarray() if kernels.is_sparse(X) else X) - self.basis.centre
             z = X * directions if directions.ndim == 1 else X @ directions
             w = None if block.weight is None else block.weight[rows]
-            yield X, Block(z, block.target[rows], w)
+            yield X, RowBlock(z, block.target[rows], w)
 
-    def _score_of(self, block: Block, line: Line, form: Floats) -> "_Score":
+    def _score_of(self, block: RowBlock, line: LinearScores, form: Floats) -> "_Score":
         total = _Score.zero(self.shape, block.matrix.shape[1])
         for X, (z, y, w) in self._tiles(block):
             scores = line.scores(z)
-            Z = np.hstack([z, np.ones((len(z), 1))]) if self.axes.intercept else z
+            Z = np.hstack([z, np.ones((len(z), 1))]) if self.basis.intercept else z
             bend = self.loss.information_slope(scores, self.loss.curvature(scores, y, w), _leverage(Z, form))
             loss, force = self.loss.slope(scores, y, w)
             total += _Score(loss, force @ X, force.sum(axis=1), force @ Z, bend @ Z)

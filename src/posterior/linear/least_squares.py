@@ -6,22 +6,22 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats
-from posterior.linear.axes import Axes, moments
+from posterior.linear.basis import Basis, moments
 from posterior.linear.model import LinearModel
-from posterior.linear.scan import Block, Scan
+from posterior.linear.scan import RowBlock, Scan
 
 WIDEST = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _ClassSums:
     """Weight of each class (K,), and sums of its rows less the centre, (K, d)."""
 
     weight: Floats
     total: Floats
 
-    def __add__(self, other: "_Sums") -> "_Sums":
-        return _Sums(self.weight + other.weight, self.total + other.total)
+    def __add__(self, other: "_ClassSums") -> "_ClassSums":
+        return _ClassSums(self.weight + other.weight, self.total + other.total)
 
 
 def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> LinearModel:
@@ -34,19 +34,19 @@ def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> 
             f"least squares factors the covariance of all columns, {WIDEST} at most; found "
             f"{scan.n_features}: use LogisticRegression, or fewer columns"
         )
-    axes = Axes.whitened(moments(scan), scan.n_rows, intercept)
+    basis = Basis.whitened(moments(scan), scan.n_rows, intercept)
 
-    def summed(block: Block) -> _Sums:
+    def summed(block: RowBlock) -> _ClassSums:
         weight = np.ones(len(block.target)) if block.weight is None else block.weight
-        X = block.matrix if kernels.is_sparse(block.matrix) else block.matrix - axes.centre
+        X = block.matrix if kernels.is_sparse(block.matrix) else block.matrix - basis.centre
         size = np.bincount(block.target, weight, minlength=n_classes).astype(np.float64)
         total = kernels.class_sums(X, block.target, block.weight, n_classes)
         if kernels.is_sparse(block.matrix):
-            total = total - np.outer(size, axes.centre)
-        return _Sums(size, total)
+            total = total - np.outer(size, basis.centre)
+        return _ClassSums(size, total)
 
     sums = scan.fold(summed)
     whole = float(sums.weight.sum())
-    coef = axes.shown_coef(axes.pulled(sums.total / whole))
+    coef = basis.shown_coef(basis.pulled(sums.total / whole))
     level = sums.weight / whole if intercept else np.zeros(n_classes)
-    return LinearModel(coef, level, axes.centre, axes.far)
+    return LinearModel(coef, level, basis.centre, basis.far)

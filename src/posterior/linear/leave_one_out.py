@@ -24,11 +24,11 @@ from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._linalg import EPSILON
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.linear.axes import Axes
+from posterior.linear.basis import Basis
+from posterior.linear.leave_one_row_out import LeaveOneRowOutObjective
 from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective
-from posterior.linear.scan import Block
-from posterior.linear.without import Without
+from posterior.linear.scan import RowBlock
 
 # The Hessian of so many coefficients is inverted; of more it would take hundreds of megabytes and minutes.
 LARGEST = 4096
@@ -57,7 +57,7 @@ def leave_one_out_scores(objective: Objective, theta: Floats, *, refits: int | N
     >>> schema = Schema.infer(table)
     >>> rows = LocalDataset(schema, schema.encode(table), np.array([0.0, 1.0, 5.0]))
     >>> scan = Scan.of(rows, Design.of(schema))
-    >>> line = Objective(scan, GaussianLoss(), ElasticNet(), Axes.plain(1))
+    >>> line = Objective(scan, GaussianLoss(), ElasticNet(), Basis.plain(1))
     >>> leave_one_out_scores(line, Newton().minimize(line).theta).ravel().round(6)
     array([-3. ,  2.5,  2. ])
     """
@@ -114,7 +114,7 @@ class _LeftOut:
     weight: Floats
     places: Ints
     moved: Floats
-    movers: Block
+    movers: RowBlock
 
     def __add__(self, other: "_LeftOut") -> "_LeftOut":
         def both(name: str) -> AnyArray:
@@ -136,13 +136,15 @@ def _without_each(objective: Objective, theta: Floats, refits: int | None) -> _L
     total = float(rows.weight.sum())
     for k in np.argsort(-rows.moved, kind="stable")[:refits]:
         one = _some(rows.movers, slice(k, k + 1))
-        others = Without.of(objective, one, _coordinates(one, objective.axes), total)
+        others = LeaveOneRowOutObjective.of(objective, one, _coordinates(one, objective.basis), total)
         rows.scores[rows.places[k]] = others.refitted(theta)
     return rows
 
 
-def _some(block: Block, rows: slice | Ints) -> Block:
-    return Block(block.matrix[rows], block.target[rows], None if block.weight is None else block.weight[rows])
+def _some(block: RowBlock, rows: slice | Ints) -> RowBlock:
+    return RowBlock(
+        block.matrix[rows], block.target[rows], None if block.weight is None else block.weight[rows]
+    )
 
 
 def _leverage(objective: Objective, theta: Floats) -> Floats:
@@ -179,18 +181,20 @@ def _check(objective: Objective) -> None:
 def _moving(objective: Objective, theta: Floats) -> Bools:
     """Which entries of θ move when a row is left out: under a lasso, levels and non-zero coefficients."""
     moving = np.ones(objective.shape, dtype=bool)
-    if objective.axes.directions.ndim == 1:
-        moving[:, : objective.axes.n_axes] = objective.axes.directions != 0
+    if objective.basis.directions.ndim == 1:
+        moving[:, : objective.basis.n_coordinates] = objective.basis.directions != 0
     if objective.penalty.smooth:
         return moving.ravel()
-    if objective.axes.directions.ndim > 1 or len(objective.contrasts) != objective.n_scores:
+    if objective.basis.directions.ndim > 1 or len(objective.contrasts) != objective.n_scores:
         raise ValueError(
             "leave-one-out under an l1 penalty needs a coordinate for every penalised coefficient, found "
-            f"{objective.axes.directions.shape} directions and {len(objective.contrasts)} x "
-            f"{objective.n_scores} scores; use Axes.scaled, and SoftmaxLoss(K, symmetric=True) for more "
+            f"{objective.basis.directions.shape} directions and {len(objective.contrasts)} x "
+            f"{objective.n_scores} scores; use Basis.scaled, and SoftmaxLoss(K, symmetric=True) for more "
             "than two classes"
         )
-    moving[:, : objective.axes.n_axes] &= theta.reshape(objective.shape)[:, : objective.axes.n_axes] != 0
+    moving[:, : objective.basis.n_coordinates] &= (
+        theta.reshape(objective.shape)[:, : objective.basis.n_coordinates] != 0
+    )
     return moving.ravel()
 
 
@@ -218,7 +222,9 @@ def _inverse(hessian: Floats, objective: Objective) -> Floats:
     return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
 
 
-def _left_out(block: Block, objective: Objective, theta: Floats, leverage: Floats, refits: int) -> _LeftOut:
+def _left_out(
+    block: RowBlock, objective: Objective, theta: Floats, leverage: Floats, refits: int
+) -> _LeftOut:
     """Some rows without themselves; the scores of a row without which there is no fit are NaN."""
     R, D = objective.shape
     m = block.matrix.shape[0]
@@ -237,11 +243,11 @@ def _left_out(block: Block, objective: Objective, theta: Floats, leverage: Float
 
 
 def _left_out_tile(
-    tile: Block, objective: Objective, theta: Floats, leverage: Floats
+    tile: RowBlock, objective: Objective, theta: Floats, leverage: Floats
 ) -> tuple[Floats, Floats]:
     """Scores (m, R) with the rows, and the steps that leaving each out makes in them."""
     R = len(theta)
-    z = _coordinates(tile, objective.axes)
+    z = _coordinates(tile, objective.basis)
     scores = theta @ z.T
     own = np.stack([np.einsum("ij,ij->i", z @ part, z) for part in leverage])
     A = np.moveaxis(unpacked(own, R), -1, 0)
@@ -257,11 +263,11 @@ def _left_out_tile(
     return scores.T, np.asarray(moved)
 
 
-def _coordinates(tile: Block, axes: Axes) -> Floats:
+def _coordinates(tile: RowBlock, basis: Basis) -> Floats:
     """Rows as the coordinates see them, with a 1 for the level: (m, D)."""
-    X, P = tile.matrix, axes.directions
+    X, P = tile.matrix, basis.directions
     if kernels.is_sparse(X):
-        z = X.multiply(P).toarray() - axes.centre * P if P.ndim == 1 else X @ P - axes.centre @ P
+        z = X.multiply(P).toarray() - basis.centre * P if P.ndim == 1 else X @ P - basis.centre @ P
     else:
-        z = (X - axes.centre) * P if P.ndim == 1 else (X - axes.centre) @ P
-    return np.hstack([z, np.ones((len(z), 1))]) if axes.intercept else np.asarray(z)
+        z = (X - basis.centre) * P if P.ndim == 1 else (X - basis.centre) @ P
+    return np.hstack([z, np.ones((len(z), 1))]) if basis.intercept else np.asarray(z)

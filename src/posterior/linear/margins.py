@@ -12,9 +12,9 @@ from posterior import kernels
 from posterior._linalg import EPSILON, FAR_APART
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.linear.design import Matrix
+from posterior.linear.loss_sums import LinearScores
 from posterior.linear.objective import Objective
-from posterior.linear.scan import Block, Scan
-from posterior.linear.sums import Line
+from posterior.linear.scan import RowBlock, Scan
 
 TILE = 4096
 TILE_CELLS = 1 << 20
@@ -22,7 +22,7 @@ TILE_CELLS = 1 << 20
 VAGUE = 1e-12
 
 
-def tiles(block: Block, shift: Floats | None) -> Iterator[tuple[Matrix, AnyArray, Floats]]:
+def tiles(block: RowBlock, shift: Floats | None) -> Iterator[tuple[Matrix, AnyArray, Floats]]:
     """Rows that count, less `shift`, with targets and weights; sparse rows are filled only where shifted."""
     X, y = block.matrix, block.target
     w = np.ones(len(y)) if block.weight is None else block.weight
@@ -39,7 +39,7 @@ def tiles(block: Block, shift: Floats | None) -> Iterator[tuple[Matrix, AnyArray
         yield part if shift is None else part - shift, y[rows], w[rows]
 
 
-def class_scores(line: Line, X: Matrix, n_classes: int) -> Floats:
+def class_scores(line: LinearScores, X: Matrix, n_classes: int) -> Floats:
     """The scores of all classes, (K, m), of rows from which the line's shift was taken."""
     scores = line.scores(X)
     return scores if len(scores) == n_classes else np.vstack([np.zeros((1, scores.shape[1])), scores])
@@ -50,20 +50,20 @@ def _dense(X: Matrix) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class ClassRanges:
     """How many rows a class has, (K,), and its smallest and largest value in every column, (K, d)."""
 
     rows: Ints
     low: Floats
     high: Floats
 
-    def __add__(self, other: "Ranges") -> "Ranges":
-        return Ranges(
+    def __add__(self, other: "ClassRanges") -> "ClassRanges":
+        return ClassRanges(
             self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         )
 
 
-def _ranges(block: Block, n_classes: int) -> Ranges:
+def _ranges(block: RowBlock, n_classes: int) -> ClassRanges:
     d = block.matrix.shape[1]
     rows = np.zeros(n_classes, dtype=np.int64)
     low, high = np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf)
@@ -73,11 +73,11 @@ def _ranges(block: Block, n_classes: int) -> Ranges:
             rows[k] += own.shape[0]
             low[k] = np.minimum(low[k], _dense(own.min(axis=0)).reshape(d))
             high[k] = np.maximum(high[k], _dense(own.max(axis=0)).reshape(d))
-    return Ranges(rows, low, high)
+    return ClassRanges(rows, low, high)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ScaledRows:
     """The rows that count, every column that matters brought to [−1, 1].
 
     With an intercept u = (x − centre)/scale, the middle and half the width of a column's range; without one
@@ -87,14 +87,14 @@ class Table:
     scan: Scan
     n_classes: int
     intercept: bool
-    ranges: Ranges
+    ranges: ClassRanges
     centre: Floats
     scale: Floats
     size: Floats
     kept: Ints
 
     @classmethod
-    def of(cls, objective: Objective) -> "Table":
+    def of(cls, objective: Objective) -> "ScaledRows":
         """The rows of an objective whose loss is the softmax."""
         loss = objective.loss
         if not loss.n_classes:
@@ -102,12 +102,12 @@ class Table:
         ranges = objective.scan.fold(lambda block: _ranges(block, loss.n_classes))
         low, high = ranges.low.min(axis=0), ranges.high.max(axis=0)
         size = np.maximum(np.abs(low), np.abs(high))
-        centre = low / 2 + high / 2 if objective.axes.intercept else np.zeros_like(low)
-        scale = high / 2 - low / 2 if objective.axes.intercept else size
-        gone = [fact.column for fact in objective.axes.facts]
+        centre = low / 2 + high / 2 if objective.basis.intercept else np.zeros_like(low)
+        scale = high / 2 - low / 2 if objective.basis.intercept else size
+        gone = [fact.column for fact in objective.basis.facts]
         kept = np.setdiff1d(np.flatnonzero(scale > 0), gone)
         return cls(
-            objective.scan, loss.n_classes, objective.axes.intercept, ranges, centre, scale, size, kept
+            objective.scan, loss.n_classes, objective.basis.intercept, ranges, centre, scale, size, kept
         )
 
     @property
@@ -123,12 +123,12 @@ class Table:
 
     # -- directions -------------------------------------------------------------------------------
 
-    def line(self, coef: Floats, level: Floats) -> Line:
+    def line(self, coef: Floats, level: Floats) -> LinearScores:
         """Scores (x − centre)·coef + level of the classes but the first."""
         shift = self.shift
-        return Line(coef, level - coef @ self.centre if shift is None else level, shift)
+        return LinearScores(coef, level - coef @ self.centre if shift is None else level, shift)
 
-    def direction(self, scaled: Floats) -> Line:
+    def direction(self, scaled: Floats) -> LinearScores:
         """The line of coefficients on the scaled columns, (R, kept + level)."""
         b = scaled.reshape(self.shape)
         q = len(self.kept)
@@ -136,35 +136,35 @@ class Table:
         coef[:, self.kept] = b[:, :q] / self.scale[self.kept]
         return self.line(coef, b[:, q] if self.intercept else np.zeros(len(b)))
 
-    def slack(self, line: Line) -> float:
+    def slack(self, line: LinearScores) -> float:
         """Margins up to this are zero: rounding of the data and of the arithmetic can make them."""
         size = np.abs(line.coef)
         level = np.abs(line.offset)
         rounding = 8 * EPSILON * (size @ self.size + level)
         return float((VAGUE * (size @ self.scale + level) + rounding).max(initial=0.0))
 
-    def strict(self, line: Line) -> float:
+    def strict(self, line: LinearScores) -> float:
         """Margins above this are positive beyond doubt."""
         return 10 * self.slack(line)
 
     # -- passes over the rows ---------------------------------------------------------------------
 
-    def margins(self, line: Line, X: Matrix, y: AnyArray) -> Floats:
+    def margins(self, line: LinearScores, X: Matrix, y: AnyArray) -> Floats:
         """The own score less that of every class, (K, m)."""
         scores = class_scores(line, X, self.n_classes)
         return np.asarray(scores[y, np.arange(len(y))] - scores)
 
-    def undecided(self, settled: Sequence[Line], X: Matrix, y: AnyArray) -> Bools:
+    def undecided(self, settled: Sequence[LinearScores], X: Matrix, y: AnyArray) -> Bools:
         """Pairs (other class, row) that none of the directions has told apart, (K, m)."""
         pairs: Bools = np.arange(self.n_classes)[:, None] != y
         for line in settled:
             pairs &= self.margins(line, X, y) <= self.strict(line)
         return pairs
 
-    def total(self, settled: Sequence[Line]) -> Floats:
+    def total(self, settled: Sequence[LinearScores]) -> Floats:
         """The sum of the undecided pairs' margins, a linear function of a direction, (R, kept + level)."""
 
-        def work(block: Block) -> Floats:
+        def work(block: RowBlock) -> Floats:
             total = np.zeros((self.n_classes, len(self.centre) + 1))
             for X, y, _ in tiles(block, self.shift):
                 pairs = self.undecided(settled, X, y)
@@ -181,14 +181,16 @@ class Table:
         pull = pull[:, self.kept] / self.scale[self.kept]
         return np.hstack([pull, level]) if self.intercept else pull
 
-    def survey(self, line: Line, settled: Sequence[Line], room: int, *, by_size: bool = False) -> "Survey":
+    def smallest_margins(
+        self, line: LinearScores, settled: Sequence[LinearScores], room: int, *, by_size: bool = False
+    ) -> "SmallestMargins":
         """Extremes of the undecided pairs' margins, and the `room` pairs whose margins are smallest.
 
         `by_size` keeps those whose margins are largest, whatever their sign.
         """
 
-        def work(block: Block) -> Survey:
-            found = Survey.nothing(len(self.kept), room)
+        def work(block: RowBlock) -> SmallestMargins:
+            found = SmallestMargins.nothing(len(self.kept), room)
             for X, y, _ in tiles(block, self.shift):
                 other, row = np.nonzero(self.undecided(settled, X, y))
                 m = self.margins(line, X, y)[other, row]
@@ -196,7 +198,7 @@ class Table:
                 first = _smallest(key, room)
                 ends = float(m.min(initial=np.inf)), float(m.max(initial=-np.inf))
                 at = row[first]
-                found += Survey(*ends, room, key[first], self._scaled(X[at]), y[at], other[first])
+                found += SmallestMargins(*ends, room, key[first], self._scaled(X[at]), y[at], other[first])
             return found
 
         return self.scan.fold(work)
@@ -214,10 +216,10 @@ class Table:
         grid = np.exp2(np.floor(np.log2(8 * EPSILON * self.size[self.kept] / scale)))
         return np.asarray(np.round(rows / scale / grid) * grid)
 
-    def tally(self, settled: Sequence[Line]) -> "Tally":
+    def count_separated(self, settled: Sequence[LinearScores]) -> "SeparatedRows":
         """How many rows the directions tell apart from other classes."""
 
-        def work(block: Block) -> Tally:
+        def work(block: RowBlock) -> SeparatedRows:
             apart, rows = np.zeros((self.n_classes, self.n_classes), dtype=np.int64), 0
             for X, y, _ in tiles(block, self.shift):
                 done = ~self.undecided(settled, X, y)
@@ -225,24 +227,24 @@ class Table:
                 rows += int(done.any(axis=0).sum())
                 for k in np.unique(y):
                     apart[k] += done[:, y == k].sum(axis=1)
-            return Tally(apart, rows)
+            return SeparatedRows(apart, rows)
 
         return self.scan.fold(work)
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class SeparatedRows:
     """How many rows of each class are told apart from each other, (K, K), and how many from any other."""
 
     apart: Ints
     rows: int
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(self.apart + other.apart, self.rows + other.rows)
+    def __add__(self, other: "SeparatedRows") -> "SeparatedRows":
+        return SeparatedRows(self.apart + other.apart, self.rows + other.rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class SmallestMargins:
     """The smallest and the largest margin, and up to `room` pairs: their keys, scaled rows and classes."""
 
     smallest: float
@@ -254,15 +256,15 @@ class Survey:
     other: Ints
 
     @classmethod
-    def nothing(cls, n_columns: int, room: int) -> "Survey":
+    def nothing(cls, n_columns: int, room: int) -> "SmallestMargins":
         """No pair at all."""
         none = np.zeros(0, dtype=np.int64)
         return cls(np.inf, -np.inf, room, np.zeros(0), np.zeros((0, n_columns)), none, none)
 
-    def __add__(self, other: "Survey") -> "Survey":
+    def __add__(self, other: "SmallestMargins") -> "SmallestMargins":
         key = np.concatenate([self.key, other.key])
         first = _smallest(key, self.room)
-        return Survey(
+        return SmallestMargins(
             min(self.smallest, other.smallest),
             max(self.largest, other.largest),
             self.room,

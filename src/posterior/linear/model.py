@@ -8,7 +8,7 @@ from scipy import sparse
 from posterior import kernels
 from posterior._types import Floats, Ints
 from posterior.linear.design import Matrix
-from posterior.linear.scan import Block, Scan
+from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
 
 
@@ -69,7 +69,7 @@ class LinearModel:
         where = (np.arange(len(made)), [place[columns] for columns in made])
         by_term = [sparse.csr_array((coef, where), shape=(len(made), len(sources))) for coef in model.coef]
 
-        def terms(block: Block) -> Floats:
+        def terms(block: RowBlock) -> Floats:
             X = block.matrix
             if kernels.is_sparse(X):
                 parts = [(X @ coef).toarray() - self.centre @ coef for coef in by_term]
@@ -88,7 +88,7 @@ class LinearModel:
             return scan.each(lambda block: model.scores(block.matrix).argmax(axis=1))
         even = np.zeros(len(model.coef))
 
-        def write(block: Block, out: Ints) -> None:
+        def write(block: RowBlock, out: Ints) -> None:
             scores = model._written(block)
             if not kernels.best(scores, even, out):
                 out[:] = model._written(block).argmax(axis=1)
@@ -109,19 +109,19 @@ class LinearModel:
             return scan.each(lambda block: normalized(model.scores(block.matrix), axis=1))
         even = np.zeros(len(model.coef))
 
-        def write(block: Block, out: Floats) -> None:
+        def write(block: RowBlock, out: Floats) -> None:
             model._write(block, out)
             if not kernels.posteriors(out, even, logs=logs):  # of scores that are not finite
                 out[:] = normalized(model._written(block), axis=1)
 
         return scan.fill(write, np.empty((scan.n_rows, len(model.coef))))
 
-    def _written(self, block: Block) -> Floats:
+    def _written(self, block: RowBlock) -> Floats:
         scores = np.empty((len(block.target), len(self.coef)))
         self._write(block, scores)
         return scores
 
-    def _write(self, block: Block, out: Floats) -> None:
+    def _write(self, block: RowBlock, out: Floats) -> None:
         """Write the scores of dense rows."""
         X = block.packed().matrix
         np.matmul(X - self.centre if self.far else X, self.coef.T, out=out)

@@ -12,16 +12,16 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.kernels.choice import compiled
-from posterior.linear.axes import Axes
-from posterior.linear.held import HeldScan
+from posterior.linear.basis import Basis
+from posterior.linear.in_memory import InMemoryScan
+from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums, curvature_of, slope_of
 from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block, Scan
-from posterior.linear.sums import Curvature, Line, Slope, curvature_of, slope_of
+from posterior.linear.scan import RowBlock, Scan
 
 # Cells of a sample that is copied; rows of a part of it whose sums are kept until all are done.
-HELD_CELLS = 1 << 22
-HELD_PART = 1 << 13
+IN_MEMORY_CELLS = 1 << 22
+IN_MEMORY_PART = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Objective:
     scan: Scan
     loss: Loss
     penalty: ElasticNet
-    axes: Axes
+    basis: Basis
     # Whether bounds for convex losses hold: `curvature` is the Hessian of all there is.
     convex: ClassVar[bool] = True
 
@@ -67,7 +67,7 @@ class Objective:
     @property
     def shape(self) -> tuple[int, int]:
         """Scores by coordinates, the level being the last where there is an intercept."""
-        return self.n_scores, self.axes.n_axes + self.axes.intercept
+        return self.n_scores, self.basis.n_coordinates + self.basis.intercept
 
     @property
     def size(self) -> int:
@@ -86,44 +86,44 @@ class Objective:
     def free(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (R, d) and levels at the centre (R,) of the free scores."""
         block = theta.reshape(self.shape)
-        level = block[:, -1] if self.axes.intercept else np.zeros(self.n_scores)
-        return self.axes.coef(block[:, : self.axes.n_axes]), level
+        level = block[:, -1] if self.basis.intercept else np.zeros(self.n_scores)
+        return self.basis.coef(block[:, : self.basis.n_coordinates]), level
 
     def shown(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (K or 1, d) and levels at the centre of the columns, as the user reads them."""
         block = theta.reshape(self.shape)
-        coef = self.axes.shown_coef(block[:, : self.axes.n_axes])
+        coef = self.basis.shown_coef(block[:, : self.basis.n_coordinates])
         return self.contrasts @ coef, self.contrasts @ self.free(theta)[1]
 
     def theta(self, coef: Floats, level: Floats) -> Floats:
         """The vector of coefficients and levels as `shown`, to start from; a misfit costs but time."""
         back = np.linalg.pinv(self.contrasts)
-        parts = [self.axes.coordinates(back @ coef)]
-        if self.axes.intercept:
+        parts = [self.basis.coordinates(back @ coef)]
+        if self.basis.intercept:
             parts.append((back @ level)[:, None])
         return np.hstack(parts).ravel()
 
-    def line(self, theta: Floats, *, centred: bool) -> Line:
+    def line(self, theta: Floats, *, centred: bool) -> LinearScores:
         """The scores as sums over rows see them; `centred` asks for rows with the centre taken off."""
         coef, level = self.free(theta)
         if centred:
-            return Line(coef, level, self.axes.centre)
-        return Line(coef, level - coef @ self.axes.centre)
+            return LinearScores(coef, level, self.basis.centre)
+        return LinearScores(coef, level - coef @ self.basis.centre)
 
     # -- values and derivatives -------------------------------------------------------------------
 
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
-        line = self.line(theta, centred=self.axes.far and not self.scan.sparse)
-        sums: Slope = self.scan.fold(lambda block: slope_of(block, self.loss, line), as_they_lie=True)
+        line = self.line(theta, centred=self.basis.far and not self.scan.sparse)
+        sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, self.loss, line), as_stored=True)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
-            pull = pull - np.outer(level, self.axes.centre)
+            pull = pull - np.outer(level, self.basis.centre)
         coef = self.shown(theta)[0]
         loss = sums.value / sums.weight
-        charged = self.axes.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
-        parts = [self.axes.pulled(pull) + charged]
-        if self.axes.intercept:
+        charged = self.basis.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
+        parts = [self.basis.pulled(pull) + charged]
+        if self.basis.intercept:
             parts.append(level[:, None])
         smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
         return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, loss, pull, level)
@@ -139,8 +139,10 @@ class Objective:
         """
         centred = not self.scan.sparse
         line = self.line(theta, centred=centred)
-        sums: Curvature = self.scan.fold(lambda block: curvature_of(block, self.loss, line), as_they_lie=True)
-        blocks = sums.blocks if centred else _recentred(sums.blocks, self.axes.centre)
+        sums: CurvatureSums = self.scan.fold(
+            lambda block: curvature_of(block, self.loss, line), as_stored=True
+        )
+        blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
         full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3)
@@ -150,20 +152,20 @@ class Objective:
         """The part of the Hessian that is the penalty's."""
         out = np.zeros((*self.shape, *self.shape))
         if self.penalty.l2:
-            metric = self.axes.metric()
+            metric = self.basis.metric()
             metric = np.diag(metric) if metric.ndim == 1 else metric
-            r = self.axes.n_axes
+            r = self.basis.n_coordinates
             by_score = self.penalty.l2 * (self.contrasts.T @ self.contrasts)
             out[:, :r, :, :r] = by_score[:, None, :, None] * metric[None, :, None, :]
         return out.reshape(self.size, self.size)
 
     def _turn(self) -> Floats:
         """What turns (x − centre, 1) into coordinates: (d + 1, r + 1), or r columns without an intercept."""
-        directions = self.axes.directions
-        d, r = len(self.axes.centre), self.axes.n_axes
+        directions = self.basis.directions
+        d, r = len(self.basis.centre), self.basis.n_coordinates
         turn = np.zeros((d + 1, self.shape[1]))
         turn[:d, :r] = np.diag(directions) if directions.ndim == 1 else directions
-        if self.axes.intercept:
+        if self.basis.intercept:
             turn[d, r] = 1.0
         return turn
 
@@ -171,30 +173,30 @@ class Objective:
         """The same of the first of every `step` rows."""
         return replace(self, scan=self.scan.every(step))
 
-    def held(self) -> "Objective":
+    def in_memory(self) -> "Objective":
         """The same with its rows in memory, where they are few and the sums over parts of them small."""
-        few = self.scan.n_rows * self.scan.n_features <= HELD_CELLS
-        small = self.size**2 * (1 + self.scan.n_rows // HELD_PART) <= HELD_CELLS
+        few = self.scan.n_rows * self.scan.n_features <= IN_MEMORY_CELLS
+        small = self.size**2 * (1 + self.scan.n_rows // IN_MEMORY_PART) <= IN_MEMORY_CELLS
         if self.scan.sparse or not (few and small):
             return self
-        return replace(self, scan=HeldScan.copied(self.scan))
+        return replace(self, scan=InMemoryScan.copied(self.scan))
 
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates: how far a row is from the middle."""
         turned = self._turn() @ factor
-        apart = self.axes.far and not self.scan.sparse
-        level = turned[-1] if apart else turned[-1] - self.axes.centre @ turned[:-1]
+        apart = self.basis.far and not self.scan.sparse
+        level = turned[-1] if apart else turned[-1] - self.basis.centre @ turned[:-1]
 
-        def longest(block: Block) -> "_Largest":
+        def longest(block: RowBlock) -> "_Largest":
             fast = None if self.scan.sparse else compiled("longest", block.matrix.size, len(block.target))
             if fast is not None:
-                return _Largest(fast.longest(block.matrix, self.axes.centre, turned))
+                return _Largest(fast.longest(block.matrix, self.basis.centre, turned))
             block = block.packed()
-            z = (block.matrix - self.axes.centre if apart else block.matrix) @ turned[:-1] + level
+            z = (block.matrix - self.basis.centre if apart else block.matrix) @ turned[:-1] + level
             np.square(z, out=z)
             return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
 
-        return float(np.sqrt(self.scan.fold(longest, as_they_lie=True).value))
+        return float(np.sqrt(self.scan.fold(longest, as_stored=True).value))
 
 
 @dataclass(frozen=True)

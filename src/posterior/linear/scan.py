@@ -19,7 +19,7 @@ A = TypeVar("A", bound=AnyArray)
 SPARSE_CELLS = 256
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows: numbers (m, d), dense or sparse; targets (m,); weights, None where all are 1.
 
     The numbers may lie as they do in the table, of any type and apart from each other, where `fold` was asked
@@ -30,20 +30,22 @@ class Block(NamedTuple):
     target: AnyArray
     weight: Floats | None
 
-    def packed(self) -> "Block":
+    def packed(self) -> "RowBlock":
         """The same rows, with numbers that NumPy can reckon with."""
         X = self.matrix
         if kernels.is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
             return self
         return self._replace(matrix=kernels.in_rows(X))
 
-    def __add__(self, other: Any) -> "Block":
+    def __add__(self, other: Any) -> "RowBlock":
         """Both blocks' rows, one after the other."""
         stack = sparse.vstack if kernels.is_sparse(self.matrix) else np.vstack
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.concatenate([self.weight, other.weight])
-        return Block(stack([self.matrix, other.matrix]), np.concatenate([self.target, other.target]), weight)
+        return RowBlock(
+            stack([self.matrix, other.matrix]), np.concatenate([self.target, other.target]), weight
+        )
 
 
 @dataclass(frozen=True)
@@ -76,25 +78,25 @@ class Scan:
         """The first of every `step` rows."""
         return replace(self, dataset=self.dataset.every(step))
 
-    def fold(self, work: Callable[[Block], S], *, as_they_lie: bool = False) -> S:
+    def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
         """Add up `work(block)` over all rows, with the same bits whatever the number of threads.
 
-        `as_they_lie` leaves out the packing of columns, and the look for infinity that some earlier pass had.
+        `as_stored` leaves out the packing of columns, and the look for infinity that some earlier pass had.
         """
-        block = self._block_as_it_lies if as_they_lie else self._block
+        block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
 
-    def each(self, work: Callable[[Block], A]) -> A:
+    def each(self, work: Callable[[RowBlock], A]) -> A:
         """`work(block)`, an array with one entry a row, of all rows in their order."""
         return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self._dense)
 
-    def fill(self, write: Callable[[Block, A], None], out: A) -> A:
+    def fill(self, write: Callable[[RowBlock, A], None], out: A) -> A:
         """Let `write(block, part)` write all rows of `out`; the blocks are small, and lie as they do."""
         return self.dataset.fill(
-            lambda chunk, part: write(self._block_as_it_lies(chunk), part), out, dense=self._dense
+            lambda chunk, part: write(self._block_as_stored(chunk), part), out, dense=self._dense
         )
 
-    def collected(self) -> Block:
+    def collected(self) -> RowBlock:
         """All rows in one block, for those who need them at once."""
         return self.fold(lambda block: block)
 
@@ -103,10 +105,10 @@ class Scan:
         """What a row takes while it is read: sparse ones little, but they are copied."""
         return SPARSE_CELLS if self.sparse else self.design.dense
 
-    def _block(self, chunk: Chunk) -> Block:
-        return Block(self.design.matrix(chunk), chunk.y, chunk.weight)
+    def _block(self, chunk: Chunk) -> RowBlock:
+        return RowBlock(self.design.matrix(chunk), chunk.y, chunk.weight)
 
-    def _block_as_it_lies(self, chunk: Chunk) -> Block:
+    def _block_as_stored(self, chunk: Chunk) -> RowBlock:
         if self.sparse or not self.design.as_it_is:
             return self._block(chunk)
-        return Block(chunk.table(self.design.numbers), chunk.y, chunk.weight)
+        return RowBlock(chunk.table(self.design.numbers), chunk.y, chunk.weight)

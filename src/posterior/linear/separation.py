@@ -12,11 +12,12 @@ import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior._types import Bools, Floats, Ints
-from posterior.linear.existence import has_finite_optimum, unpenalised_softmax
+from posterior.linear.finite_optimum import has_finite_optimum, unpenalised_softmax
+from posterior.linear.loss_sums import LinearScores
 from posterior.linear.losses import SoftmaxLoss
-from posterior.linear.margins import Table
+from posterior.linear.margins import ScaledRows
 from posterior.linear.objective import Objective, Point
-from posterior.linear.recession import (
+from posterior.linear.separating_directions import (
     FAINT,
     RANK,
     GaveUpError,
@@ -25,7 +26,6 @@ from posterior.linear.recession import (
     single_columns,
     sparsest,
 )
-from posterior.linear.sums import Line
 from posterior.notices import SeparationWarning, warn
 
 __all__ = ["Separation", "find_separation", "has_finite_optimum"]
@@ -186,7 +186,7 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
     would take too long it is given up with a warning, and None is returned.
 
     >>> from posterior.engines import LocalDataset
-    >>> from posterior.linear.axes import Axes, moments
+    >>> from posterior.linear.basis import Basis, moments
     >>> from posterior.linear.design import Design
     >>> from posterior.linear.penalties import ElasticNet
     >>> from posterior.linear.scan import Scan
@@ -195,13 +195,13 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
     >>> schema = Schema.infer(table)
     >>> rows = LocalDataset(schema, schema.encode(table), np.array([0, 0, 0, 1, 1, 1]))
     >>> scan = Scan.of(rows, Design.of(schema))
-    >>> objective = Objective(scan, SoftmaxLoss(2), ElasticNet(), Axes.whitened(moments(scan), scan.n_rows))
+    >>> objective = Objective(scan, SoftmaxLoss(2), ElasticNet(), Basis.whitened(moments(scan), scan.n_rows))
     >>> print(find_separation(objective, objective.slope(objective.zero())))
     complete separation of classes 0 and 1 by column 'x0'
     """
     unpenalised_softmax(objective)
     with one_blas_thread:
-        table = Table.of(objective)
+        table = ScaledRows.of(objective)
         single = single_columns(table)
         settled, reason = _settled(table, _start(objective, point, table), single)
         if settled:
@@ -215,7 +215,9 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
     return None
 
 
-def _settled(table: Table, start: Line, single: Line | None) -> tuple[list[Line], str]:
+def _settled(
+    table: ScaledRows, start: LinearScores, single: LinearScores | None
+) -> tuple[list[LinearScores], str]:
     """Directions that together tell apart all that can be, or why these may not be all of them."""
     settled = [] if single is None else [single]
     size = table.shape[0] * table.shape[1]
@@ -229,17 +231,17 @@ def _settled(table: Table, start: Line, single: Line | None) -> tuple[list[Line]
     return settled, ""
 
 
-def _start(objective: Objective, point: Point, table: Table) -> Line:
+def _start(objective: Objective, point: Point, table: ScaledRows) -> LinearScores:
     """The scores at a point, held against the first class."""
     coef, level = objective.free(point.theta)
-    level = level + coef @ (table.centre - objective.axes.centre)
+    level = level + coef @ (table.centre - objective.basis.centre)
     if len(coef) == table.n_classes:
         coef, level = coef[1:] - coef[0], level[1:] - level[0]
     return table.line(coef, level)
 
 
 def _described(
-    objective: Objective, table: Table, settled: list[Line], alone: bool, reason: str
+    objective: Objective, table: ScaledRows, settled: list[LinearScores], alone: bool, reason: str
 ) -> Separation:
     names = objective.scan.design.names
     contrasts = SoftmaxLoss(table.n_classes).contrasts
@@ -255,16 +257,16 @@ def _described(
     size = (np.abs(line.coef) * table.scale).max(axis=0)
     used = np.flatnonzero(size > FAINT * size.max(initial=0.0))
     direction = contrasts @ line.coef / max(float(size.max(initial=0.0)), 1e-300)
-    tally = table.tally(settled)
+    count_separated = table.count_separated(settled)
     return Separation(
         names,
         table.intercept,
         tuple(names[j] for j in used),
         alone,
         direction,
-        tally.apart,
+        count_separated.apart,
         table.ranges.rows,
-        tally.rows,
+        count_separated.rows,
         unbounded,
         reason,
         partly=len(settled) > 1,
@@ -272,7 +274,7 @@ def _described(
     )
 
 
-def _unbounded(objective: Objective, table: Table, basis: Floats, contrasts: Floats) -> Bools:
+def _unbounded(objective: Objective, table: ScaledRows, basis: Floats, contrasts: Floats) -> Bools:
     """Which coefficients, as shown, any direction of the basis changes, on the scale of the columns."""
     sizes = np.zeros((len(contrasts), len(table.scale) + table.intercept))
     doubt = np.full_like(sizes, FAINT)
@@ -287,12 +289,12 @@ def _unbounded(objective: Objective, table: Table, basis: Floats, contrasts: Flo
     return np.asarray(np.sqrt(sizes) > doubt)
 
 
-def _shortest(objective: Objective, table: Table, line: Line) -> tuple[Floats, Floats]:
+def _shortest(objective: Objective, table: ScaledRows, line: LinearScores) -> tuple[Floats, Floats]:
     """Coefficients and levels at the table's centre, shortest where columns depend on others."""
-    axes, coef = objective.axes, line.coef
+    basis, coef = objective.basis, line.coef
     level = line.offset if line.shift is not None else line.offset + coef @ table.centre
-    if axes.directions.ndim == 1 or axes.n_axes == len(coef[0]):
+    if basis.directions.ndim == 1 or basis.n_coordinates == len(coef[0]):
         return coef, level
-    way = axes.centre - table.centre
-    short = axes.shown_coef(axes.coordinates(coef))
+    way = basis.centre - table.centre
+    short = basis.shown_coef(basis.coordinates(coef))
     return short, level + coef @ way - short @ way

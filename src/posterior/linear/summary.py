@@ -10,7 +10,7 @@ from scipy import special
 
 from posterior._text import aligned, name_text
 from posterior._types import AnyArray, Floats
-from posterior.linear.goodness import goodness
+from posterior.linear.goodness_of_fit import goodness_of_fit
 from posterior.linear.inference import Estimates, Kind, estimates
 from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective
@@ -105,7 +105,7 @@ def summarize(
     is no optimum, where there is none.
 
     >>> from posterior.engines import LocalDataset
-    >>> from posterior.linear.axes import Axes
+    >>> from posterior.linear.basis import Basis
     >>> from posterior.linear.design import Design
     >>> from posterior.linear.losses import GaussianLoss
     >>> from posterior.linear.penalties import ElasticNet
@@ -116,7 +116,7 @@ def summarize(
     >>> schema = Schema.infer(table)
     >>> rows = LocalDataset(schema, schema.encode(table), np.array([1.0, 3.0, 4.0, 8.0]))
     >>> scan = Scan.of(rows, Design.of(schema))
-    >>> line = Objective(scan, GaussianLoss(), ElasticNet(), Axes.plain(1))
+    >>> line = Objective(scan, GaussianLoss(), ElasticNet(), Basis.plain(1))
     >>> print(summarize(line, Newton().minimize(line).theta, target_name="yield"))
     yield: expected value
     <BLANKLINE>
@@ -144,7 +144,7 @@ def summarize(
     return Summary(
         title=title_of(classes, target_name),
         columns=_index(objective, classes) | _tested(found, level, loss),
-        figures=goodness(objective, found),
+        figures=goodness_of_fit(objective, found),
         covariance=found.covariance,
         aliased={names[fact.column]: tuple(names[j] for j in fact.of) for fact in facts},
         kind=covariance,
@@ -162,7 +162,7 @@ def _classes(labels: Sequence[Any], n_classes: int) -> tuple[Any, ...]:
 
 def _index(objective: Objective, classes: tuple[Any, ...]) -> dict[str, AnyArray]:
     """The terms, and where there are several scores the classes they are of, block by block."""
-    terms = np.array([*[INTERCEPT] * objective.axes.intercept, *objective.scan.design.names], dtype=object)
+    terms = np.array([*[INTERCEPT] * objective.basis.intercept, *objective.scan.design.names], dtype=object)
     if len(classes) <= 2:
         return {"term": terms}
     of = np.fromiter(classes[1:], dtype=object, count=len(classes) - 1)

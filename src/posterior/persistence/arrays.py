@@ -33,12 +33,12 @@ from posterior.generative import ClassStatistics, GenerativeModel
 from posterior.generative.plan import Filling
 from posterior.generative.tuning import Tuning
 from posterior.linear import Design, LinearModel
+from posterior.linear.incremental import IncrementalFit
 from posterior.linear.objective import Point
-from posterior.linear.path import Choice
+from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.separation import Separation
 from posterior.linear.solvers.base import Step
 from posterior.linear.solvers.sgd import Progress
-from posterior.linear.stream import Stream
 from posterior.persistence.errors import ModelFileError
 from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
 
@@ -113,9 +113,9 @@ ARRAYS: dict[type, Mapping[str, str]] = {
     Design: {"fill": "n value", "centre": "n value"},
     Point: {"theta": "p any", "gradient": "p any", "pull": "R d any", "level": "R any"},
     Step: {"theta": "p any"},
-    Choice: {"strengths": "n any", "losses": "n any", "errors": "n any"},
+    StrengthChoice: {"strengths": "n any", "losses": "n any", "errors": "n any"},
     Progress: {"average": "p coef"},
-    Stream: {"theta": "p coef"},
+    IncrementalFit: {"theta": "p coef"},
     Separation: {"direction": "R d any", "apart": "K K code", "rows": "K code", "unbounded": "R p any"},
     # what is around other models
     Scaling: {"weight": "K >0", "bias": "K finite"},

@@ -30,8 +30,8 @@ from posterior.families import (
 )
 from posterior.generative import GenerativeModel
 from posterior.linear import Design, Fit, LinearModel
-from posterior.linear.path import Choice
-from posterior.linear.stream import Stream
+from posterior.linear.incremental import IncrementalFit
+from posterior.linear.penalty_strength import StrengthChoice
 from posterior.persistence.checks import refuse_unless
 from posterior.persistence.checks.around import check_calibrated, check_decision, check_fusion, check_rule
 from posterior.persistence.checks.generative import check_density
@@ -166,7 +166,7 @@ def _frozen(estimator: Any) -> FrozenEstimator:
 LINEAR = {"model_": LinearModel, "design_": Design}
 SCORES = {"classes_": AnyArray, "coef_": Floats | sparse.csr_array, "intercept_": Floats}
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
-STREAMED = {"choice_": Choice | None, "C_": Any, "stream_": Stream}
+STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit}
 
 ESTIMATOR_RECORDS = (
     _generative("generative-classifier", e.GenerativeClassifier),

@@ -33,12 +33,12 @@ from posterior.generative.tuning import Tuning
 from posterior.linear import Design, Fit, LinearModel, Solution, solvers
 from posterior.linear.certificate import Certificate
 from posterior.linear.design import Factor
+from posterior.linear.incremental import IncrementalFit
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Point
-from posterior.linear.path import Choice
+from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.separation import Separation
 from posterior.linear.solvers.sgd import Progress
-from posterior.linear.stream import Stream
 from posterior.linear.summary import Summary
 from posterior.persistence.checks.around import check_learnt
 from posterior.persistence.checks.densities import check_bernoulli, check_categorical, check_scatter
@@ -223,8 +223,8 @@ OTHERS = (
     record_of_dataclass("certificate", Certificate),
     record_of_dataclass("separation", Separation),
     record_of_dataclass("summary", Summary, check=check_summary),
-    record_of_dataclass("choice", Choice),
-    record_of_dataclass("stream", Stream, check=check_stream),
+    record_of_dataclass("choice", StrengthChoice),
+    record_of_dataclass("stream", IncrementalFit, check=check_stream),
     Record(
         "softmax-loss",
         SoftmaxLoss,

@@ -11,7 +11,7 @@ from posterior._types import AnyArray, Bools, Floats
 from posterior.estimators import LinearDiscriminantAnalysis
 from posterior.estimators.linear import LinearEstimator
 from posterior.kernels import is_sparse
-from posterior.linear.axes import column_moments
+from posterior.linear.basis import column_moments
 from posterior.linear.scan import Scan
 from posterior.linear.summary import INTERCEPT, Summary
 from posterior.plot.captions import write_title

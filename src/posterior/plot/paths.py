@@ -13,7 +13,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.linear import FisherScoring, GradientDescent, Newton, Objective, ProximalNewton, solver_named
-from posterior.linear.axes import Axes
+from posterior.linear.basis import Basis
 from posterior.linear.fit import Fit
 from posterior.notices import PosteriorWarning
 from posterior.plot.captions import write_title
@@ -244,14 +244,14 @@ def _solved(estimator: Any, X: Any, y: Any, solver: Any) -> Any:
 def _in_user_units(fit: Fit) -> Objective:
     """The objective of a fit, as a function of the coefficients of the user's columns."""
     objective = fit.checked()
-    return replace(objective, axes=Axes.plain(objective.scan.n_features, objective.axes.intercept))
+    return replace(objective, basis=Basis.plain(objective.scan.n_features, objective.basis.intercept))
 
 
 def _places(fit: Fit, objective: Objective, thetas: Sequence[Floats]) -> Floats:
     """Places of a fit's own coordinates in those of an objective in the user's units, (m, p)."""
     own = fit.checked()
     shown = (own.shown(theta) for theta in thetas)
-    return np.array([objective.theta(coef, level - coef @ own.axes.centre) for coef, level in shown])
+    return np.array([objective.theta(coef, level - coef @ own.basis.centre) for coef, level in shown])
 
 
 def _values(objective: Objective, thetas: Floats) -> Floats:

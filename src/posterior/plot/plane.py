@@ -69,7 +69,7 @@ class Plane:
 
 def coefficient_names(model: Any, objective: Objective) -> list[Any]:
     """What each number of θ multiplies: a term, or with more than two classes a pair of class and term."""
-    terms = [*model.terms_, *[INTERCEPT] * objective.axes.intercept]
+    terms = [*model.terms_, *[INTERCEPT] * objective.basis.intercept]
     if objective.n_scores == 1:
         return terms
     classes = model.classes_.tolist()

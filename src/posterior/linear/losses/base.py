@@ -12,9 +12,9 @@ from posterior._types import AnyArray, Floats
 
 if TYPE_CHECKING:  # what is built on losses
     from posterior.linear.duality import DualRay
+    from posterior.linear.loss_sums import LinearScores
     from posterior.linear.objective import Objective, Point
-    from posterior.linear.scan import Block, Scan
-    from posterior.linear.sums import Line
+    from posterior.linear.scan import RowBlock, Scan
 
 
 class Loss(ABC):
@@ -136,15 +136,15 @@ class Loss(ABC):
 
     # -- compiled code for many rows ------------------------------------------------------------------
 
-    def compiled_slope(self, block: "Block", line: "Line") -> tuple[float, Floats, Floats] | None:
+    def compiled_slope(self, block: "RowBlock", line: "LinearScores") -> tuple[float, Floats, Floats] | None:
         """Σ w ℓ and its derivatives by coefficients (R, d) and levels (R,) of dense rows; None: by NumPy."""
         return None
 
-    def compiled_forces(self, block: "Block") -> Any:
+    def compiled_forces(self, block: "RowBlock") -> Any:
         """A faster `slope` for as many rows as the block has, or None."""
         return None
 
-    def compiled_curvature(self, block: "Block", line: "Line") -> Floats | None:
+    def compiled_curvature(self, block: "RowBlock", line: "LinearScores") -> Floats | None:
         """Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1), of dense rows, or None."""
         return None
 

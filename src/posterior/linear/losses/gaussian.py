@@ -12,7 +12,7 @@ from posterior.stats.scatter import Scatter
 
 if TYPE_CHECKING:
     from posterior.linear.objective import Objective, Point
-    from posterior.linear.scan import Block, Scan
+    from posterior.linear.scan import RowBlock, Scan
 
 
 class NormalNoise:
@@ -70,7 +70,7 @@ class GaussianLoss(Loss):
         """The ray of u = residuals less their mean, for which ℓ*(u) = ½u² + u·target."""
         coef, level = objective.free(point.theta)
         pull, square, linear = point.pull, 2.0 * point.loss, -float((point.pull * coef).sum())
-        if objective.axes.intercept:
+        if objective.basis.intercept:
             mean = point.level
             pull = pull - np.outer(mean, mean_row(objective)) if mean.any() else pull
             square -= float(mean @ mean)
@@ -99,6 +99,6 @@ class GaussianLoss(Loss):
         return (float(target.scatter[0, 0, 0]) + (0.0 if intercept else weight * mean**2)) / 2
 
 
-def _target_scatter(block: "Block") -> Scatter:
+def _target_scatter(block: "RowBlock") -> Scatter:
     target = np.asarray(block.target, dtype=np.float64)[:, None]
     return Scatter.of(target, np.zeros(len(target), dtype=np.int64), block.weight, 1)

@@ -14,9 +14,9 @@ from posterior.linear.losses.base import Loss, from_upper_triangles, unpacked
 from posterior.math import log_softmax, softmax
 
 if TYPE_CHECKING:
+    from posterior.linear.loss_sums import LinearScores
     from posterior.linear.objective import Objective, Point
-    from posterior.linear.scan import Block, Scan
-    from posterior.linear.sums import Line
+    from posterior.linear.scan import RowBlock, Scan
 
 # With at most this many columns one loop over rows is as fast as matrix products with scores in between.
 FUSED_COLUMNS = 40
@@ -176,7 +176,7 @@ class SoftmaxLoss(Loss):
         coef, level = objective.free(point.theta)
         entropy = point.loss - float((point.pull * coef).sum() + point.level @ level)
         slope = self._of_every_class(point.pull)
-        if objective.axes.intercept:
+        if objective.basis.intercept:
             excess = self._of_every_class(point.level)
             observed = np.maximum(1.0 / self.n_classes - self._of_every_class(origin.level), 0.0)
             over = excess > 0
@@ -199,7 +199,7 @@ class SoftmaxLoss(Loss):
 
     # -- compiled code ------------------------------------------------------------------------------
 
-    def compiled_slope(self, block: "Block", line: "Line") -> tuple[float, Floats, Floats] | None:
+    def compiled_slope(self, block: "RowBlock", line: "LinearScores") -> tuple[float, Floats, Floats] | None:
         """One loop over many rows that are not wide."""
         sums: tuple[float, Floats, Floats] | None = None
         if self.n_scores == 1:
@@ -212,14 +212,14 @@ class SoftmaxLoss(Loss):
                 sums = fast.slope(*block, line.shift, line.coef, line.offset, self.n_classes)
         return sums
 
-    def compiled_forces(self, block: "Block") -> Any:
+    def compiled_forces(self, block: "RowBlock") -> Any:
         """For several scores."""
         if self.n_scores == 1:
             return None
         fast = compiled("softmax", block.matrix.size, len(block.target))
         return None if fast is None else partial(fast.forces, n_classes=self.n_classes)
 
-    def compiled_curvature(self, block: "Block", line: "Line") -> Floats | None:
+    def compiled_curvature(self, block: "RowBlock", line: "LinearScores") -> Floats | None:
         """For one score by a product of matrices, for several by products of columns, formed once."""
         X, w = block.matrix, block.weight
         name = "logistic" if self.n_scores == 1 else "softmax_curvature"

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
+from posterior.linear.solvers.fisher_scoring import FisherScoring
 from posterior.linear.solvers.gradient_descent import GradientDescent
 from posterior.linear.solvers.lbfgs import LBFGS
 from posterior.linear.solvers.least_absolute import LeastAbsolute
 from posterior.linear.solvers.newton import Newton
-from posterior.linear.solvers.proximal import ProximalNewton
-from posterior.linear.solvers.scoring import FisherScoring
+from posterior.linear.solvers.proximal_newton import ProximalNewton
 from posterior.linear.solvers.sgd import SGD
 
 SOLVERS: dict[str, Callable[[], Solver]] = {

@@ -69,16 +69,16 @@ class Solver(ABC):
         """The minimum of the objective, from `start` or from where this solver likes to start."""
 
 
-def scale_of(objective: Objective, origin: Point) -> float:
+def gradient_scale(objective: Objective, origin: Point) -> float:
     """The length of the gradient at zero coefficients, to which others are compared.
 
     The levels do not count: those of a regression are as steep as the target is far from zero.
     """
     gradient = origin.gradient.reshape(objective.shape)
-    along = float(np.linalg.norm(gradient[:, : objective.axes.n_axes]))
+    along = float(np.linalg.norm(gradient[:, : objective.basis.n_coordinates]))
     return along or float(np.linalg.norm(gradient))
 
 
-def steepness(point: Point, scale: float) -> float:
+def relative_gradient(point: Point, scale: float) -> float:
     """The length of the gradient relative to `scale`, its length at zero coefficients."""
     return float(np.linalg.norm(point.gradient)) / max(scale, 1e-300)

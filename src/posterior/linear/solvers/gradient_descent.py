@@ -13,7 +13,7 @@ from posterior.linear.certificate import Certificate, best_proof
 from posterior.linear.losses import GaussianLoss, Loss
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, steepness
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, relative_gradient
 
 # So many columns whose matrix of second moments is formed; beyond, so many products with it bound its size.
 SQUARED_COLUMNS = 200
@@ -48,11 +48,11 @@ class GradientDescent(Solver):
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of a smooth objective, as far as `max_iter` steps lead."""
         refuse_kinks(self, objective.penalty)
-        refuse_bent(self, objective)
-        step = 1.0 / steepest(objective) if self.step == "auto" else self.step
+        refuse_nonconvex(self, objective)
+        step = 1.0 / largest_curvature(objective) if self.step == "auto" else self.step
         # With 1/L a fall of no more than rounding squared means that the gradient is nothing but rounding.
         rounding = (8 * EPSILON) ** 2 if self.step == "auto" else 0.0
-        even = evenly(objective.loss)
+        even = contrast_metric_inverse(objective.loss)
         origin = objective.slope(objective.zero())
         point = origin if start is None else objective.slope(start)
         scale = float(np.linalg.norm(origin.gradient))
@@ -60,7 +60,7 @@ class GradientDescent(Solver):
         for iteration in range(self.max_iter + 1):
             move = -step * (even @ point.gradient.reshape(objective.shape)).ravel()
             level = -float(point.gradient @ move) <= rounding * abs(point.value)
-            done = level or steepness(point, scale) <= self.tol
+            done = level or relative_gradient(point, scale) <= self.tol
             if done or iteration == self.max_iter or not point.value <= ASTRAY * max(origin.value, 1.0):
                 break
             before, last, at = point, at, point.theta + move
@@ -70,7 +70,7 @@ class GradientDescent(Solver):
                 steps.append(Step.at(objective, point))
         proof = best_proof(objective, point, origin) or by_secant(point, before)
         path = tuple(steps) if self.path else ()
-        return Solution(point, iteration, bool(done), proof, steepness(point, scale), path)
+        return Solution(point, iteration, bool(done), proof, relative_gradient(point, scale), path)
 
 
 def check_step(step: float | str) -> None:
@@ -88,7 +88,7 @@ def refuse_kinks(solver: Solver, penalty: ElasticNet) -> None:
         )
 
 
-def refuse_bent(solver: Solver, objective: Objective) -> None:
+def refuse_nonconvex(solver: Solver, objective: Objective) -> None:
     """Refuse an objective that is more than a convex loss and its penalty."""
     if not objective.convex:
         raise ValueError(
@@ -96,7 +96,7 @@ def refuse_bent(solver: Solver, objective: Objective) -> None:
         )
 
 
-def evenly(loss: Loss) -> Floats:
+def contrast_metric_inverse(loss: Loss) -> Floats:
     """(E'E)⁻¹: turns derivatives by the free scores into a step that treats all classes alike.
 
     It moves the coefficients of every class, as shown, along the gradient: w_k ← w_k + η (t_k − y_k) x.
@@ -105,10 +105,10 @@ def evenly(loss: Loss) -> Floats:
     return np.asarray(np.linalg.inv(contrasts.T @ contrasts))
 
 
-def steepest(objective: Objective) -> float:
+def largest_curvature(objective: Objective) -> float:
     """L: nowhere has the objective, in the coefficients as shown, a larger second derivative."""
     bound = curvature_bound(objective.loss)
-    squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.axes)
+    squares = Objective(objective.scan, GaussianLoss(), ElasticNet(), objective.basis)
     if squares.size <= SQUARED_COLUMNS:
         largest = float(np.linalg.eigvalsh(squares.curvature(squares.zero()))[-1])
     else:

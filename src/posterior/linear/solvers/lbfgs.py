@@ -11,7 +11,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, best_proof, better
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, steepness
+from posterior.linear.solvers.base import Solution, Solver, Step, gradient_scale, relative_gradient
 
 SUFFICIENT = 1e-4
 FLATTER = 0.9
@@ -47,10 +47,10 @@ class LBFGS(Solver):
             start = self._sampled(objective)
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
-        scale = scale_of(objective, origin)
+        scale = gradient_scale(objective, origin)
         pairs: deque[tuple[Floats, Floats]] = deque(maxlen=self.memory)
         steps = [Step.at(objective, point)]
-        while steepness(point, scale) > self.tol and len(steps) <= self.max_iter:
+        while relative_gradient(point, scale) > self.tol and len(steps) <= self.max_iter:
             there = self._next(objective, point, pairs)
             if there is None:
                 break
@@ -59,9 +59,9 @@ class LBFGS(Solver):
                 pairs.append((s, y))
             point = there
             steps.append(Step.at(objective, point))
-        gap = 0.5 * abs(float(point.gradient @ remembered(pairs, point.gradient)))
+        gap = 0.5 * abs(float(point.gradient @ inverse_hessian_product(pairs, point.gradient)))
         guess = Certificate(gap, "quasi-Newton decrement", proven=False)
-        steep = steepness(point, scale)
+        steep = relative_gradient(point, scale)
         done = steep <= self.tol or gap <= 8 * EPSILON * abs(point.value)
         proof = better(best_proof(objective, point, origin), guess)
         return Solution(point, len(steps) - 1, done, proof, steep, tuple(steps) if self.path else ())
@@ -77,16 +77,16 @@ class LBFGS(Solver):
     def _next(self, objective: Objective, point: Point, pairs: deque[tuple[Floats, Floats]]) -> Point | None:
         """A point further down; where the memory leads nowhere it is given up for the gradient."""
         while True:
-            move = -remembered(pairs, point.gradient)
+            move = -inverse_hessian_product(pairs, point.gradient)
             if not pairs:
                 move = move / max(1.0, float(np.linalg.norm(move)))
-            there = wolfe(objective, point, move) if point.gradient @ move < 0 else None
+            there = wolfe_search(objective, point, move) if point.gradient @ move < 0 else None
             if there is not None or not pairs:
                 return there
             pairs.clear()
 
 
-def remembered(
+def inverse_hessian_product(
     pairs: Collection[tuple[Floats, Floats]],
     gradient: Floats,
     first: Callable[[Floats], Floats] | None = None,
@@ -108,7 +108,7 @@ def remembered(
     return q
 
 
-def wolfe(objective: Objective, point: Point, move: Floats) -> Point | None:
+def wolfe_search(objective: Objective, point: Point, move: Floats) -> Point | None:
     """A point along the direction where the objective fell enough and is less steep (Wolfe, 1969).
 
     By doubling and bisection. Close to the optimum, where rounding hides the fall, a smaller slope will do.

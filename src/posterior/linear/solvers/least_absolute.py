@@ -20,10 +20,10 @@ from posterior._linalg import EPSILON
 from posterior._types import Bools, Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import Block
+from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.base import Solution, Solver, Step
-from posterior.linear.solvers.newton import factored
-from posterior.linear.white import WhiteRows, white_rows
+from posterior.linear.solvers.newton import cholesky_factor
+from posterior.linear.whitening import WhitenedRows, whitened_rows
 
 # How much of the way to the boundary a step goes; from which relative gap on an exact answer is looked for.
 BOLD = 0.9995
@@ -127,7 +127,7 @@ class _Program:
     the digits of the target leave undecided, `steepest` the slope at zero coefficients.
     """
 
-    rows: WhiteRows
+    rows: WhitenedRows
     residual: Floats
     weight: Floats
     unit: float
@@ -166,7 +166,7 @@ class _Program:
     def moved(self, s: _State) -> _State | None:
         """One step: the predictor shows how far one can aim, the corrector goes there. None: no way on."""
         give = s.give
-        factor = factored(self.rows.gram(give))
+        factor = cholesky_factor(self.rows.gram(give))
         off = self.rows.pull(s.dual)
         miss = self.residual - self.rows.scores(s.v) - s.above + s.below
 
@@ -262,10 +262,10 @@ def _posed(objective: Objective) -> _Program:
     block = _counted(objective.scan.collected())
     weight = np.ones(len(block.target)) if block.weight is None else block.weight / block.weight.mean()
     n = len(weight)
-    rows, turn = white_rows(block.matrix, objective.axes, weight)
+    rows, turn = whitened_rows(block.matrix, objective.basis, weight)
     origin = np.zeros(len(turn))
     y = block.target.astype(np.float64)
-    if objective.axes.intercept:
+    if objective.basis.intercept:
         origin[-1] = weight @ y / n
         y -= origin[-1]
     v, residual = np.zeros(turn.shape[1]), y
@@ -278,9 +278,9 @@ def _posed(objective: Objective) -> _Program:
     return _Program(rows, residual / unit, weight, unit, turn, origin + turn @ v, rounding, steepest)
 
 
-def _counted(block: Block) -> Block:
+def _counted(block: RowBlock) -> RowBlock:
     """The rows whose weight is not zero."""
     if block.weight is None or block.weight.all():
         return block
     keep = np.flatnonzero(block.weight)
-    return Block(block.matrix[keep], block.target[keep], block.weight[keep])
+    return RowBlock(block.matrix[keep], block.target[keep], block.weight[keep])

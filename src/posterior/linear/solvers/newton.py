@@ -12,8 +12,8 @@ from posterior._linalg import CLEAR, EPSILON, smallest_residual
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, better, by_some_rows
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, scale_of, steepness
-from posterior.linear.solvers.lbfgs import remembered
+from posterior.linear.solvers.base import Solution, Solver, Step, gradient_scale, relative_gradient
+from posterior.linear.solvers.lbfgs import inverse_hessian_product
 
 # Rows of the samples on which the first steps are made, and what is left of the decrement when they are left.
 STAGES = ((20_000, 1e-6), (160_000, 1e-5))
@@ -67,7 +67,7 @@ class Newton(Solver):
             step = objective.scan.n_rows // n_rows
             if step < 2 or n_rows < 10 * objective.size:
                 continue
-            sample = objective.every(step).held()
+            sample = objective.every(step).in_memory()
             point = sample.slope(objective.zero() if walk is None else walk.point.theta)
             origin = origin or point
             known = None if walk is None else walk.inverse
@@ -77,7 +77,7 @@ class Newton(Solver):
             return None
         # The curvature where the steps on all rows begin, if the sample has any in every direction.
         hessian = final.curvature(walk.point.theta)
-        known = Inverse(factored(hessian)) if smallest_residual(hessian) > CLEAR else None
+        known = Inverse(cholesky_factor(hessian)) if smallest_residual(hessian) > CLEAR else None
         return origin, walk.point, known
 
     def _descend(
@@ -89,20 +89,20 @@ class Newton(Solver):
         inverse: "Inverse | None" = None,
     ) -> Solution:
         """From a start to the optimum, and the proof that it is one."""
-        scale = scale_of(objective, origin)
+        scale = gradient_scale(objective, origin)
         # The last digit is worth a pass over the rows where passes are cheap.
         left = self.tol**2 * min(1.0, max(0.01, objective.scan.n_rows / MANY))
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
-            if steepness(point, scale) <= self.tol and decrement <= left:
+            if relative_gradient(point, scale) <= self.tol and decrement <= left:
                 return True
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
         walk = self._walk(objective, point, steps, arrived, inverse)
         guess = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
         proof = better(by_some_rows(objective, walk.point) if walk.done else None, guess)
-        steep = steepness(walk.point, scale)
+        steep = relative_gradient(walk.point, scale)
         return Solution(walk.point, walk.iterations, walk.done, proof, steep, tuple(steps))
 
     def _walk(
@@ -119,14 +119,14 @@ class Newton(Solver):
             if self.path:
                 steps.append(Step.at(objective, point))
             fresh = inverse is None
-            inverse = inverse or Inverse(factored(objective.curvature(point.theta), damping))
+            inverse = inverse or Inverse(cholesky_factor(objective.curvature(point.theta), damping))
             move = -inverse.times(point.gradient)
             decrement = -float(point.gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
             if done or iteration == self.max_iter:
                 return _Walk(point, iteration, done, decrement, inverse)
-            there, whole = downhill(objective, point, move, decrement)
+            there, whole = armijo_search(objective, point, move, decrement)
             if there is point:  # the Hessian misleads: one of this point, or a blend with steepest descent
                 damping = max(10 * damping, 1e-6) if fresh else 0.0
                 inverse, iteration = None, iteration + 1
@@ -146,7 +146,7 @@ class Inverse:
 
     def times(self, gradient: Floats) -> Floats:
         """H⁻¹ g."""
-        return remembered(self.pairs, gradient, lambda g: -newton_step(self.factor, g))
+        return inverse_hessian_product(self.pairs, gradient, lambda g: -newton_step(self.factor, g))
 
     def corrected(self, here: Point, there: Point) -> "Inverse":
         """The inverse that agrees with the change of the gradient over a step, where there was any."""
@@ -169,7 +169,7 @@ def _near(_point: Point, decrement: float, _idle: int, *, left: float) -> bool:
     return decrement <= 2 * left
 
 
-def factored(hessian: Floats, damping: float = 0.0) -> Floats:
+def cholesky_factor(hessian: Floats, damping: float = 0.0) -> Floats:
     """The Cholesky factor of a Hessian, its diagonal raised by the share `damping`.
 
     Where it is singular to rounding it is raised by as little as will do.
@@ -193,7 +193,7 @@ def newton_step(factor: Floats, gradient: Floats) -> Floats:
     return np.asarray(lapack.dpotrs(factor, -gradient, lower=1)[0])
 
 
-def downhill(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
+def armijo_search(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
     """The next point along a direction, and whether the whole step was taken; the same where none is lower.
 
     Close to the optimum rounding hides the fall of the objective; there a step is taken on trust.

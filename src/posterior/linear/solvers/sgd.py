@@ -10,21 +10,21 @@ from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import best_proof
+from posterior.linear.loss_sums import LinearScores, curvature_of, slope_of
 from posterior.linear.losses import GaussianLoss, Loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, steepness
+from posterior.linear.scan import RowBlock
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, relative_gradient
 from posterior.linear.solvers.gradient_descent import (
     SQUARED_COLUMNS,
     by_secant,
     check_step,
+    contrast_metric_inverse,
     curvature_bound,
-    evenly,
-    refuse_bent,
     refuse_kinks,
+    refuse_nonconvex,
 )
-from posterior.linear.sums import Line, curvature_of, slope_of
 
 Decay = Literal["constant", "sqrt", "inverse"]
 
@@ -98,7 +98,7 @@ class SGD(Solver):
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The neighbourhood of the minimum of a smooth objective, from zero unless told otherwise."""
         refuse_kinks(self, objective.penalty)
-        refuse_bent(self, objective)
+        refuse_nonconvex(self, objective)
         _refuse_turned(objective)
         rows = objective.scan.collected()
         if rows.weight is not None:
@@ -118,7 +118,7 @@ class SGD(Solver):
             done = abs(state.loss - last) < self.tol
         point, origin = objective.slope(found), objective.slope(objective.zero())
         proof = best_proof(objective, point, origin) or by_secant(point, objective.slope(before))
-        gradient = steepness(point, float(np.linalg.norm(origin.gradient)))
+        gradient = relative_gradient(point, float(np.linalg.norm(origin.gradient)))
         # Steps that are too short for the columns leave the loss as it is, far from the optimum.
         near = proof is None or proof.gap <= NEAR * abs(point.value)
         return Solution(point, epoch, done and near, proof, gradient, tuple(steps))
@@ -128,7 +128,7 @@ class SGD(Solver):
         loss: Loss,
         penalty: ElasticNet,
         theta: Floats,
-        block: Block,
+        block: RowBlock,
         state: Progress | None = None,
         order: Ints | None = None,
     ) -> tuple[Floats, Progress]:
@@ -139,7 +139,7 @@ class SGD(Solver):
         the table, if every part but the last consists of whole batches.
 
         >>> from posterior.linear.losses import SoftmaxLoss
-        >>> rows = Block(np.array([[1.0], [-1.0]]), np.array([1, 0]), None)
+        >>> rows = RowBlock(np.array([[1.0], [-1.0]]), np.array([1, 0]), None)
         >>> rule = SGD(batch_size=1, step=1.0, decay="constant", average=False)
         >>> rule.update(SoftmaxLoss(2), ElasticNet(), np.zeros(2), rows)[0]
         array([1., 0.])
@@ -147,10 +147,10 @@ class SGD(Solver):
         refuse_kinks(self, penalty)
         order = np.arange(len(block.target)) if order is None else order
         rates, state = self._rates(loss, penalty, _squares(block)[order], state or Progress())
-        place, even = theta.reshape(loss.n_scores, -1).copy(), evenly(loss)
+        place, even = theta.reshape(loss.n_scores, -1).copy(), contrast_metric_inverse(loss)
         d = block.matrix.shape[1]
         coef, level = place[:, :d], place[:, d:].T
-        line = Line(coef, level[0] if level.size else np.zeros(loss.n_scores))
+        line = LinearScores(coef, level[0] if level.size else np.zeros(loss.n_scores))
         average, total, weight, made = _begun(state, place), 0.0, 0.0, state.steps
         with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
             for rate, batch in zip(rates, _batches(block, order, self.batch_size), strict=True):
@@ -171,7 +171,7 @@ class SGD(Solver):
         """The coefficients to use after some updates: the average, where it is asked for, or the last."""
         return theta if state.average is None else state.average
 
-    def settled(self, loss: Loss, penalty: ElasticNet, rows: Block) -> "SGD":
+    def settled(self, loss: Loss, penalty: ElasticNet, rows: RowBlock) -> "SGD":
         """The rule with a first step that suits these rows, and a delay of one pass over them."""
         squares, step = _squares(rows), self.step
         if step == "auto":
@@ -222,10 +222,10 @@ class SGD(Solver):
 
 def _refuse_turned(objective: Objective) -> None:
     """Rows are read as they are, so the coordinates must be the columns' own."""
-    axes = objective.axes
-    if axes.directions.ndim != 1 or (axes.directions != 1).any() or axes.centre.any():
+    basis = objective.basis
+    if basis.directions.ndim != 1 or (basis.directions != 1).any() or basis.centre.any():
         raise ValueError(
-            "SGD works in the columns' own coordinates; give the objective Axes.plain(n_features)"
+            "SGD works in the columns' own coordinates; give the objective Basis.plain(n_features)"
         )
 
 
@@ -234,7 +234,7 @@ def _begun(state: Progress, place: Floats) -> Floats:
     return place.copy() if state.average is None else state.average.reshape(place.shape).copy()
 
 
-def _squares(block: Block) -> Floats:
+def _squares(block: RowBlock) -> Floats:
     """w‖(x, 1)‖² of every row."""
     X = block.matrix
     if kernels.is_sparse(X):
@@ -244,16 +244,16 @@ def _squares(block: Block) -> Floats:
     return (squares + 1.0) if block.weight is None else (squares + 1.0) * block.weight
 
 
-def _largest(rows: Block, squares: Floats) -> float:
+def _largest(rows: RowBlock, squares: Floats) -> float:
     """The largest eigenvalue of the mean of w(x, 1)(x, 1)'; where that matrix is large, its trace."""
     m, d = rows.matrix.shape
     if d > SQUARED_COLUMNS:
         return float(squares.mean())
-    sums = curvature_of(rows, GaussianLoss(), Line(np.zeros((1, d)), np.zeros(1)))
+    sums = curvature_of(rows, GaussianLoss(), LinearScores(np.zeros((1, d)), np.zeros(1)))
     return float(np.linalg.eigvalsh(sums.blocks[0])[-1] / m)
 
 
-def _batches(block: Block, order: Ints, size: int) -> Iterator[Block]:
+def _batches(block: RowBlock, order: Ints, size: int) -> Iterator[RowBlock]:
     """The rows in this order, `size` at a time."""
     tile = size * max(1, TILE // size)
     for at in range(0, len(order), tile):
@@ -262,4 +262,4 @@ def _batches(block: Block, order: Ints, size: int) -> Iterator[Block]:
         w = None if block.weight is None else block.weight[rows]
         for begin in range(0, len(y), size):
             part = slice(begin, begin + size)
-            yield Block(X[part], y[part], None if w is None else w[part])
+            yield RowBlock(X[part], y[part], None if w is None else w[part])

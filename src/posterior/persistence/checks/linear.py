@@ -7,7 +7,7 @@ import numpy as np
 from posterior import kernels
 from posterior.linear import Design
 from posterior.linear.design import Factor
-from posterior.linear.stream import Stream
+from posterior.linear.incremental import IncrementalFit
 from posterior.linear.summary import Summary
 from posterior.persistence.arrays import LARGEST_COEF
 from posterior.persistence.checks import are_places, refuse_unless
@@ -45,7 +45,7 @@ def _check_factor(factor: Factor, column: Column) -> None:
     )
 
 
-def check_stream(stream: Stream) -> None:
+def check_stream(stream: IncrementalFit) -> None:
     """There is a coefficient for each score and column, and perhaps a level; what is remembered fits it."""
     scores, d, state = stream.loss.n_scores, stream.n_features, stream.progress
     refuse_unless(stream.loss.n_classes > 1 and not stream.loss.symmetric and d >= 0, "scores of no classes")

@@ -20,8 +20,8 @@ from scipy import optimize, sparse
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.linear.margins import Survey, Table
-from posterior.linear.sums import Line
+from posterior.linear.loss_sums import LinearScores
+from posterior.linear.margins import ScaledRows, SmallestMargins
 
 # Pairs that a program starts with and gets in a round, numbers it may hold, rounds, steps in all of them.
 ROOM = 1000
@@ -49,7 +49,7 @@ class GaveUpError(RuntimeError):
 class Program:
     """Linear constraints a_ij·b ≥ 0 on a direction b, for the pairs met so far."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ScaledRows) -> None:
         self.table = table
         self.rows = np.zeros((0, table.shape[0] * table.shape[1]))
         self.steps = STEPS
@@ -59,7 +59,7 @@ class Program:
         """How many pairs a round adds: more where there are more unknowns."""
         return max(ROOM, 2 * self.rows.shape[1])
 
-    def add(self, found: Survey) -> None:
+    def add(self, found: SmallestMargins) -> None:
         """More pairs."""
         rows = np.vstack([self.rows, found.matrix(self.table.n_classes, self.table.intercept)])
         if rows.size > CELLS:
@@ -119,14 +119,14 @@ class Program:
         )
 
 
-def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:
+def search(table: ScaledRows, start: LinearScores, settled: Sequence[LinearScores]) -> LinearScores | None:
     """A direction that tells some of the undecided pairs apart and gets none of them wrong, if there is one.
 
     A pair that is settled stays so whatever is added, in small measure, to the direction that settled it.
     Searching on until nothing is found settles every pair that any direction can (Geyer, 2009).
     """
     program = Program(table)
-    seen = table.survey(start, settled, program.room)
+    seen = table.smallest_margins(start, settled, program.room)
     if not len(seen.key):
         return None
     if seen.smallest > table.strict(start):
@@ -138,27 +138,27 @@ def search(table: Table, start: Line, settled: Sequence[Line]) -> Line | None:
         if b is None:
             return None
         line = table.direction(b)
-        seen = table.survey(line, settled, program.room)
+        seen = table.smallest_margins(line, settled, program.room)
         if seen.smallest >= -table.slack(line):
             return line if seen.largest > table.strict(line) else None
     raise GaveUpError(f"{ROUNDS} linear programs did not settle it")
 
 
-def sparsest(table: Table, start: Line) -> Line:
+def sparsest(table: ScaledRows, start: LinearScores) -> LinearScores:
     """A direction that gets no pair wrong and needs few columns, where there is one at all."""
     program = Program(table)
-    seen = table.survey(start, (), program.room)
+    seen = table.smallest_margins(start, (), program.room)
     gain = table.total(()).ravel()
     for _ in range(ROUNDS):
         program.add(seen)
         line = table.direction(program.sparsest(gain))
-        seen = table.survey(line, (), program.room)
+        seen = table.smallest_margins(line, (), program.room)
         if seen.smallest >= -table.slack(line):
             return line
     raise GaveUpError(f"{ROUNDS} linear programs did not settle it")
 
 
-def free_directions(table: Table, settled: Sequence[Line]) -> Floats:
+def free_directions(table: ScaledRows, settled: Sequence[LinearScores]) -> Floats:
     """An orthonormal basis, (R·(kept + level), q), of the directions that move none of the undecided pairs.
 
     What they leave alone has a finite estimate, that of the undecided pairs; nothing else has. One direction
@@ -172,7 +172,7 @@ def free_directions(table: Table, settled: Sequence[Line]) -> Floats:
     for _ in range(ROUNDS):
         mix = rng.normal(size=basis.shape[1])
         line = table.direction(basis @ mix)
-        seen = table.survey(line, settled, max(ROOM, 2 * size), by_size=True)
+        seen = table.smallest_margins(line, settled, max(ROOM, 2 * size), by_size=True)
         if max(seen.largest, -seen.smallest) <= max(zero * float(np.linalg.norm(mix)), table.slack(line)):
             return basis
         more = seen.matrix(table.n_classes, table.intercept)
@@ -185,7 +185,7 @@ def free_directions(table: Table, settled: Sequence[Line]) -> Floats:
     raise GaveUpError(f"{ROUNDS} rounds did not settle which coefficients are finite")
 
 
-def single_columns(table: Table) -> Line | None:
+def single_columns(table: ScaledRows) -> LinearScores | None:
     """A direction that uses every column which is enough to tell classes apart, if there is one.
 
     A column is, exactly if there is a value (0 where there is no intercept) that no row of some classes

@@ -11,7 +11,7 @@ import numpy as np
 from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss, from_upper_triangles
-from posterior.linear.scan import Block
+from posterior.linear.scan import RowBlock
 
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
@@ -23,7 +23,7 @@ MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LinearScores:
     """Scores B x + offset; with a `shift`, B (x − shift) + offset."""
 
     coef: Floats
@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Slope:
+class SlopeSums:
     """Σ w, Σ w ℓ, and its derivatives by coefficients (R, d) and by levels (R,)."""
 
     weight: float
@@ -52,8 +52,8 @@ class Slope:
     pull: Floats
     level: Floats
 
-    def __add__(self, other: "Slope") -> "Slope":
-        return Slope(
+    def __add__(self, other: "SlopeSums") -> "SlopeSums":
+        return SlopeSums(
             self.weight + other.weight,
             self.value + other.value,
             self.pull + other.pull,
@@ -62,23 +62,23 @@ class Slope:
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class CurvatureSums:
     """Σ w, and Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1)."""
 
     weight: float
     blocks: Floats
 
-    def __add__(self, other: "Curvature") -> "Curvature":
-        return Curvature(self.weight + other.weight, self.blocks + other.blocks)
+    def __add__(self, other: "CurvatureSums") -> "CurvatureSums":
+        return CurvatureSums(self.weight + other.weight, self.blocks + other.blocks)
 
 
-def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
+def slope_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeSums:
     """Value and slope of some rows."""
     m, d = block.matrix.shape
     weight = float(m if block.weight is None else block.weight.sum())
     fused = None if kernels.is_sparse(block.matrix) else loss.compiled_slope(block, line)
     if fused is not None:
-        return Slope(weight, *fused)
+        return SlopeSums(weight, *fused)
     block, forces = block.packed(), loss.compiled_forces(block) or loss.slope
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
@@ -93,31 +93,33 @@ def slope_of(block: Block, loss: Loss, line: Line) -> Slope:
         value += part
         pull += (X.T @ force.T).T if kernels.is_sparse(X) else force @ X
         level += force.sum(axis=1)
-    return Slope(weight, value, pull, level)
+    return SlopeSums(weight, value, pull, level)
 
 
-def curvature_of(block: Block, loss: Loss, line: Line) -> Curvature:
+def curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> CurvatureSums:
     """Curvature of some rows."""
     m, d = block.matrix.shape
     weight = float(m if block.weight is None else block.weight.sum())
     n_pairs = loss.n_scores * (loss.n_scores + 1) // 2
     n_products = (d + 1) * (d + 2) // 2
     if kernels.is_sparse(block.matrix):
-        return Curvature(weight, _sparse_curvature(block, loss, line, n_pairs))
+        return CurvatureSums(weight, _sparse_curvature(block, loss, line, n_pairs))
     if n_pairs == 1 or n_products <= (MANY_PRODUCTS if n_pairs >= MANY_PAIRS else PRODUCTS):
         blocks = loss.compiled_curvature(block, line)
         if blocks is not None:
-            return Curvature(weight, blocks)
+            return CurvatureSums(weight, blocks)
     block = block.packed()
     if n_pairs == 1:
-        return Curvature(weight, _single_curvature(block, loss, line))
+        return CurvatureSums(weight, _single_curvature(block, loss, line))
     if n_products <= PRODUCTS:
         paired = _paired_curvature(block, loss, line, n_pairs, n_products)
-        return Curvature(weight, from_upper_triangles(paired, d + 1))
-    return Curvature(weight, _blockwise_curvature(block, loss, line, n_pairs))
+        return CurvatureSums(weight, from_upper_triangles(paired, d + 1))
+    return CurvatureSums(weight, _blockwise_curvature(block, loss, line, n_pairs))
 
 
-def _tiles(block: Block, line: Line, size: int) -> Iterator[tuple[Floats, AnyArray, Floats | None]]:
+def _tiles(
+    block: RowBlock, line: LinearScores, size: int
+) -> Iterator[tuple[Floats, AnyArray, Floats | None]]:
     """Rows with a column of ones, (m, d + 1), their targets and weights, tile by tile."""
     m, d = block.matrix.shape
     room = np.ones((min(size, m), d + 1))
@@ -132,7 +134,7 @@ def _tiles(block: Block, line: Line, size: int) -> Iterator[tuple[Floats, AnyArr
         yield X, block.target[rows], None if block.weight is None else block.weight[rows]
 
 
-def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
+def _single_curvature(block: RowBlock, loss: Loss, line: LinearScores) -> Floats:
     """One score: X'VX from the rows of √V X."""
     d = block.matrix.shape[1]
     out = np.zeros((d + 1, d + 1))
@@ -143,7 +145,9 @@ def _single_curvature(block: Block, loss: Loss, line: Line) -> Floats:
     return out[None]
 
 
-def _paired_curvature(block: Block, loss: Loss, line: Line, n_pairs: int, n_products: int) -> Floats:
+def _paired_curvature(
+    block: RowBlock, loss: Loss, line: LinearScores, n_pairs: int, n_products: int
+) -> Floats:
     """Several scores, few columns: blocks are symmetric, so one product of pairs of scores and of columns.
 
     1.7 times fewer operations than a product for every pair of scores.
@@ -168,7 +172,7 @@ def column_products(Z: Floats, into: Floats) -> Floats:
     return into
 
 
-def _blockwise_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> Floats:
+def _blockwise_curvature(block: RowBlock, loss: Loss, line: LinearScores, n_pairs: int) -> Floats:
     """Several scores, many columns: a product for every pair of scores."""
     d = block.matrix.shape[1]
     out = np.zeros((n_pairs, d + 1, d + 1))
@@ -179,7 +183,7 @@ def _blockwise_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> 
     return out
 
 
-def _sparse_curvature(block: Block, loss: Loss, line: Line, n_pairs: int) -> Floats:
+def _sparse_curvature(block: RowBlock, loss: Loss, line: LinearScores, n_pairs: int) -> Floats:
     X = block.matrix
     d = X.shape[1]
     bend = loss.curvature(line.scores(X), block.target, block.weight)

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from posterior.linear.axes import Axes
+from posterior.linear.basis import Basis
 from posterior.linear.inference import Estimates
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.newton import Newton
 
 
-def goodness(objective: Objective, found: Estimates) -> dict[str, float]:
+def goodness_of_fit(objective: Objective, found: Estimates) -> dict[str, float]:
     """The figures of a fit, by name; the null model has constant scores, which are 0 without an intercept.
 
     As in statsmodels, AIC and BIC do not count the noise variance as a coefficient.
     """
-    loss, weight, intercept = objective.loss, found.weight, objective.axes.intercept
+    loss, weight, intercept = objective.loss, found.weight, objective.basis.intercept
     null = loss.null_value(objective.scan, weight, intercept)
     null = _null_value(objective) * weight if null is None else null
     likelihoods = loss.log_likelihood(found.value, weight), loss.log_likelihood(null, weight)
@@ -29,8 +29,8 @@ def goodness(objective: Objective, found: Estimates) -> dict[str, float]:
 
 def _null_value(objective: Objective) -> float:
     """The mean loss of the best constant scores, by Newton steps."""
-    d, intercept = objective.scan.n_features, objective.axes.intercept
-    flat = Axes(np.zeros(d), np.zeros((d, 0)), intercept)
+    d, intercept = objective.scan.n_features, objective.basis.intercept
+    flat = Basis(np.zeros(d), np.zeros((d, 0)), intercept)
     level_only = Objective(objective.scan, objective.loss, ElasticNet(), flat)
     if not intercept:
         return level_only.slope(level_only.zero()).loss

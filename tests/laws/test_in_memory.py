@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from posterior.engines import LocalDataset, threads
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
-from posterior.linear.held import HeldScan
+from posterior.linear.in_memory import InMemoryScan
 from posterior.schema import Schema, read_table
 
 N, STEP = 70_001, 3
@@ -39,7 +39,7 @@ def rows():
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_copied_sample_has_the_rows_of_the_sample(kind, weighted):
     scan = scan_of(TABLES[kind](rows()), weighted=weighted).every(STEP)
-    truth, found = scan.collected(), HeldScan.copied(scan).collected()
+    truth, found = scan.collected(), InMemoryScan.copied(scan).collected()
     assert (found.matrix == truth.matrix).all()
     assert (found.target == truth.target).all()
     assert (found.weight is None) == (truth.weight is None)
@@ -48,14 +48,14 @@ def test_a_copied_sample_has_the_rows_of_the_sample(kind, weighted):
 
 def test_a_sample_of_a_copied_sample_is_one_of_the_table():
     scan = scan_of(rows())
-    found = HeldScan.copied(scan.every(2)).every(3).collected()
+    found = InMemoryScan.copied(scan.every(2)).every(3).collected()
     assert (found.matrix == rows()[::6]).all()
 
 
 def test_sums_over_a_copied_sample_are_those_of_the_sample():
     objective = Problem(scan_of(rows()), SoftmaxLoss(3)).objective("whitened").every(STEP)
-    held, theta = objective.held(), np.linspace(-1, 1, objective.size)
-    assert isinstance(held.scan, HeldScan)
+    held, theta = objective.in_memory(), np.linspace(-1, 1, objective.size)
+    assert isinstance(held.scan, InMemoryScan)
     truth, found = objective.slope(theta), held.slope(theta)
     assert found.weight == pytest.approx(truth.weight, rel=1e-14)
     assert found.value == pytest.approx(truth.value, rel=1e-14)
@@ -68,11 +68,11 @@ def test_a_copied_sample_gives_the_same_bits_with_any_number_of_threads():
     found = []
     for n in (1, 2, 8):
         with threads(n):
-            found.append(objective.held().slope(np.ones(objective.size)))
+            found.append(objective.in_memory().slope(np.ones(objective.size)))
     assert len({(point.value, point.gradient.tobytes()) for point in found}) == 1
 
 
 def test_a_sample_too_large_is_read_where_it_is(monkeypatch):
     objective = Problem(scan_of(rows()), SoftmaxLoss(3)).objective("whitened").every(STEP)
-    monkeypatch.setattr("posterior.linear.objective.HELD_CELLS", 1000)
-    assert objective.held() is objective
+    monkeypatch.setattr("posterior.linear.objective.IN_MEMORY_CELLS", 1000)
+    assert objective.in_memory() is objective

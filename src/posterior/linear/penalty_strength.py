@@ -29,7 +29,7 @@ GOLDEN = (3 - 5**0.5) / 2
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class StrengthChoice:
     """The strengths that were tried, strongest first, with the leave-one-out loss of each and its error.
 
     `best` has the smallest loss; of equal ones it is the strongest. `solution` is the fit with it. The
@@ -53,7 +53,7 @@ def choose_strength(
     strengths: Sequence[float] | None = None,
     solver: Solver | None = None,
     unit: float = 1.0,
-) -> Choice:
+) -> StrengthChoice:
     """The penalty under which left-out rows are predicted best, by approximate leave-one-out.
 
     `objective_for` makes the objective of a strength; all must share their coordinates, since each fit starts
@@ -62,7 +62,7 @@ def choose_strength(
     closely about the best.
 
     >>> from posterior.engines import LocalDataset
-    >>> from posterior.linear.axes import Axes
+    >>> from posterior.linear.basis import Basis
     >>> from posterior.linear.design import Design
     >>> from posterior.linear.losses import GaussianLoss
     >>> from posterior.linear.penalties import ElasticNet
@@ -73,7 +73,7 @@ def choose_strength(
     >>> rows = LocalDataset(schema, schema.encode(table), np.array([0.0, 1.5, 1.0, 3.0]))
     >>> scan = Scan.of(rows, Design.of(schema))
     >>> def ridge(strength):
-    ...     return Objective(scan, GaussianLoss(), ElasticNet(l2=strength / 4), Axes.plain(1))
+    ...     return Objective(scan, GaussianLoss(), ElasticNet(l2=strength / 4), Basis.plain(1))
     >>> choice = choose_strength(ridge, [10.0, 1.0, 0.1])
     >>> choice.best, choice.losses.round(4)
     (0.1, array([0.8919, 0.5577, 0.4389]))
@@ -132,7 +132,7 @@ class _Search:
         """That with the smallest loss; of equal ones the strongest."""
         return min(self.tried, key=lambda s: self.losses[s].mean)
 
-    def choice(self) -> Choice:
+    def choice(self) -> StrengthChoice:
         """The table of all that was tried."""
         tried, best = self.tried, self.best
         if not np.isfinite(self.losses[best].mean):
@@ -141,7 +141,7 @@ class _Search:
                 "so that it cannot be left out; try stronger penalties, or leave such columns out"
             )
         means, errors = np.array([self.losses[s] for s in tried]).T
-        return Choice(np.array(tried), means, errors, best, self.solutions[best])
+        return StrengthChoice(np.array(tried), means, errors, best, self.solutions[best])
 
 
 def _beyond(search: _Search) -> None:
@@ -175,7 +175,7 @@ def _between(search: _Search) -> None:
             low = new
 
 
-def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Choice, Fit]:
+def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[StrengthChoice, Fit]:
     """The ridge under which left-out rows are predicted best, and the fit with it.
 
     Strengths are tried in units of the columns' variance: a coefficient is as large as its column is small.
@@ -190,7 +190,7 @@ def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Choice,
     def objective(strength: float) -> Objective:
         return replace(base, penalty=ElasticNet(l2=strength / weight))
 
-    spread = base.axes.spread
+    spread = base.basis.spread
     varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
     choice = choose_strength(objective, solver=solver, unit=float(np.median(varied) ** 2))
     return choice, Fit.of(objective(choice.best), choice.solution)

@@ -8,12 +8,12 @@ from posterior._types import Floats
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.scan import Block
+from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.sgd import SGD, Progress
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class IncrementalFit:
     """Coefficients in the user's coordinates, where the descent stands, and the weight of the rows so far."""
 
     loss: SoftmaxLoss
@@ -24,12 +24,12 @@ class Stream:
     settings: SGD | None = None
 
     @classmethod
-    def begun(cls, loss: SoftmaxLoss, n_features: int, intercept: bool) -> "Stream":
+    def empty(cls, loss: SoftmaxLoss, n_features: int, intercept: bool) -> "IncrementalFit":
         """No row seen yet."""
         return cls(loss, np.zeros(loss.n_scores * (n_features + intercept)), n_features)
 
     @classmethod
-    def after(cls, loss: SoftmaxLoss, model: LinearModel, intercept: bool, weight: float) -> "Stream":
+    def after(cls, loss: SoftmaxLoss, model: LinearModel, intercept: bool, weight: float) -> "IncrementalFit":
         """The coefficients of a model that was fitted to rows of this weight."""
         coef, level = model.coef, model.intercept
         if len(coef) > 1:
@@ -37,7 +37,7 @@ class Stream:
         theta = np.hstack([coef, level[:, None]]) if intercept else coef
         return cls(loss, theta.ravel(), coef.shape[1], weight)
 
-    def fed(self, solver: SGD, rows: Block, strength: float) -> "Stream":
+    def updated(self, solver: SGD, rows: RowBlock, strength: float) -> "IncrementalFit":
         """One pass over more rows, in an order that depends on the seed and the steps made so far.
 
         The settings of the first rows stay; the penalty is that of all rows so far, strength / their weight.

@@ -11,12 +11,12 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import by_duality
 from posterior.linear.design import Matrix
+from posterior.linear.loss_sums import SLOPE_TILE, CurvatureSums, LinearScores
 from posterior.linear.losses import pairs
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import Block
+from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
-from posterior.linear.solvers.coordinate import KinkedQuadratic, shortest_subgradient
-from posterior.linear.sums import SLOPE_TILE, Curvature, Line
+from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_subgradient
 
 ARMIJO = 1e-4
 # A relative fall of the objective that the rounding of its sums may hide.
@@ -85,7 +85,7 @@ class ProximalNewton(Solver):
         """To the minimum of the model, of whose subgradient at most this share is left."""
         active = _worked_on(hessians.objective, point.theta, rest)
         here = point.theta[active]
-        model = KinkedQuadratic(
+        model = L1Quadratic(
             hessians.at(point.theta, active),
             point.gradient[active],
             here,
@@ -99,9 +99,9 @@ class ProximalNewton(Solver):
 
 
 def _check(objective: Objective) -> None:
-    """Refuse coordinates in which the kinks do not lie along the axes."""
-    if objective.axes.directions.ndim == 2:
-        raise ValueError("ProximalNewton works in scaled coordinates, found whitened ones; use Axes.scaled")
+    """Refuse coordinates in which the kinks do not lie along the coordinate axes."""
+    if objective.basis.directions.ndim == 2:
+        raise ValueError("ProximalNewton works in scaled coordinates, found whitened ones; use Basis.scaled")
     if objective.penalty.l1 and len(objective.contrasts) != objective.n_scores:
         raise ValueError(
             f"ProximalNewton needs a score for each of the {len(objective.contrasts)} classes, found "
@@ -111,9 +111,9 @@ def _check(objective: Objective) -> None:
 
 def _costs(objective: Objective, *, square: bool = False) -> Floats:
     """What each coordinate's absolute value, or half its square, is charged; levels are free."""
-    axes, penalty = objective.axes, objective.penalty
+    basis, penalty = objective.basis, objective.penalty
     cost = np.zeros(objective.shape)
-    cost[:, : axes.n_axes] = penalty.l2 * axes.metric() if square else penalty.l1 * axes.directions
+    cost[:, : basis.n_coordinates] = penalty.l2 * basis.metric() if square else penalty.l1 * basis.directions
     return cost.ravel()
 
 
@@ -123,21 +123,21 @@ def _flats(objective: Objective, active: Ints) -> Ints:
         return np.zeros((0, 1), dtype=np.int64)
     place = np.full(objective.size, -1)
     place[active] = np.arange(len(active))
-    columns = place.reshape(objective.shape)[:, : objective.axes.n_axes].T
-    return columns[(columns >= 0).all(axis=1) & (objective.axes.directions > 0)]
+    columns = place.reshape(objective.shape)[:, : objective.basis.n_coordinates].T
+    return columns[(columns >= 0).all(axis=1) & (objective.basis.directions > 0)]
 
 
 def _without_coefficients(objective: Objective, origin: Point) -> Floats:
     """The best levels of a model that has no coefficients: log shares of the classes, or the mean."""
     block = np.zeros(objective.shape)
-    if objective.axes.intercept:
+    if objective.basis.intercept:
         block[:, -1] = objective.loss.constant_scores(origin.level)
     return _centred(objective, block.ravel())
 
 
 def _centred(objective: Objective, theta: Floats) -> Floats:
     """With a score for every class, levels that sum to zero: a number added to all changes nothing."""
-    if not (objective.loss.shift_invariant and objective.axes.intercept):
+    if not (objective.loss.shift_invariant and objective.basis.intercept):
         return theta
     block = theta.reshape(objective.shape).copy()
     block[:, -1] -= block[:, -1].mean()
@@ -149,7 +149,7 @@ def _worked_on(objective: Objective, theta: Floats, rest: Floats) -> Ints:
     if objective.size <= FEW or objective.penalty.smooth:
         return np.arange(objective.size)
     use = (theta != 0).reshape(objective.shape)
-    use[:, objective.axes.n_axes :] = True
+    use[:, objective.basis.n_coordinates :] = True
     use = use.ravel()
     steep = np.where(use, 0.0, np.abs(rest))
     room = max(GROWTH, int(use.sum()))
@@ -208,42 +208,42 @@ def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
         hessian = objective.curvature(theta)
     else:
         hessian = _along(objective, theta, active)
-    if objective.loss.shift_invariant and objective.axes.intercept:
-        levels = np.flatnonzero(active % objective.shape[1] == objective.axes.n_axes)
+    if objective.loss.shift_invariant and objective.basis.intercept:
+        levels = np.flatnonzero(active % objective.shape[1] == objective.basis.n_coordinates)
         hessian[np.ix_(levels, levels)] += np.diagonal(hessian)[levels].mean() / len(levels)
     return hessian
 
 
 def _along(objective: Objective, theta: Floats, active: Ints) -> Floats:
-    scores, axes = np.divmod(active, objective.shape[1])
-    n_axes = objective.axes.n_axes
-    columns = np.unique(axes[axes < n_axes])
+    scores, within = np.divmod(active, objective.shape[1])
+    n_coordinates = objective.basis.n_coordinates
+    columns = np.unique(within[within < n_coordinates])
     # Where each score's coordinates are among the columns that are read; a level comes after them.
-    places = [np.searchsorted(columns, axes[scores == k]) for k in range(objective.n_scores)]
+    places = [np.searchsorted(columns, within[scores == k]) for k in range(objective.n_scores)]
     line = objective.line(theta, centred=not objective.scan.sparse)
     shift = None if line.shift is None else line.shift[columns]
-    short = Line(np.ascontiguousarray(line.coef[:, columns]), line.offset, shift)
+    short = LinearScores(np.ascontiguousarray(line.coef[:, columns]), line.offset, shift)
 
-    def part(block: Block) -> Curvature:
+    def part(block: RowBlock) -> CurvatureSums:
         narrow = block._replace(matrix=block.matrix[:, columns])
         weight = float(len(block.target) if block.weight is None else block.weight.sum())
-        return Curvature(weight, _products(narrow, objective, short, places))
+        return CurvatureSums(weight, _products(narrow, objective, short, places))
 
-    sums: Curvature = objective.scan.fold(part)
+    sums: CurvatureSums = objective.scan.fold(part)
     hessian = sums.blocks / sums.weight
-    if objective.scan.sparse and objective.axes.intercept:
-        centre = np.append(objective.axes.centre, 0.0)[axes]
+    if objective.scan.sparse and objective.basis.intercept:
+        centre = np.append(objective.basis.centre, 0.0)[within]
         level = np.searchsorted(scores, scores, side="right") - 1
         hessian -= centre[:, None] * hessian[level]
         hessian -= hessian[:, level] * centre
-    stretch = np.append(objective.axes.directions, 1.0)[axes]
+    stretch = np.append(objective.basis.directions, 1.0)[within]
     hessian *= stretch[:, None] * stretch
-    ridge = np.append(objective.penalty.l2 * objective.axes.metric(), 0.0)[axes]
+    ridge = np.append(objective.penalty.l2 * objective.basis.metric(), 0.0)[within]
     hessian[np.diag_indices_from(hessian)] += ridge
     return np.asarray(hessian)
 
 
-def _products(block: Block, objective: Objective, line: Line, places: list[Ints]) -> Floats:
+def _products(block: RowBlock, objective: Objective, line: LinearScores, places: list[Ints]) -> Floats:
     """Σ w ∂²ℓ (x, 1)(x, 1)' of some rows, for every pair of scores along the columns at their places."""
     at = np.cumsum([0, *(len(p) for p in places)])
     out = np.zeros((at[-1], at[-1]))

@@ -1,4 +1,4 @@
-"""All rows of a table in white coordinates, for methods that need every row at once."""
+"""All rows of a table in whitened coordinates, for methods that need every row at once."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
-from posterior.linear.axes import TILE, Axes
+from posterior.linear.basis import TILE, Basis
 from posterior.linear.design import Matrix
 
 # Directions with a smaller share of the largest variance say nothing.
@@ -15,7 +15,7 @@ SILENT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class WhiteRows:
+class WhitenedRows:
     """Rows z = (x, 1)·turn with mean z z' = 1; a dense table holds z itself, and has no `turn`."""
 
     matrix: Matrix
@@ -63,31 +63,31 @@ class WhiteRows:
         return float(np.sqrt(max(np.einsum("ij,ij->i", z, z).max() for z in tiles)))
 
 
-def white_rows(matrix: Matrix, axes: Axes, weight: Floats) -> tuple[WhiteRows, Floats]:
-    """The rows, and the matrix that turns their coordinates into those of the axes and the level.
+def whitened_rows(matrix: Matrix, basis: Basis, weight: Floats) -> tuple[WhitenedRows, Floats]:
+    """The rows, and the matrix that turns their coordinates into those of the basis and the level.
 
-    The axes are white to rounding or, of a wide table, scaled only; whitening again mends both, and the level
-    becomes a coordinate like others.
+    The basis is whitened up to rounding or, of a wide table, only scaled. Whitening again corrects both, and
+    makes the level a coordinate like the others.
     """
-    rows = _in_axes(matrix, axes)
+    rows = _in_axes(matrix, basis)
     values, vectors = np.linalg.eigh(rows.gram(weight) / weight.sum())
     use = values > SILENT * values.max(initial=0.0)
     turn = vectors[:, use] / np.sqrt(values[use])
     if rows.turn is None:
-        return WhiteRows(rows.matrix @ turn), turn
-    return WhiteRows(rows.matrix, rows.turn @ turn), turn
+        return WhitenedRows(rows.matrix @ turn), turn
+    return WhitenedRows(rows.matrix, rows.turn @ turn), turn
 
 
-def _in_axes(matrix: Matrix, axes: Axes) -> WhiteRows:
+def _in_axes(matrix: Matrix, basis: Basis) -> WhitenedRows:
     n, d = matrix.shape
-    r = axes.n_axes
+    r = basis.n_coordinates
     if kernels.is_sparse(matrix):
-        turn = np.zeros((d + 1, r + axes.intercept))
-        turn[:d, :r] = axes.pulled(np.eye(d))
-        turn[d, :r] = -axes.pulled(axes.centre)
+        turn = np.zeros((d + 1, r + basis.intercept))
+        turn[:d, :r] = basis.pulled(np.eye(d))
+        turn[d, :r] = -basis.pulled(basis.centre)
         turn[d, r:] = 1.0
-        return WhiteRows(matrix, turn)
-    out = np.ones((n, r + axes.intercept))
+        return WhitenedRows(matrix, turn)
+    out = np.ones((n, r + basis.intercept))
     for at in range(0, n, TILE):
-        out[at : at + TILE, :r] = axes.pulled(matrix[at : at + TILE] - axes.centre)
-    return WhiteRows(out)
+        out[at : at + TILE, :r] = basis.pulled(matrix[at : at + TILE] - basis.centre)
+    return WhitenedRows(out)

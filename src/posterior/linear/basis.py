@@ -12,7 +12,7 @@ from posterior import kernels
 from posterior._linalg import EPSILON, FAR_APART, dependent_columns, is_positive_definite, whitener
 from posterior._types import Bools, Floats
 from posterior.linear.design import Matrix
-from posterior.linear.scan import Block, Scan
+from posterior.linear.scan import RowBlock, Scan
 from posterior.stats.base import ColumnFact
 from posterior.stats.location import Location
 from posterior.stats.moments import Moments
@@ -29,7 +29,7 @@ FEW = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Axes:
+class Basis:
     """A score (x − centre)·P v + level, in coordinates v instead of coefficients.
 
     `directions` is P: (d, r), or (d,) where every column is only scaled. Where columns depend on others, r <
@@ -48,12 +48,12 @@ class Axes:
     fold: Floats | None = None
 
     @classmethod
-    def plain(cls, n_features: int, intercept: bool = True) -> "Axes":
+    def plain(cls, n_features: int, intercept: bool = True) -> "Basis":
         """The user's own coordinates."""
         return cls(np.zeros(n_features), np.ones(n_features), intercept)
 
     @classmethod
-    def whitened(cls, moments: Scatter, n_rows: int, intercept: bool = True, ridge: float = 0.0) -> "Axes":
+    def whitened(cls, moments: Scatter, n_rows: int, intercept: bool = True, ridge: float = 0.0) -> "Basis":
         """Coordinates in which the columns have variance 1 and no correlation.
 
         With a `ridge` it is added to the variances, as the penalty adds to the curvature.
@@ -86,7 +86,7 @@ class Axes:
         return cls(mean, directions, intercept, facts, spread, shown, fold)
 
     @classmethod
-    def scaled(cls, mean: Floats, variance: Floats, intercept: bool = True, ridge: float = 0.0) -> "Axes":
+    def scaled(cls, mean: Floats, variance: Floats, intercept: bool = True, ridge: float = 0.0) -> "Basis":
         """Coordinates in which every column has variance 1; nothing is known of their correlations."""
         variance = variance if intercept else variance + mean**2
         spread = np.sqrt(variance)
@@ -96,7 +96,7 @@ class Axes:
         return cls(mean if intercept else np.zeros_like(mean), directions, intercept, facts, spread)
 
     @property
-    def n_axes(self) -> int:
+    def n_coordinates(self) -> int:
         """How many coordinates there are, the level not counted."""
         return int(self.directions.shape[-1])
 
@@ -188,22 +188,22 @@ def _principal(covariance: Floats) -> tuple[Floats, Floats]:
     return np.asarray(turned[:, use] / np.sqrt(values[use])), np.asarray(turned[:, ~use])
 
 
-def is_redundant(scan: Scan, axes: Axes) -> bool:
+def is_redundant(scan: Scan, basis: Basis) -> bool:
     """Whether every row, and not only the covariance, shows the redundant columns to be combinations.
 
     A covariance knows half the digits of the data, and one gross row can hide the others in it.
     """
-    gone = [fact.column for fact in axes.facts if fact.problem == "redundant"]
-    if not gone or axes.fold is None:
+    gone = [fact.column for fact in basis.facts if fact.problem == "redundant"]
+    if not gone or basis.fold is None:
         return True
-    beta = axes.fold[:, gone].T  # a redundant column as a combination of those kept
-    level = axes.centre[gone] - axes.centre @ beta.T
+    beta = basis.fold[:, gone].T  # a redundant column as a combination of those kept
+    level = basis.centre[gone] - basis.centre @ beta.T
 
-    def share(block: Block) -> Floats:
+    def share(block: RowBlock) -> Floats:
         own = block.matrix[:, gone]
         own = own.toarray() if kernels.is_sparse(own) else own
         off = np.abs(own - block.matrix @ beta.T - level)
-        size = np.abs(own) + abs(block.matrix) @ np.abs(beta).T + np.abs(axes.centre) @ np.abs(beta).T
+        size = np.abs(own) + abs(block.matrix) @ np.abs(beta).T + np.abs(basis.centre) @ np.abs(beta).T
         return np.asarray((off > APART * size).sum(axis=0), dtype=np.float64)
 
     return not scan.fold(share).any()
@@ -215,7 +215,7 @@ def moments(scan: Scan) -> Scatter:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _moments(block: Block) -> Scatter:
+def _moments(block: RowBlock) -> Scatter:
     m, d = block.matrix.shape
     w = np.ones(m) if block.weight is None else block.weight
     weight = max(float(w.sum()), 1e-300)  # a block may have no row that counts
@@ -240,7 +240,7 @@ def _lost(total: Floats, square: Floats, weight: float) -> bool:
     return bool((total**2 / weight > (1 - FAR_APART**-2) * around)[around > 0].any())
 
 
-def _dense_sums(block: Block, pivot: Floats) -> tuple[Floats, Floats]:
+def _dense_sums(block: RowBlock, pivot: Floats) -> tuple[Floats, Floats]:
     """Weighted sums of rows less the pivot, and of their products."""
     d = len(pivot)
     total, square = np.zeros(d), np.zeros((d, d))
@@ -267,7 +267,7 @@ def column_moments(scan: Scan) -> Moments:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _column_moments(block: Block) -> Moments:
+def _column_moments(block: RowBlock) -> Moments:
     X, d = block.matrix, block.matrix.shape[1]
     w = np.ones(X.shape[0]) if block.weight is None else block.weight
     if not kernels.is_sparse(X):

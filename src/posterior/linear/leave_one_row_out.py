@@ -7,8 +7,8 @@ import numpy as np
 from posterior._types import Floats
 from posterior.linear.losses import unpacked
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import Block
-from posterior.linear.solvers.newton import downhill, factored, newton_step
+from posterior.linear.scan import RowBlock
+from posterior.linear.solvers.newton import armijo_search, cholesky_factor, newton_step
 
 # A refit ends when Σ w ℓ + penalty has so little left to fall; one more step is taken on trust.
 LEFT = 1e-4
@@ -16,20 +16,20 @@ MAX_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Without(Objective):
+class LeaveOneRowOutObjective(Objective):
     """A smooth objective F − w ℓ(row) / W, where W counts the row's weight: the penalty stays the same.
 
     `z` are the coordinates of the row, (1, D), with a 1 for the level.
     """
 
-    row: Block
+    row: RowBlock
     z: Floats
     total: float
 
     @classmethod
-    def of(cls, objective: Objective, row: Block, z: Floats, total: float) -> "Without":
+    def of(cls, objective: Objective, row: RowBlock, z: Floats, total: float) -> "LeaveOneRowOutObjective":
         """An objective less a row."""
-        parts = {name: getattr(objective, name) for name in ("scan", "loss", "penalty", "axes")}
+        parts = {name: getattr(objective, name) for name in ("scan", "loss", "penalty", "basis")}
         return cls(**parts, row=row, z=z, total=total)
 
     def slope(self, theta: Floats) -> Point:
@@ -49,11 +49,11 @@ class Without(Objective):
         """The scores of the row at the minimum, by Newton's method from the minimum with the row."""
         point = self.slope(theta)
         for _ in range(MAX_STEPS):
-            move = newton_step(factored(self.curvature(point.theta)), point.gradient)
+            move = newton_step(cholesky_factor(self.curvature(point.theta)), point.gradient)
             decrement = -float(point.gradient @ move)
             if decrement * self.total <= LEFT:
                 break
-            point, _ = downhill(self, point, move, decrement)
+            point, _ = armijo_search(self, point, move, decrement)
         return self._scores(point.theta + move)[:, 0]
 
     def _scores(self, theta: Floats) -> Floats:

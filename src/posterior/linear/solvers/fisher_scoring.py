@@ -9,8 +9,8 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, steepness
-from posterior.linear.solvers.newton import ARMIJO, factored
+from posterior.linear.solvers.base import Solution, Solver, Step, relative_gradient
+from posterior.linear.solvers.newton import ARMIJO, cholesky_factor
 
 # So many scoring steps at least; at most so many while they promise more than a unit of log likelihood.
 SCORING = (3, 30)
@@ -55,7 +55,7 @@ class FisherScoring(Solver):
             if self.path:
                 steps.append(Step.at(objective, point))
             decrement = float(point.gradient @ inverse @ point.gradient)
-            done = steepness(point, scale) <= self.tol
+            done = relative_gradient(point, scale) <= self.tol
             if done or iteration == self.max_iter:
                 break
             there = _onward(objective, point, inverse, decrement)
@@ -69,7 +69,7 @@ class FisherScoring(Solver):
             else:
                 inverse, updates = _updated(inverse, before, point), updates + 1
         proof = Certificate(decrement / 2, "quasi-Newton decrement", proven=False)
-        return Solution(point, iteration, done, proof, steepness(point, scale), tuple(steps))
+        return Solution(point, iteration, done, proof, relative_gradient(point, scale), tuple(steps))
 
 
 def _onward(objective: Objective, point: Point, inverse: Floats, decrement: float) -> Point | None:
@@ -98,7 +98,7 @@ def _rounding(point: Point) -> float:
 
 def _inverse(objective: Objective, point: Point) -> Floats:
     """The inverse of the information at a point."""
-    lower = np.tril(lapack.dpotri(factored(objective.curvature(point.theta)), lower=1)[0])
+    lower = np.tril(lapack.dpotri(cholesky_factor(objective.curvature(point.theta)), lower=1)[0])
     return np.asarray(lower + np.tril(lower, -1).T)
 
 

@@ -8,26 +8,26 @@ import numpy as np
 
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
-from posterior.linear.scan import Block, Scan
+from posterior.linear.scan import RowBlock, Scan
 
 S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class HeldScan(Scan):
+class InMemoryScan(Scan):
     """The rows of a scan whose numbers are in memory already, in C order."""
 
-    block: Block | None = None
+    block: RowBlock | None = None
 
     @classmethod
-    def copied(cls, scan: Scan) -> "HeldScan":
+    def copied(cls, scan: Scan) -> "InMemoryScan":
         """The rows of a dense scan, read once: every fiftieth row costs almost as much as all of them."""
         X = np.empty((scan.n_rows, scan.n_features))
         held = cls(scan.dataset, scan.design)
         parts: dict[int, tuple[AnyArray, AnyArray | None]] = {}
 
         def copy(chunk: Chunk, places: Ints) -> None:
-            block = held._block_as_it_lies(chunk).packed()
+            block = held._block_as_stored(chunk).packed()
             X[places] = block.matrix
             parts[int(places[0])] = block.target, block.weight
 
@@ -36,23 +36,23 @@ class HeldScan(Scan):
         target = np.concatenate([target for target, _ in ordered])
         weights = [weight for _, weight in ordered if weight is not None]
         return cls(
-            scan.dataset, scan.design, block=Block(X, target, np.concatenate(weights) if weights else None)
+            scan.dataset, scan.design, block=RowBlock(X, target, np.concatenate(weights) if weights else None)
         )
 
     def every(self, step: int) -> Scan:
         """The first of every `step` rows, read where they came from."""
         return Scan(self.dataset.every(step), self.design)
 
-    def fold(self, work: Callable[[Block], S], *, as_they_lie: bool = False) -> S:
+    def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
         """Add up `work(block)` over all rows; those of a block are known from their places alone."""
         if self.block is None:
-            return super().fold(work, as_they_lie=as_they_lie)
+            return super().fold(work, as_stored=as_stored)
         X, target, weight = self.block
         sums: dict[int, S] = {}
 
         def add(_: Chunk, places: Ints) -> None:
             rows = slice(int(places[0]), int(places[-1]) + 1)
-            sums[rows.start] = work(Block(X[rows], target[rows], None if weight is None else weight[rows]))
+            sums[rows.start] = work(RowBlock(X[rows], target[rows], None if weight is None else weight[rows]))
 
         self._over_places(add)
         first, *others = (sums[at] for at in sorted(sums))

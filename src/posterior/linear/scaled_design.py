@@ -8,7 +8,7 @@ from scipy import sparse
 from posterior import kernels
 from posterior._types import Floats
 from posterior.dataset import Chunk, Dataset
-from posterior.linear.axes import column_moments
+from posterior.linear.basis import column_moments
 from posterior.linear.design import Design, Matrix
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import Scan

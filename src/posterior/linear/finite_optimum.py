@@ -7,11 +7,11 @@ from scipy import linalg
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
+from posterior.linear.loss_sums import LinearScores
 from posterior.linear.losses import Loss
 from posterior.linear.margins import class_scores, tiles
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import Block
-from posterior.linear.sums import Line
+from posterior.linear.scan import RowBlock
 
 # Under quasi-complete separation the number that must be positive tends to 0, without separation to 1.
 CERTAIN = 0.5
@@ -40,7 +40,7 @@ def has_finite_optimum(
     K = unpenalised_softmax(objective).n_classes
     if not _is_clear(objective, objective.curvature(point.theta) if hessian is None else hessian):
         return False
-    centred = objective.axes.far
+    centred = objective.basis.far
     here, change = objective.line(point.theta, centred=centred), objective.line(move, centred=centred)
     step = objective.scan.fold(lambda block: _linearised(block, K, here, change))
     decrement = -float(point.gradient @ move)
@@ -57,16 +57,16 @@ def _is_clear(objective: Objective, hessian: Floats) -> bool:
     diagonal = np.diagonal(hessian)
     if not (diagonal > 0).all():
         return False
-    axes = objective.axes
+    basis = objective.basis
     reach = np.zeros(objective.shape)
-    if axes.spread is not None:
-        size = np.hypot(axes.spread, axes.centre) if objective.scan.sparse else axes.spread
-        P = np.abs(axes.directions)
-        reach[:, : axes.n_axes] = size * P if P.ndim == 1 else size @ P
+    if basis.spread is not None:
+        size = np.hypot(basis.spread, basis.centre) if objective.scan.sparse else basis.spread
+        P = np.abs(basis.directions)
+        reach[:, : basis.n_coordinates] = size * P if P.ndim == 1 else size @ P
     noise = 8 * EPSILON * len(diagonal) * (1.0 + float((reach.ravel() ** 2 / diagonal).max()))
     unit = 1.0 / np.sqrt(diagonal)
     smallest = linalg.eigvalsh(hessian * unit[:, None] * unit, subset_by_index=[0, 0])[0]
-    return bool(smallest > max(CLEAR * noise, LEFT if axes.facts else 0.0))
+    return bool(smallest > max(CLEAR * noise, LEFT if basis.facts else 0.0))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Linearised:
         )
 
 
-def _linearised(block: Block, n_classes: int, here: Line, change: Line) -> _Linearised:
+def _linearised(block: RowBlock, n_classes: int, here: LinearScores, change: LinearScores) -> _Linearised:
     out = _Linearised(0.0, np.inf, 0.0)
     for X, y, w in tiles(block, here.shift):
         scores = class_scores(here, X, n_classes)

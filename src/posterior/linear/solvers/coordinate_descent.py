@@ -7,7 +7,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
-from posterior.linear.solvers.newton import factored, newton_step
+from posterior.linear.solvers.newton import cholesky_factor, newton_step
 
 # Sweeps over the coordinates before those that are not zero are solved for together: at least so many, and
 # one for each so many of them, which makes both cost about the same.
@@ -29,14 +29,14 @@ def shortest_subgradient(x: Floats, gradient: Floats, cost: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class KinkedQuadratic:
+class L1Quadratic:
     """g'(x − start) + ½ (x − start)'H(x − start) + Σ cost|x|, H positive semi-definite.
 
     `flats` are groups of coordinates, (G, K), equal in cost and `ridge`: a number added to all of a group
     changes only Σ cost|x| and Σ ½ ridge x², the latter being part of the quadratic.
 
     >>> H = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> model = KinkedQuadratic(H, np.array([-3.0, -1.2]), np.zeros(2), np.ones(2))
+    >>> model = L1Quadratic(H, np.array([-3.0, -1.2]), np.zeros(2), np.ones(2))
     >>> model.minimum(1e-12)
     array([1., 0.])
     """
@@ -134,7 +134,7 @@ class KinkedQuadratic:
         """
         use = np.flatnonzero(((x != 0) | (self.cost == 0)) & (np.diagonal(self.hessian) > 0))
         H, here, cost = self.hessian[np.ix_(use, use)], x[use], self.cost[use]
-        step = newton_step(factored(H), slope[use] + cost * np.sign(here)) if len(use) else np.zeros(0)
+        step = newton_step(cholesky_factor(H), slope[use] + cost * np.sign(here)) if len(use) else np.zeros(0)
         there = here + step
         crossing = (cost > 0) & (np.sign(there) != np.sign(here))
         if crossing.any():
