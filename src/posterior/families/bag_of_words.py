@@ -27,7 +27,7 @@ from posterior.families.vocabulary import (
 from posterior.stats import Totals, WordTotals
 
 HASHED_WORDS = 1 << 18
-# So many words are listed as parameters.
+# The largest number of words that are listed as parameters.
 LISTED_WORDS = 50
 
 

@@ -19,7 +19,7 @@ from posterior.schema import Codes
 from posterior.stats import CategoryCounts
 
 LARGEST_TABLE = 1 << 26
-# Of a joint table with more cells than this, so many are listed.
+# The largest number of cells of a joint table that are listed.
 LISTED_CELLS = 1000
 Unknown = Literal["marginalize", "smooth", "error"]
 

@@ -13,7 +13,7 @@ from posterior.stats import Location, Scatter
 
 # A leap may take this share of a covariance's distance from being singular, and no more.
 SAFE = 0.1
-# Rows are scarce where some pair of columns is shown by no more of them than so many times the columns.
+# Rows are scarce where some pair of columns is present in at most SCARCE times as many rows as columns.
 SCARCE = 3
 # Less of a column's variance left by the others is no ground for a regression.
 LEAST = 1e-9
@@ -41,7 +41,7 @@ class Anchor:
     """Rows that are added to each class at its mean, (K,), of independent columns with variances `spread`.
 
     Where hardly any rows show the same columns the likelihood may rise without end towards a singular
-    covariance. So many rows more, as an inverse-Wishart prior, give it a maximum (Little & Rubin 2019,
+    covariance. These rows, an inverse-Wishart prior, give it a maximum (Little & Rubin 2019,
     Statistical analysis with missing data, section 11.2). `pairs` and `rounding` are of the data alone.
     """
 

@@ -164,7 +164,7 @@ class MultivariateNormalDistribution(Distribution):
         missing = np.isnan(block)
         lacking = missing.any(axis=1)
         if kernels.worth_a_factor(missing[lacking]):
-            if lacking.mean() < MOST:  # the rest is overwritten; so many rows are worth compiled code
+            if lacking.mean() < MOST:  # the rest is overwritten; the rows are enough for compiled code
                 out = np.array(score(self, np.where(missing, self._centre.value, block)))
             else:
                 out = np.empty((len(block), self.n_classes))

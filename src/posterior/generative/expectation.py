@@ -18,7 +18,7 @@ from posterior.generative.notes import Note, held_note, refusal, unfinished_note
 from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.statistics import ClassStatistics
 
-# Chunks are small enough for so many copies of their cells, what the expectations need at once.
+# Copies of a chunk's cells that the expectations need at once; chunks are smaller by this factor.
 COPIES = 8
 
 

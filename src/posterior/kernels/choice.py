@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 Mode = Literal["auto", "reference", "compiled"]
 
-# Cells or rows of a chunk from which on its kernel is compiled code; docs/performance.md says why so many.
+# Cells or rows of a chunk from which on its kernel is compiled code; docs/performance.md says why.
 FROM_CELLS = 1 << 17
 FROM_ROWS = 1 << 13
 
@@ -19,7 +19,7 @@ _mode: Mode = "auto"
 
 
 def compiled(name: str, cells: int, rows: int = 0) -> Any:
-    """The compiled module of that name, or None where the reference will do for so many cells and rows."""
+    """The compiled module of that name, or None where the reference is fast enough for this size."""
     if _mode == "reference" or (_mode == "auto" and cells < FROM_CELLS and rows < FROM_ROWS):
         return None
     return import_module(f"posterior.kernels.compiled.{name}")

@@ -7,7 +7,7 @@ from posterior.kernels import gaps
 from posterior.kernels.choice import compiled
 from posterior.kernels.gaps import ExpectedSums, Gaussians
 
-# A cell of rows with gaps is as much work as so many of complete ones; EM comes back to it a dozen times.
+# The work of a cell of rows with gaps, in cells of complete rows; EM comes back to it a dozen times.
 WORK = 8
 # With fewer rows for a pattern of gaps than this, rows get a factor each instead of one a pattern.
 FEW_ROWS = 32

@@ -17,7 +17,7 @@ from posterior.math import LOG_2PI
 
 # Cells of the stacks of small matrices that are in memory at once.
 STACK_CELLS = 1 << 20
-# So many rows for a pattern of gaps make a product for each pattern cheaper than one for each row.
+# Rows of a pattern of gaps from which on a product for the pattern is cheaper than one for each row.
 ROWS_WORTH_A_PRODUCT = 8
 # Up to this size matrices are inverted a whole batch at a time instead of one after the other.
 SMALL = 12

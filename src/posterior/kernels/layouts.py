@@ -10,7 +10,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.memory import scratch, writable
 
-# Scores are added up over so many columns, and for so many classes, at a time.
+# Columns over which, and classes for which, scores are added up at a time.
 STEP = 2
 # Rows that are brought into C order at a time: they stay in the cache of a core while they are used.
 TILE_CELLS, TILE_ROWS = 1 << 15, 128

@@ -24,7 +24,7 @@ TILE = 8192
 BLURRED = 1e-9
 # A column that is further than this share of its terms from a combination of others is none.
 APART = 1e-10
-# Up to so many columns the exactest projection costs nothing.
+# Columns up to which the most accurate projection costs next to nothing.
 FEW = 200
 
 

@@ -8,9 +8,9 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.objective import Objective, Point
 
-# So many coefficients whose Hessian is worth a pass over the rows.
+# The largest Hessian, in coefficients, that is worth a pass over the rows.
 SMALL = 500
-# So many rows whose curvature is usually proof enough.
+# Rows of a sample whose curvature is usually proof enough.
 SAMPLE = 20_000
 
 

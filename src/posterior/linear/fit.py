@@ -33,7 +33,7 @@ from posterior.linear.solvers.newton import cholesky_factor, newton_step
 from posterior.linear.summary import Summary
 from posterior.stats.scatter import Scatter
 
-# A covariance of so many columns is factored; a Hessian of so many coefficients is.
+# The largest covariance that is factored, in columns, and the largest Hessian, in coefficients.
 FACTORED_COLUMNS = 1500
 FACTORED_COEFFICIENTS = 1500
 LARGEST_FIRTH = 4000
@@ -109,7 +109,7 @@ class Problem:
 
     @property
     def _ridge(self) -> float:
-        """The penalty's curvature as so much variance of every column, where the loss is at its steepest."""
+        """The penalty's curvature in units of the columns' variance, at the largest curvature of the loss."""
         return self.penalty.l2 / self.loss.curvature_bound if np.isfinite(self.loss.curvature_bound) else 0.0
 
     def _loss_for_penalty(self) -> Loss:

@@ -30,13 +30,14 @@ from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective
 from posterior.linear.scan import RowBlock
 
-# The Hessian of so many coefficients is inverted; of more it would take hundreds of megabytes and minutes.
+# The largest Hessian that is inverted, in coefficients; a larger one takes hundreds of megabytes and minutes.
 LARGEST = 4096
-# So many numbers of a tile of rows are worked on at once.
+# Cells of a tile of rows.
 TILE_CELLS = 1 << 20
 # An eigenvalue of I − wV A below this is 0 but for rounding: the other rows leave a direction of θ open.
 ALONE = 1e-12
-# A row is refitted when its scores move apart by more than this; all refits take about so many products.
+# A row is refitted when its scores move apart by more than FAR; WORK is the budget of all refits, in
+# multiply–adds.
 FAR = 0.25
 WORK = 10**9
 
@@ -44,7 +45,8 @@ WORK = 10**9
 def leave_one_out_scores(objective: Objective, theta: Floats, *, refits: int | None = None) -> Floats:
     """The free scores of each row, (n, R), under the model fitted without it; θ is the optimum on all rows.
 
-    At most so many `refits` are made of rows that move far; with 0 every row has its one Newton step.
+    `refits` is the largest number of rows that are refitted because they move far; with 0 every row has its
+    one Newton step.
 
     >>> from posterior.engines import LocalDataset
     >>> from posterior.linear.design import Design

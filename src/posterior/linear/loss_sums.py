@@ -16,8 +16,8 @@ from posterior.linear.scan import RowBlock
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
 CURVATURE_TILE = 2048
-# Up to so many products of two columns it pays to form each of them once; with more than so many pairs of
-# scores, and products that are formed by compiled code, up to more.
+# Products of two columns are formed once for all pairs of scores where there are at most PRODUCTS of them; by
+# compiled code, for at least MANY_PAIRS pairs of scores, where there are at most MANY_PRODUCTS.
 PRODUCTS = 1024
 MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 13
 

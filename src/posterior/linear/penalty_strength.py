@@ -19,7 +19,7 @@ from posterior.linear.solvers.newton import Newton
 
 # C from 1e-4 to 1e4, strong penalties first.
 STRENGTHS = tuple(float(s) for s in np.logspace(4, -4, 20))
-# Where the best is at an end, up to so many decades more are tried, as long as each gains this share of the
+# Where the best is at an end, at most DECADES decades more are tried, as long as each gains GAIN times the
 # largest loss.
 DECADES = 8
 GAIN = 1e-4

@@ -15,7 +15,7 @@ from posterior.linear.design import Design, Matrix
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
 
-# A sparse row counts as so many cells, whatever its width: some thousands of rows are read at a time.
+# Cells that a sparse row counts for, whatever its width: some thousands of rows are read at a time.
 SPARSE_CELLS = 256
 
 

@@ -30,7 +30,7 @@ from posterior.notices import SeparationWarning, warn
 
 __all__ = ["Separation", "find_separation", "has_finite_optimum"]
 
-# Linear programs are solved for so many coefficients, and for a direction of few columns among so many.
+# Coefficients up to which linear programs are solved, and up to which a direction of few columns is sought.
 LARGEST = 1000
 SPARSE = 300
 # How many names a message lists.

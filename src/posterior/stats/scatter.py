@@ -15,7 +15,7 @@ from posterior.stats.moments import Moments
 
 T = TypeVar("T")
 
-# A row whose value is so many standard deviations off an exact combination of columns breaks it.
+# A row further off than this, in standard deviations, from an exact combination of columns breaks it.
 NOTICEABLE = 1e-6
 
 

@@ -16,7 +16,7 @@ from posterior.kernels.layouts import Columns, Table, in_rows, tiles
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks, ratio
 
-# A pivot that lies so many times further off than the values are spread would cost digits: centre again.
+# A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
 FAR_PIVOT = 100.0
 PEEK = 64
 

@@ -9,8 +9,8 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.solvers.newton import cholesky_factor, newton_step
 
-# Sweeps over the coordinates before those that are not zero are solved for together: at least so many, and
-# one for each so many of them, which makes both cost about the same.
+# Sweeps over the coordinates before those that are not zero are solved for together: at least SWEEPS, and one
+# for every PER_SWEEP of them, which makes both cost about the same.
 SWEEPS = 4
 PER_SWEEP = 50
 # How often such a solution may be cut short by a change of sign, and how often all is done.

@@ -12,9 +12,9 @@ from posterior.linear.objective import Objective, Point
 from posterior.linear.solvers.base import Solution, Solver, Step, relative_gradient
 from posterior.linear.solvers.newton import ARMIJO, cholesky_factor
 
-# So many scoring steps at least; at most so many while they promise more than a unit of log likelihood.
+# The smallest number of scoring steps, and the largest while they promise more than 1 of log likelihood.
 SCORING = (3, 30)
-# After so many updates the information is asked again.
+# BFGS updates after which the information is computed again.
 UPDATES = 25
 # No step changes the scores by more, root mean square over rows: the information is another one there.
 # A limit for every row would let one far-off row slow the others down.

@@ -15,10 +15,10 @@ from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, relative_gradient
 
-# So many columns whose matrix of second moments is formed; beyond, so many products with it bound its size.
+# Columns up to which the matrix of second moments is formed; beyond, products with it that bound its size.
 SQUARED_COLUMNS = 200
 PRODUCTS = 12
-# An objective that grew so many times has left for good.
+# Growth of the objective by this factor is divergence.
 ASTRAY = 1e12
 
 

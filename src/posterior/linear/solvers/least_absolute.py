@@ -115,7 +115,7 @@ class _State(NamedTuple):
 
     @property
     def give(self) -> Floats:
-        """How much a multiplier changes with its residual: without end where the residual goes to zero."""
+        """d(multiplier)/d(residual), infinite where the residual is 0."""
         return np.asarray(1.0 / (self.above / self.up + self.below / self.down))
 
 

@@ -21,7 +21,7 @@ from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_su
 ARMIJO = 1e-4
 # A relative fall of the objective that the rounding of its sums may hide.
 HIDDEN = 64 * EPSILON
-# Up to so many coefficients all are worked on; of more, those that are not zero and at least so many others.
+# With at most FEW coefficients a step moves all; with more, those that are not zero and GROWTH others.
 FEW = 300
 GROWTH = 200
 
