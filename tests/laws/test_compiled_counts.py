@@ -9,7 +9,7 @@ from scipy import sparse
 from posterior import kernels
 from posterior.kernels import reference
 from posterior.kernels.choice import using
-from posterior.kernels.layouts import Columns
+from posterior.kernels.layouts import SeparateColumns
 
 # Around the tiles, vectors and groups of classes in which kernels work; one row, one column, one class.
 SHAPES = [(1, 1, 1), (2, 3, 2), (7, 5, 4), (64, 20, 10), (65, 33, 5), (700, 1, 3), (130, 9, 17)]
@@ -24,7 +24,7 @@ def rows(n, n_classes, seed, *, weighted):
 
 def layouts(values):
     """The same numbers as they may lie in memory."""
-    apart = Columns.of([np.ascontiguousarray(column) for column in values.T])
+    apart = SeparateColumns.of([np.ascontiguousarray(column) for column in values.T])
     wide = np.full((len(values), values.shape[1] + 3), 7.0)
     wide[:, 1:-2] = values
     return [values, np.asfortranarray(values), apart, wide[:, 1:-2]]

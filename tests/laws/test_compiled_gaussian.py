@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from posterior import LDA, QDA, GaussianNB, GenerativeClassifier, NaiveBayes
 from posterior.engines.local import threads
 from posterior.families import Bernoulli, MultivariateNormalDistribution, Normal, NormalDistribution
-from posterior.kernels import Columns, as_they_lie, in_rows, posteriors, reference, tiles
+from posterior.kernels import SeparateColumns, as_they_lie, in_rows, posteriors, reference, tiles
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import moments, normalizing, scatter, scores
 
@@ -48,7 +48,7 @@ def test_moments(seed, n, d, n_classes, offset, gaps, weighted):
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_moments_have_the_same_bits_from_any_layout(gaps):
     x, y, weight = rows(1, 3000, 7, 4, offset=1e8, gaps=gaps)
-    apart = Columns.of([column.copy() for column in x.T])
+    apart = SeparateColumns.of([column.copy() for column in x.T])
     for w in (None, weight):
         want = moments.class_moments(x, y, w, 4)
         for table in (np.asfortranarray(x), apart, x[::-1][::-1], np.repeat(x, 2, axis=1)[:, ::2]):
@@ -284,7 +284,7 @@ def test_memory_that_nobody_may_write_to_is_read(model):
 def test_tables_are_read_as_they_lie():
     x = np.arange(12.0).reshape(4, 3)
     assert in_rows(x) is x
-    assert isinstance(as_they_lie(list(np.asfortranarray(x).T)), Columns)
+    assert isinstance(as_they_lie(list(np.asfortranarray(x).T)), SeparateColumns)
     same = as_they_lie(list(x.T))
     assert np.shares_memory(same, x)
     np.testing.assert_array_equal(same, x)

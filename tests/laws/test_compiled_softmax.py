@@ -34,7 +34,7 @@ LAYOUTS = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,
     "strided": lambda X: np.repeat(X, 3, axis=0)[::3],
-    "columns apart": lambda X: kernels.Columns.of([column.copy() for column in X.T]),
+    "columns apart": lambda X: kernels.SeparateColumns.of([column.copy() for column in X.T]),
     "read-only": locked,
 }
 

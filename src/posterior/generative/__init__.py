@@ -2,7 +2,7 @@
 
 from posterior.generative.folds import estimated, held_out_log_posterior, training_parts
 from posterior.generative.leave_one_out import left_out_log_posterior, refuse_other_rows
-from posterior.generative.left_out_tuning import tune_left_out
+from posterior.generative.leave_one_out_tuning import tune_left_out
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import Note, summary, unused_note
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block

@@ -11,7 +11,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.families import Expected
-from posterior.generative.expectation import Filled, filled_in, spared
+from posterior.generative.expectation_maximization import Filled, filled_in, spared
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import (
     Note,

@@ -16,7 +16,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, ReadOnce, Rows, SomeRows
 from posterior.families import Family
-from posterior.generative.expectation import filled_in
+from posterior.generative.expectation_maximization import filled_in
 from posterior.generative.folds import TrainingPart, rows_by_fold, training_parts
 from posterior.generative.model import FittedBlock
 from posterior.generative.notes import Note, unscored_note

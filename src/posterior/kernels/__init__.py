@@ -9,7 +9,6 @@ from posterior.kernels.discrete import (
     column_marks,
     ones_by_class,
 )
-from posterior.kernels.gappy import expected_sums, gappy_log_density, worth_a_factor
 from posterior.kernels.gaps import (
     ExpectedRows,
     ExpectedSums,
@@ -21,7 +20,8 @@ from posterior.kernels.gaps import (
     pairs_there,
 )
 from posterior.kernels.gaussian import class_moments, class_weights, complete_scatter
-from posterior.kernels.layouts import Columns, Table, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.gaussian_gaps import expected_sums, gappy_log_density, worth_a_factor
+from posterior.kernels.layouts import SeparateColumns, Table, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.memory import scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
@@ -34,17 +34,17 @@ from posterior.kernels.reference import (
     rows_by_class,
     with_data,
 )
-from posterior.kernels.whole import WholeCodes, distinct_whole
+from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
     "BinaryLookUps",
-    "Columns",
     "ExpectedRows",
     "ExpectedSums",
     "GapGroup",
     "Gaussians",
     "LinearSums",
     "LookUps",
+    "SeparateColumns",
     "Table",
     "WholeCodes",
     "as_they_lie",

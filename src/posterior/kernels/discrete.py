@@ -8,7 +8,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
 from posterior.kernels.choice import compiled
-from posterior.kernels.layouts import Columns, Table, in_rows, tiles
+from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
 from posterior.kernels.memory import codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
@@ -76,7 +76,7 @@ def ones_by_class(
         return reference.ones_by_class(in_rows(table), threshold, y, weight, n_classes)
     on, gap = (np.zeros((n_classes, table.shape[1])) for _ in range(2))
     y, w = codes_of(y), weights_of(weight)
-    if isinstance(table, Columns):
+    if isinstance(table, SeparateColumns):
         finite = kernel.add_columns(table.addresses, table.start, threshold, y, w, on)
     else:
         check = np.zeros(table.shape[1])

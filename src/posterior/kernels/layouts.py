@@ -16,10 +16,10 @@ STEP = 2
 TILE_CELLS, TILE_ROWS = 1 << 15, 128
 
 
-class Columns:
+class SeparateColumns:
     """Rows `start` to `stop` of float64 columns that lie apart in memory, as data frames keep them.
 
-    >>> table = Columns.of([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+    >>> table = SeparateColumns.of([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
     >>> table[1:2].in_rows()
     array([[2., 4.]])
     """
@@ -28,7 +28,7 @@ class Columns:
         self.arrays, self.addresses, self.start, self.stop = arrays, addresses, start, stop
 
     @classmethod
-    def of(cls, arrays: Sequence[Floats]) -> "Columns":
+    def of(cls, arrays: Sequence[Floats]) -> "SeparateColumns":
         """Columns of equal length, each contiguous; they are not copied."""
         addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
         return cls(tuple(arrays), addresses, 0, len(arrays[0]))
@@ -46,9 +46,9 @@ class Columns:
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def __getitem__(self, rows: slice) -> "Columns":
+    def __getitem__(self, rows: slice) -> "SeparateColumns":
         start, stop, _ = rows.indices(len(self))
-        return Columns(self.arrays, self.addresses, self.start + start, self.start + max(stop, start))
+        return SeparateColumns(self.arrays, self.addresses, self.start + start, self.start + max(stop, start))
 
     def in_rows(self, out: Floats | None = None) -> Floats:
         """A copy in C order."""
@@ -63,12 +63,12 @@ class Columns:
         return out
 
 
-Table: TypeAlias = Floats | Columns
+Table: TypeAlias = Floats | SeparateColumns
 
 
 def in_rows(table: Any, use: str | None = None) -> Floats:
     """A table as float64 in C order: itself where it is, else a copy, in `scratch` where a use is named."""
-    apart = isinstance(table, Columns)
+    apart = isinstance(table, SeparateColumns)
     if not apart and table.dtype == np.float64 and table.flags.c_contiguous:
         rows: Floats = writable(table)
         return rows
@@ -86,7 +86,7 @@ def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
     Those are a multiple of `TILE_ROWS`, so that kernels see the same tiles in any layout.
     """
     n, d = table.shape
-    if not isinstance(table, Columns) and table.dtype == np.float64 and table.flags.c_contiguous:
+    if not isinstance(table, SeparateColumns) and table.dtype == np.float64 and table.flags.c_contiguous:
         yield slice(0, n), writable(table)
         return
     size = max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
@@ -100,7 +100,7 @@ def as_they_lie(arrays: Sequence[AnyArray]) -> "Table | None":
     if any(a.dtype != np.float64 for a in arrays):
         return None
     if all(a.flags.c_contiguous for a in arrays):
-        return Columns.of(arrays)
+        return SeparateColumns.of(arrays)
     strides = {a.strides[0] for a in arrays}
     steps = {b - a for a, b in pairwise(a.__array_interface__["data"][0] for a in arrays)}
     if len(strides) > 1 or steps != {np.dtype(np.float64).itemsize}:

@@ -1,4 +1,4 @@
-"""Coordinates in which a linear score is easy to learn: columns centred, and whitened or scaled.
+"""Coordinates of the coefficients in which solvers converge fast: columns centred, and whitened or scaled.
 
 The optimum does not depend on them; how soon a solver reaches it does.
 """
@@ -22,7 +22,7 @@ from posterior.stats.scatter import Scatter
 TILE = 8192
 # Scores that the rounding of redundant columns would blur more than this leave those columns out.
 BLURRED = 1e-9
-# A column that is further than this share of its terms from a combination of others is none.
+# A column that differs from a combination of others by more than this share of its terms is independent.
 APART = 1e-10
 # Columns up to which the most accurate projection costs next to nothing.
 FEW = 200
@@ -108,7 +108,7 @@ class Basis:
         return bool((np.abs(self.centre) > FAR_APART * self.spread).any())
 
     def coef(self, v: Floats) -> Floats:
-        """Coefficients (R, d) of coordinates (R, r), with which scores are reckoned."""
+        """Coefficients (R, d) of coordinates (R, r), from which scores are computed."""
         return _along(v, self.directions)
 
     def shown_coef(self, v: Floats) -> Floats:

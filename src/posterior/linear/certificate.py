@@ -1,4 +1,4 @@
-"""How far a point can be from the optimum at most, proven where it can be."""
+"""Certificates: upper bounds, proven where possible, on the objective above its minimum."""
 
 from dataclasses import dataclass
 

@@ -104,7 +104,7 @@ class Problem:
 
     @property
     def _short(self) -> bool:
-        """Fewer rows than columns: a ridge has nothing to gain from correlations that rows cannot tell."""
+        """Fewer rows than columns: whitening gains a ridge nothing."""
         return self.scan.n_rows <= self.scan.n_features and self.penalty.l2 > 0
 
     @property
@@ -168,7 +168,7 @@ class Fit:
         return replace(self, separation=replace(self.separation, labels=tuple(labels)))
 
     def remembered(self, kind: str, level: float) -> Summary | None:
-        """The summary of this kind that was asked for, where the rows are gone that could tell anew."""
+        """The summary of this kind that was asked for, for a fit that no longer has its rows."""
         if self.objective is not None:
             return None
         return next((s for s in self.summaries if (s.kind, s.level) == (kind, level)), None)
@@ -195,7 +195,7 @@ class Fit:
 
 
 def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | None = None) -> Fit:
-    """The optimum of a problem, from an earlier model or from where the solver likes to start."""
+    """The optimum of a problem, started from an earlier model or from the solver's own start."""
     solver = solver or problem.solver()
     if problem.loss.kinked and not solver.kinked_losses:
         raise ValueError(

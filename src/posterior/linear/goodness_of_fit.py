@@ -1,4 +1,4 @@
-"""How well a linear model fits: log-likelihoods, deviances, criteria, and the share that is explained."""
+"""Goodness of fit: log-likelihoods, deviances, AIC and BIC, and R²."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A sample of the rows, copied side by side for those who read it many times."""
+"""A scan whose rows are copied to memory, for samples that are read many times."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class InMemoryScan(Scan):
-    """The rows of a scan whose numbers are in memory already, in C order."""
+    """A scan whose rows are in memory as one array in C order."""
 
     block: RowBlock | None = None
 

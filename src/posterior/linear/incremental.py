@@ -1,4 +1,4 @@
-"""A softmax regression that learns from rows as they come and forgets them."""
+"""Softmax regression fitted incrementally (`partial_fit`): rows are used once and not kept."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from posterior.linear.solvers.sgd import SGD, Progress
 
 @dataclass(frozen=True, eq=False)
 class IncrementalFit:
-    """Coefficients in the user's coordinates, where the descent stands, and the weight of the rows so far."""
+    """Coefficients in the user's coordinates, the state of the descent, and the weight of the rows so far."""
 
     loss: SoftmaxLoss
     theta: Floats

@@ -1,4 +1,4 @@
-"""How far coefficients may be off by chance: their covariance, in the columns that the user knows."""
+"""Standard errors: the covariance of the coefficients of the user's columns."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args

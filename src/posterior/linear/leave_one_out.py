@@ -1,4 +1,4 @@
-"""What a model says of each row when it is fitted without that row, from the fit on all rows.
+"""Approximate leave-one-out: scores of each row under the model fitted without it, from the fit on all rows.
 
 At the optimum of Σ w ℓ + penalty, with Hessian T, leaving row i out takes w ℓ_i away: the gradient becomes
 −Z'wg and the Hessian T − Z'wV Z, with g and V the slope and the curvature of the row's loss, and Z = I ⊗ x̃'

@@ -1,4 +1,4 @@
-"""An objective less one row, and its minimum from that with the row."""
+"""The objective without one row, and its minimum, started from the minimum with the row."""
 
 from dataclasses import dataclass, replace
 

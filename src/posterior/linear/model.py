@@ -1,4 +1,4 @@
-"""A fitted linear model: what multiplies the columns, and the scores of new rows."""
+"""A fitted linear model: coefficients, and scores of new rows."""
 
 from dataclasses import dataclass, replace
 

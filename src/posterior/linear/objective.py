@@ -26,7 +26,7 @@ IN_MEMORY_PART = 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A place θ, with the value and the gradient of the smooth part of the objective there.
+    """A point θ, with the value and the gradient of the smooth part of the objective there.
 
     `weight` is that of the rows; `loss`, `pull` and `level` are the mean loss alone and its derivatives by
     the free scores' coefficients (of the columns less their centre) and levels, whatever the coordinates and
@@ -96,7 +96,7 @@ class Objective:
         return self.contrasts @ coef, self.contrasts @ self.free(theta)[1]
 
     def theta(self, coef: Floats, level: Floats) -> Floats:
-        """The vector of coefficients and levels as `shown`, to start from; a misfit costs but time."""
+        """The vector of coefficients and levels as `shown`, to start from."""
         back = np.linalg.pinv(self.contrasts)
         parts = [self.basis.coordinates(back @ coef)]
         if self.basis.intercept:
@@ -182,7 +182,7 @@ class Objective:
         return replace(self, scan=InMemoryScan.copied(self.scan))
 
     def longest_row(self, factor: Floats) -> float:
-        """Max ‖(z, 1) factor‖ over rows, z being their coordinates: how far a row is from the middle."""
+        """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
         turned = self._turn() @ factor
         apart = self.basis.far and not self.scan.sparse
         level = turned[-1] if apart else turned[-1] - self.basis.centre @ turned[:-1]

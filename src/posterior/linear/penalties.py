@@ -1,4 +1,4 @@
-"""What a coefficient costs, whatever the data say."""
+"""Penalties on the coefficients."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How strong a penalty should be: the strength whose fits predict left-out rows best.
+"""The strength of a penalty, chosen by approximate leave-one-out.
 
 Strengths are total ones, 1/C in scikit-learn's terms: Σ w ℓ + strength · penalty.
 """

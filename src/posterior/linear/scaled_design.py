@@ -1,4 +1,4 @@
-"""Numbers in units of their spread, so that a penalty means the same for every column."""
+"""A design whose columns are divided by their standard deviations, so that a penalty treats them alike."""
 
 from dataclasses import dataclass, field, fields, replace
 

@@ -31,7 +31,7 @@ class RowBlock(NamedTuple):
     weight: Floats | None
 
     def packed(self) -> "RowBlock":
-        """The same rows, with numbers that NumPy can reckon with."""
+        """The same rows, with numbers as a float64 array or a sparse matrix."""
         X = self.matrix
         if kernels.is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
             return self
@@ -91,13 +91,13 @@ class Scan:
         return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self._dense)
 
     def fill(self, write: Callable[[RowBlock, A], None], out: A) -> A:
-        """Let `write(block, part)` write all rows of `out`; the blocks are small, and lie as they do."""
+        """Let `write(block, part)` write all rows of `out`; blocks are small, in the table's memory layout."""
         return self.dataset.fill(
             lambda chunk, part: write(self._block_as_stored(chunk), part), out, dense=self._dense
         )
 
     def collected(self) -> RowBlock:
-        """All rows in one block, for those who need them at once."""
+        """All rows in one block."""
         return self.fold(lambda block: block)
 
     @property

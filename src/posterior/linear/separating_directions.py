@@ -1,4 +1,4 @@
-"""Directions in which a softmax likelihood never falls, found by linear programming.
+"""Directions that separate classes (directions of recession of a softmax likelihood), by linear programming.
 
 With a_ij·b the margin of row i over class j ≠ y_i, the mean loss has no minimum exactly if there is a b with
 all a_ij·b ≥ 0 and not all 0 (Albert & Anderson, 1984). A program for all rows would be too large; one for the
@@ -43,7 +43,7 @@ WORK = 1 << 31
 
 
 class GaveUpError(RuntimeError):
-    """A program that became too large to solve, or needs too many steps; says which."""
+    """A linear program that is too large, or took too many steps; says which."""
 
 
 class Program:
@@ -60,7 +60,7 @@ class Program:
         return max(ROOM, 2 * self.rows.shape[1])
 
     def add(self, found: SmallestMargins) -> None:
-        """More pairs."""
+        """Add constraints for these pairs."""
         rows = np.vstack([self.rows, found.matrix(self.table.n_classes, self.table.intercept)])
         if rows.size > CELLS:
             raise GaveUpError(

@@ -1,6 +1,6 @@
-"""Which classes a linear score tells apart without error, by which columns, and what to say about it.
+"""Separation: classes that a linear score predicts without error, by which columns, and what to do about it.
 
-First comes a certificate that costs one pass over the rows and exists for almost all data (`existence`);
+First comes a certificate that costs one pass over the rows and exists for almost all data (`finite_optimum`);
 where it does not, the exact answer by linear programming.
 """
 

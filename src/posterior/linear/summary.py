@@ -1,4 +1,4 @@
-"""The table of coefficients that statisticians read, and the figures beneath it."""
+"""The summary of a fit: a table of coefficients with standard errors and tests, and goodness of fit."""
 
 import html
 from collections.abc import Collection, Mapping, Sequence

@@ -19,7 +19,7 @@ BYTES = 8
 
 
 def _sum_of_lines(width: int, builder: Any, arguments: Any) -> None:
-    """Write to `out` the sum of `count` lines of `width` doubles, whose offsets in bytes from `table` are `places`."""
+    """Write to `out` the sum of `count` lines of `width` doubles, at byte offsets `places` in `table`."""
     table, places, count, out = arguments
     vector = ir.VectorType(DOUBLE, width)
     total, step = cgutils.alloca_once(builder, vector), cgutils.alloca_once(builder, WORD)

@@ -12,7 +12,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
-from posterior.kernels.layouts import Columns, Table, in_rows, tiles
+from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks, ratio
 
@@ -185,7 +185,7 @@ def add_columns(
         j += 1
 
 
-class _Sums:
+class _MomentSums:
     """Sums about the pivots, over the cells of a chunk."""
 
     def __init__(self, pivot: Floats) -> None:
@@ -193,10 +193,10 @@ class _Sums:
         self.total, self.first, self.second = (np.zeros_like(pivot) for _ in range(3))
 
     @classmethod
-    def complete(cls, table: Table, y: Ints, weight: Floats, pivot: Floats) -> "_Sums":
+    def complete(cls, table: Table, y: Ints, weight: Floats, pivot: Floats) -> "_MomentSums":
         """Those of rows without a gap; they are not finite if there is one."""
         sums = cls(pivot)
-        if isinstance(table, Columns):
+        if isinstance(table, SeparateColumns):
             add_columns(table.addresses, table.start, y, weight, *sums)
         else:
             for rows, tile in tiles(table):
@@ -207,7 +207,7 @@ class _Sums:
     @classmethod
     def there(
         cls, table: Table, y: Ints, weight: Floats, pivot: Floats | None, shape: tuple[int, int]
-    ) -> "_Sums":
+    ) -> "_MomentSums":
         """Those of the cells that are not missing; without pivots, about the first ones of them."""
         sums = cls(np.zeros(shape) if pivot is None else pivot)
         found = np.full(shape, pivot is not None)
@@ -237,15 +237,17 @@ def class_moments(table: Table, y: Ints, weight: Floats | None, n_classes: int) 
     shape = n_classes, table.shape[1]
     gaps = bool(np.isnan(in_rows(table[:PEEK])).any())
     if not gaps:
-        sums = _Sums.complete(table, y, w, first_rows(table, y, n_classes))
+        sums = _MomentSums.complete(table, y, w, first_rows(table, y, n_classes))
         gaps = not sums.is_finite
     if gaps:
-        sums = _Sums.there(table, y, w, None, shape)
+        sums = _MomentSums.there(table, y, w, None, shape)
     remainder, scatter = sums.centred()
     far = sums.first * remainder > FAR_PIVOT * scatter
     if far.any():
         pivot = np.where(far, sums.pivot + remainder, sums.pivot)
-        sums = _Sums.there(table, y, w, pivot, shape) if gaps else _Sums.complete(table, y, w, pivot)
+        sums = (
+            _MomentSums.there(table, y, w, pivot, shape) if gaps else _MomentSums.complete(table, y, w, pivot)
+        )
         remainder, scatter = sums.centred()
     return ClassMoments(sums.total, sums.pivot, remainder, scatter, _marks(table, w, sums))
 
@@ -256,7 +258,7 @@ def first_rows(table: Table, y: Ints, n_classes: int) -> Floats:
     find_first(y, rows)
     seen = np.flatnonzero(rows >= 0)
     pivot = np.zeros((n_classes, table.shape[1]))
-    if isinstance(table, Columns):
+    if isinstance(table, SeparateColumns):
         for j, array in enumerate(table.arrays):
             pivot[seen, j] = array[table.start + rows[seen]]
     else:
@@ -264,7 +266,7 @@ def first_rows(table: Table, y: Ints, n_classes: int) -> Floats:
     return pivot
 
 
-def _marks(table: Table, weight: Floats, sums: _Sums) -> Floats:
+def _marks(table: Table, weight: Floats, sums: _MomentSums) -> Floats:
     """Marks of the columns: of their sums, or cell by cell where sums do not tell two columns apart.
 
     Columns that are equal have equal marks either way.

@@ -6,7 +6,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import TILE, pack
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
 from posterior.kernels.compiled.moments import FAR_PIVOT, first_rows
-from posterior.kernels.layouts import Columns, Table, tiles
+from posterior.kernels.layouts import SeparateColumns, Table, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter, ratio
 
@@ -108,7 +108,7 @@ def find_precision(values: Floats, double: Bools, off_grid: Bools) -> None:
                     off_grid[j] = x * GRID != np.floor(x * GRID)
 
 
-class _Sums:
+class _ScatterSums:
     """Sums about the pivots."""
 
     def __init__(self, pivot: Floats, pooled: bool) -> None:
@@ -117,7 +117,7 @@ class _Sums:
         self.total, self.first, self.largest = np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros(d)
         self.second = np.zeros((1 if pooled else n_classes, d, d))
 
-    def add(self, table: Table, y: Ints, weight: Floats) -> "_Sums":
+    def add(self, table: Table, y: Ints, weight: Floats) -> "_ScatterSums":
         """Add rows, as many at a time as one product is worth, whatever their layout."""
         d = self.pivot.shape[1]
         at_once = max(1, min(max(TOGETHER // d, ROWS_OF_A_CLASS * len(self.second)), len(y)))
@@ -131,7 +131,7 @@ class _Sums:
         counts = np.array([len(y)]) if self.pooled else np.bincount(y, minlength=len(self.second))
         ends = np.cumsum(counts)
         place, sums = ends - counts, (self.pivot, self.total, self.first, self.largest)
-        if isinstance(table, Columns):
+        if isinstance(table, SeparateColumns):
             gather_columns(table.addresses, table.start, y, weight, place, *sums, buffer)
         else:
             for rows, tile in tiles(table):
@@ -167,12 +167,12 @@ def class_scatter(
 ) -> tuple[ClassScatter, Floats] | None:
     """Scatter about the class means, and the rounding of the columns; None where a cell is not finite."""
     y, w = codes_of(y), weights_of(weight)
-    sums = _Sums(first_rows(table, y, n_classes), pooled).add(table, y, w)
+    sums = _ScatterSums(first_rows(table, y, n_classes), pooled).add(table, y, w)
     if not sums.is_finite:
         return None
     remainder, scatter, far = sums.centred()
     if far.any():
-        sums = _Sums(np.where(far, sums.pivot + remainder, sums.pivot), pooled).add(table, y, w)
+        sums = _ScatterSums(np.where(far, sums.pivot + remainder, sums.pivot), pooled).add(table, y, w)
         remainder, scatter, _ = sums.centred()
     found = ClassScatter(sums.total, sums.pivot, remainder, scatter, None, None)
     return found, _rounding(table, sums.largest)

@@ -12,7 +12,7 @@ from numba import carray
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import ANY_ORDER, CODES, NUMBERS, ROWS, deviation, kernel
-from posterior.kernels.layouts import Columns, Table, in_rows, tiles
+from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
 from posterior.kernels.memory import scratch
 
 TILE = 64
@@ -148,7 +148,7 @@ def add_product(product: Floats, level: Floats, out: Floats) -> int:
 def normal_scores(table: Table, parameters: Parameters, out: Floats) -> None:
     """Add the scores of normal columns to any number of rows: the last ones get a tile of their own."""
     whole = len(table) // TILE * TILE
-    if isinstance(table, Columns):
+    if isinstance(table, SeparateColumns):
         add_normal_columns(table.addresses, table.start, *parameters, out[:whole])
     else:
         for rows, tile in tiles(table[:whole]):

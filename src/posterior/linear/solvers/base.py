@@ -1,4 +1,4 @@
-"""What every solver is: an object that takes an objective to its minimum and says how it got there."""
+"""The base class of solvers, and what they return."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Coordinates = Literal["whitened", "scaled", "user"]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step of a solver: where it stood, on how many rows, and how steep it was there."""
+    """One step of a solver: θ, the objective, the length of its gradient, and the number of rows used."""
 
     theta: Floats
     value: float
@@ -26,13 +26,13 @@ class Step:
 
     @classmethod
     def at(cls, objective: Objective, point: Point) -> "Step":
-        """A solver's stop at a point."""
+        """The step that ends at a point."""
         return cls(point.theta, point.value, float(np.linalg.norm(point.gradient)), objective.scan.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where a solver ended: θ, how many steps it took, whether it arrived, and the proof.
+    """The result of a solver: the last point, the number of steps, whether it converged, and a certificate.
 
     `gradient` is the length of the gradient there relative to that at zero coefficients. `path` is kept on
     request.
@@ -47,12 +47,12 @@ class Solution:
 
     @property
     def theta(self) -> Floats:
-        """The place."""
+        """θ at the end."""
         return self.point.theta
 
 
 class Solver(ABC):
-    """Settings of a way to minimise; `minimize` is all it does."""
+    """The settings of a minimisation method, with `minimize`; a frozen dataclass."""
 
     coordinates: ClassVar[Coordinates] = "whitened"
     # Whether it can minimise with an l1 penalty, which has kinks where coefficients are zero.
@@ -66,7 +66,7 @@ class Solver(ABC):
 
     @abstractmethod
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
-        """The minimum of the objective, from `start` or from where this solver likes to start."""
+        """The minimum of the objective, from `start`, or from the solver's own start."""
 
 
 def gradient_scale(objective: Objective, origin: Point) -> float:

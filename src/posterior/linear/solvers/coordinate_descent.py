@@ -1,4 +1,4 @@
-"""Minimising a quadratic plus a cost for every absolute value, one coordinate at a time."""
+"""Coordinate descent on a quadratic plus an l1 penalty."""
 
 from dataclasses import dataclass, field
 
@@ -86,7 +86,7 @@ class L1Quadratic:
                 break
 
     def _sweep(self, x: Floats, slope: Floats) -> None:
-        """Each coordinate to its own minimum, a soft threshold, in place; some at zero have nowhere to go."""
+        """Each coordinate to its own minimum, a soft threshold, in place; zeros that stay so are skipped."""
         diagonal = np.diagonal(self.hessian)
         moving = ((x != 0) | (np.abs(slope) > self.cost)) & (diagonal > 0)
         for i in np.flatnonzero(moving).tolist():
@@ -100,7 +100,7 @@ class L1Quadratic:
     # -- many at once -----------------------------------------------------------------------------
 
     def _shift(self, x: Floats) -> None:
-        """Each group of `flats` to where it costs least, in place; coordinate descent would creep there.
+        """Each group of `flats` to where it costs least, in place; coordinate descent would take many sweeps.
 
         It moves by its median, or by the median that minimises Σ|x − c| plus a square (Li & Osher, 2009).
         """

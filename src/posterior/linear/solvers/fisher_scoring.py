@@ -1,4 +1,4 @@
-"""Fisher scoring that goes over into BFGS, where the information is at hand but not the Hessian."""
+"""Fisher scoring followed by BFGS, for objectives whose information is known but not the Hessian."""
 
 from dataclasses import dataclass
 
@@ -92,7 +92,7 @@ def _onward(objective: Objective, point: Point, inverse: Floats, decrement: floa
 
 
 def _rounding(point: Point) -> float:
-    """By how much the value may be off, loss and penalty having been added."""
+    """The rounding error of the value, a sum of loss and penalty."""
     return 8 * EPSILON * (abs(point.loss) + abs(point.value - point.loss))
 
 

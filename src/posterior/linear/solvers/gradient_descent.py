@@ -1,4 +1,4 @@
-"""Gradient descent on all rows at once, as the textbooks have it."""
+"""Gradient descent on all rows at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

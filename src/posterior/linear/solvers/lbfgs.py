@@ -1,4 +1,4 @@
-"""L-BFGS: Newton's method with a Hessian remembered from the last few steps, for many coefficients."""
+"""L-BFGS: a quasi-Newton method for many coefficients."""
 
 from collections import deque
 from collections.abc import Callable, Collection
@@ -75,7 +75,7 @@ class LBFGS(Solver):
         return rough.minimize(objective.every(step)).theta
 
     def _next(self, objective: Objective, point: Point, pairs: deque[tuple[Floats, Floats]]) -> Point | None:
-        """A point further down; where the memory leads nowhere it is given up for the gradient."""
+        """A lower point; where the quasi-Newton direction has none, the gradient is followed."""
         while True:
             move = -inverse_hessian_product(pairs, point.gradient)
             if not pairs:

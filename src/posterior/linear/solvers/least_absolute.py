@@ -164,7 +164,7 @@ class _Program:
         return _State(no_coef, no_dual, above, below, self.weight, self.weight)
 
     def moved(self, s: _State) -> _State | None:
-        """One step: the predictor shows how far one can aim, the corrector goes there. None: no way on."""
+        """One step: the predictor shows how far one can aim, the corrector goes there. None: no progress."""
         give = s.give
         factor = cholesky_factor(self.rows.gram(give))
         off = self.rows.pull(s.dual)
@@ -218,7 +218,7 @@ class _Program:
     # -- what it means ----------------------------------------------------------------------------
 
     def step(self, answer: _Answer) -> Step:
-        """An answer as a step of a path; steep is what the multipliers lack to Σ a z = 0."""
+        """An answer as a step of a path; its gradient is the residual of Σ a z = 0."""
         n = len(self.weight)
         off = self.rows.pull(answer.dual) / n
         return Step(self._theta(answer), answer.value * self.unit, float(np.linalg.norm(off)), n)
@@ -258,7 +258,7 @@ def _shortest(A: Floats, b: Floats) -> Floats:
 
 
 def _posed(objective: Objective) -> _Program:
-    """The program of an objective: rows that count, in white coordinates, about their least-squares fit."""
+    """The linear program of an objective, in whitened coordinates, about the least-squares fit."""
     block = _counted(objective.scan.collected())
     weight = np.ones(len(block.target)) if block.weight is None else block.weight / block.weight.mean()
     n = len(weight)

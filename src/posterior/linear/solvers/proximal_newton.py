@@ -1,4 +1,4 @@
-"""Newton's method for penalties with kinks: the lasso and the elastic net."""
+"""Proximal Newton method for the lasso and the elastic net, whose penalties have kinks."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -96,7 +96,7 @@ class SGD(Solver):
             raise ValueError(f"delay={self.delay!r} is no number of rows; pass one above 0, or None")
 
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
-        """The neighbourhood of the minimum of a smooth objective, from zero unless told otherwise."""
+        """A point near the minimum of a smooth objective, from zero or from `start`."""
         refuse_kinks(self, objective.penalty)
         refuse_nonconvex(self, objective)
         _refuse_turned(objective)
