@@ -91,7 +91,7 @@ class Scan:
         return self.dataset.map(lambda chunk: work(self._block(chunk)), dense=self._dense)
 
     def fill(self, write: Callable[[RowBlock, A], None], out: A) -> A:
-        """Let `write(block, part)` write all rows of `out`; blocks are small, in the table's memory layout."""
+        """Let `write(block, part)` write all rows of `out`; blocks are small, in the table's layout."""
         return self.dataset.fill(
             lambda chunk, part: write(self._block_as_stored(chunk), part), out, dense=self._dense
         )

@@ -100,7 +100,7 @@ class LeftOutShared:
         return squares, between
 
 
-class Basis(NamedTuple):
+class WhitenedAxes(NamedTuple):
     """Axes (d, d) along which the scatter of a class is `own` (d,) and the pooled one the same on all.
 
     `log_det` is that of the covariance whose white axes these are. Where the class stands alone, `own` is
@@ -136,19 +136,19 @@ class LeftOutOwn:
         return np.asarray(ties.max(axis=1))
 
     @cached_property
-    def _bases(self) -> list[Basis]:
+    def _bases(self) -> list[WhitenedAxes]:
         parts = self.parts
         return [self._basis(k) for k in range(len(parts.location.pivot))]
 
-    def _basis(self, k: int) -> Basis:
+    def _basis(self, k: int) -> WhitenedAxes:
         s = self.parts.statistics
         divisor = s.weight[k] - self.parts.lost
         if self._tie(k, s.weight[[k]])[0] == 0:
             white, log_det = whitener(s.scatter[k] / divisor)
-            return Basis(white, np.full(len(white), divisor), log_det)
+            return WhitenedAxes(white, np.full(len(white), divisor), log_det)
         white, log_det = self._white
         own, turn = np.linalg.eigh(white.T @ s.scatter[k] @ white)
-        return Basis(white @ turn, np.maximum(own, 0.0), log_det)
+        return WhitenedAxes(white @ turn, np.maximum(own, 0.0), log_det)
 
     def __call__(self, block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
         """Log densities without the row, (n, K)."""
