@@ -12,8 +12,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from posterior.comparison import Comparison
 from posterior.comparison.advice import advice
-from posterior.comparison.candidates import Candidate
-from posterior.comparison.choosing import along, by_other_folds, settled
+from posterior.comparison.choosing import EstimatorChoice, along, by_other_folds, settled
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import HeldOut, Trials
 from posterior.comparison.in_time import BY_DEFAULT, best_before, in_time
@@ -227,7 +226,7 @@ def test_of_many_rows_in_time_the_first_that_are_enough_choose_and_the_earlier_p
     rows = LabelledRows.of(X, y)
     trials = Trials(rows, deal(rows.codes, time=np.arange(n), folds=5))
     estimators = tuple(LogisticRegression(C=C) for C in (1e-4, 1.0, 1e-3))
-    many = Candidate(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
+    many = EstimatorChoice(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
     found, estimator, how = in_time(trials, many, np.arange(n) >= 200, lambda: None)
     assert how == "chosen by held-out rows of the first parts"
     part = trials.folds.numbers[0]

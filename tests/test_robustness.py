@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from posterior import LDA, LeastSquaresClassifier, LogisticRegression, NaiveBayes
-from posterior.comparison.contenders import Contender, line_up, n_parameters_of
 from posterior.comparison.corruption import Corruption, DrawnCorruption, corruptions_of
+from posterior.comparison.fixed_candidates import FixedCandidate, n_parameters_of, robustness_candidates
 from posterior.comparison.robustness import Robustness
 from posterior.comparison.rows import LabelledRows
 from posterior.datasets import load_penguins
@@ -226,8 +226,8 @@ def synthetic(error_rates):
     """The experiment of two models, no corruption and 10 % flipped, of given error rates."""
     trials = np.full((2, 2, 2, 4), 0.5)
     trials[..., 1] = error_rates
-    contenders = tuple(Contender(name, name, "other", None) for name in ("frail", "sturdy"))
-    return Robustness(contenders, (Corruption(), Corruption("flipped", 0.1)), trials, 10.0, 70, 30, 0)
+    candidates = tuple(FixedCandidate(name, name, "other", None) for name in ("frail", "sturdy"))
+    return Robustness(candidates, (Corruption(), Corruption("flipped", 0.1)), trials, 10.0, 70, 30, 0)
 
 
 def test_findings_say_what_the_numbers_say():
@@ -249,7 +249,7 @@ def test_the_largest_corruption_of_each_kind_is_told():
 
 
 def test_the_line_up_has_every_model_beside_its_remedies():
-    found, left_out = line_up(LabelledRows.of(*mixed()))
+    found, left_out = robustness_candidates(LabelledRows.of(*mixed()))
     assert [c.title for c in found] == [
         "QDA",
         "LDA",
@@ -289,5 +289,5 @@ def test_penguins_survive_flipped_labels_better_by_a_shared_covariance():
 def test_naive_bayes_of_the_users_choice_is_told_the_kinds():
     X, y = mixed()
     found = Robustness.of(X, y, models={"mine": NaiveBayes()}, kinds={"a": "categorical"}, **QUICK)
-    kept = found.contenders[0].estimator.kinds
+    kept = found.candidates[0].estimator.kinds
     assert kept == [(0, "categorical")]

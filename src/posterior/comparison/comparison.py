@@ -10,14 +10,14 @@ import numpy as np
 from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints, Progress
 from posterior.comparison.advice import advice
-from posterior.comparison.candidates import Candidate
+from posterior.comparison.candidates import Candidate, candidates_for
+from posterior.comparison.choosing import EstimatorChoice
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import Trials
 from posterior.comparison.inputs import Asked
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
 from posterior.comparison.measures import Marking
-from posterior.comparison.models import Model, candidates_for
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
 from posterior.comparison.trying import Contest, Counter
@@ -213,20 +213,20 @@ def compare(X: Any, y: Any, **settings: Any) -> Any:
 
 
 def _results(
-    candidates: Sequence[tuple[Model, Candidate]],
+    candidates: Sequence[tuple[Candidate, EstimatorChoice]],
     contest: Contest,
     left_out: dict[str, str],
     progress: Progress | None,
 ) -> list[Result]:
-    """The result of each candidate; one that fails is left out with the reason."""
-    counter = Counter(sum(contest.units(candidate) for _, candidate in candidates), progress)
+    """The result of each choice; one that fails is left out with the reason."""
+    counter = Counter(sum(contest.units(choice) for _, choice in candidates), progress)
     results = []
-    for model, candidate in candidates:
-        end = counter.done + contest.units(candidate)
+    for candidate, choice in candidates:
+        end = counter.done + contest.units(choice)
         try:
-            results.append(contest.result(model, candidate, counter))
+            results.append(contest.result(candidate, choice, counter))
         except (ValueError, np.linalg.LinAlgError) as error:
-            left_out[model.name] = f"it failed: {error}"
+            left_out[candidate.name] = f"it failed: {error}"
         counter.up_to(end)
     if not results:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from posterior._types import Floats, Ints
-from posterior.comparison.contenders import Contender
+from posterior.comparison.fixed_candidates import FixedCandidate
 from posterior.comparison.folds import Folds
 from posterior.comparison.rows import LabelledRows
 from posterior.comparison.trials import Growing
@@ -69,7 +69,7 @@ class Trials:
         if self.folds.forward and isinstance(estimator, GenerativeEstimator):
             # The sums of what came before are kept, where they add up.
             order = np.argsort(self.folds.numbers[0], kind="stable")
-            growing = Growing(Contender("", "", "generative", estimator), self.rows, order)
+            growing = Growing(FixedCandidate("", "", "generative", estimator), self.rows, order)
             for learnt, predicted in parts:
                 yield self._scores(lambda learnt: growing.up_to(len(learnt)), learnt, predicted)
             return

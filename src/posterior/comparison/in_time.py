@@ -5,8 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.candidates import Candidate
-from posterior.comparison.choosing import FEWEST_ROWS, best_of, rows_to_choose_by, settled, some_rows
+from posterior.comparison.choosing import (
+    FEWEST_ROWS,
+    EstimatorChoice,
+    best_of,
+    rows_to_choose_by,
+    settled,
+    some_rows,
+)
 from posterior.comparison.held_out import HeldOut, Tick, Trials
 from posterior.decision import log_loss_terms
 
@@ -23,27 +29,27 @@ class InTime(NamedTuple):
     how: str
 
 
-def in_time(trials: Trials, candidate: Candidate, knowable: Bools, tick: Tick) -> InTime:
+def in_time(trials: Trials, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Predict each part in time by an estimator that no later row had a say in."""
     n = len(trials.rows)
-    if rows_to_choose_by(candidate, n) == n:
-        return _chosen_anew(trials, candidate, knowable, tick)
-    return _chosen_once(trials, candidate, tick)
+    if rows_to_choose_by(choice, n) == n:
+        return _chosen_anew(trials, choice, knowable, tick)
+    return _chosen_once(trials, choice, tick)
 
 
-def _chosen_anew(trials: Trials, candidate: Candidate, knowable: Bools, tick: Tick) -> InTime:
+def _chosen_anew(trials: Trials, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Each part by what has the least loss, added up over the parts before it (Dawid 1984, JRSS A 147)."""
-    said = [trials.held_out(estimator, 0, tick) for estimator in candidate.estimators]
+    said = [trials.held_out(estimator, 0, tick) for estimator in choice.estimators]
     codes, part, scored = trials.rows.codes, trials.folds.numbers[0], trials.folds.predicted
     losses = np.zeros((len(said), len(codes)))
     losses[:, scored] = [log_loss_terms(codes[scored], found.scores[scored]) for found in said]
-    scores = said[candidate.default].scores.copy()
+    scores = said[choice.default].scores.copy()
     parts = np.unique(part[scored]).tolist()
     for f in parts:
-        best = best_before(losses, knowable & (part < f), candidate.default)
-        scores[part == f] = said[candidate.default if best is None else best].scores[part == f]
-    last = best_before(losses, knowable, candidate.default)
-    chosen = candidate.estimators[candidate.default if last is None else last]
+        best = best_before(losses, knowable & (part < f), choice.default)
+        scores[part == f] = said[choice.default if best is None else best].scores[part == f]
+    last = best_before(losses, knowable, choice.default)
+    chosen = choice.estimators[choice.default if last is None else last]
     how = BY_DEFAULT if last is None else "chosen by the parts before, anew for each"
     return InTime(HeldOut(scores, are_logs=True), chosen, how)
 
@@ -57,14 +63,14 @@ def best_before(losses: Floats, earlier: Bools, default: int) -> int | None:
     return default if equal else best
 
 
-def _chosen_once(trials: Trials, candidate: Candidate, tick: Tick) -> InTime:
+def _chosen_once(trials: Trials, choice: EstimatorChoice, tick: Tick) -> InTime:
     """All parts by what does best in folds of the first rows that are enough; those among them by default."""
-    rows, default = trials.rows, candidate.estimators[candidate.default]
+    rows, default = trials.rows, choice.estimators[choice.default]
     parts = trials.folds.parts(0)
     enough = [k for k, (learnt, _) in enumerate(parts) if _is_enough(rows.codes[learnt])]
     if not enough:
         return InTime(trials.held_out(default, 0, tick), default, BY_DEFAULT)
-    chosen = settled(candidate, some_rows(rows, parts[enough[0]][0]))
+    chosen = settled(choice, some_rows(rows, parts[enough[0]][0]))
     scores = trials.held_out(chosen, 0, tick).scores
     if enough[0] > 0:
         early = np.concatenate([predicted for _, predicted in parts[: enough[0]]])

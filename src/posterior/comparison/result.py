@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats, Ints
+from posterior.comparison.candidates import Approach
 from posterior.comparison.held_out import HeldOut
 from posterior.comparison.measures import Marking, averaged
-from posterior.comparison.models import Approach
 
 
 @dataclass(frozen=True, eq=False)

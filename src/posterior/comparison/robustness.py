@@ -9,8 +9,13 @@ import numpy as np
 
 from posterior._text import aligned
 from posterior._types import Floats, Progress
-from posterior.comparison.contenders import Contender, chosen, line_up, n_parameters_of
 from posterior.comparison.corruption import MEANING, Corruption, DrawnCorruption, corruptions_of
+from posterior.comparison.fixed_candidates import (
+    FixedCandidate,
+    chosen,
+    n_parameters_of,
+    robustness_candidates,
+)
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
 from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
@@ -46,7 +51,7 @@ class Robustness:
     ['as it is', '10 % outliers', '10 % far']
     """
 
-    contenders: tuple[Contender, ...]
+    candidates: tuple[FixedCandidate, ...]
     corruptions: tuple[Corruption, ...]
     trials: Floats
     distance: float
@@ -117,12 +122,12 @@ class Robustness:
         corruptions = corruptions_of(outliers=outliers, far=outliers, flipped=flipped, few=few)
         if not np.isfinite(distance):
             raise ValueError(f"distance must be a finite number of standard deviations, found {distance!r}")
-        contenders, left_out = chosen(models, rows, line_up)
+        candidates, left_out = chosen(models, rows, robustness_candidates)
         if rows.is_sparse or not rows.where("continuous"):
             corruptions = tuple(d for d in corruptions if d.kind not in ("outliers", "far"))
             left_out["outliers"] = "there is no continuous column to move, or the table is sparse"
         notices, total = Notices(), n_repeats * len(corruptions)
-        trials = np.full((len(corruptions), len(contenders), n_repeats, len(Trial._fields)), np.nan)
+        trials = np.full((len(corruptions), len(candidates), n_repeats, len(Trial._fields)), np.nan)
         for r in range(n_repeats):
             rng = np.random.default_rng([seed, r])
             order, test = nested_split(rows.codes, share, rng)
@@ -134,16 +139,16 @@ class Robustness:
                 if progress is not None:
                     progress(r * len(corruptions) + i, total, str(corruption))
                 train = drawn_corruption.of(corruption)
-                for m, c in enumerate(contenders):
+                for m, c in enumerate(candidates):
                     attempt = partial(_tried, c, train, held_out)
                     trials[i, m, r] = notices.quietly(c.name, str(corruption), attempt, Trial())
         if progress is not None:
             progress(total, total, "done")
-        for m, c in enumerate(contenders):
+        for m, c in enumerate(candidates):
             notices.refuse_failure(c, trials[:, m, :, 1])
         container = rows.schema.container
         return cls(
-            contenders,
+            candidates,
             corruptions,
             trials,
             distance,
@@ -158,7 +163,7 @@ class Robustness:
     @property
     def names(self) -> tuple[str, ...]:
         """The models."""
-        return tuple(c.name for c in self.contenders)
+        return tuple(c.name for c in self.candidates)
 
     @property
     def repeats(self) -> int:
@@ -194,7 +199,7 @@ class Robustness:
     @property
     def frame(self) -> Any:
         """A data frame with a row for each corruption and model."""
-        k = len(self.contenders)
+        k = len(self.candidates)
         columns: dict[str, Any] = {
             "corruption": [d.kind for d in self.corruptions for _ in range(k)],
             "amount": [d.amount for d in self.corruptions for _ in range(k)],
@@ -236,11 +241,11 @@ class Robustness:
             return f"{self.corruptions[i]}: the error rate of no model rises by more than chance."
         rates, best = 100 * self.error_rate, int(np.nanargmin(rise))
         named = ", ".join(
-            f"{self.contenders[m].title} ({rates[0, m]:.1f} to {rates[i, m]:.1f} %)"
+            f"{self.candidates[m].title} ({rates[0, m]:.1f} to {rates[i, m]:.1f} %)"
             for m in sorted(hurt, key=lambda m: -rise[m])
         )
         by = f"{100 * rise[best]:+.1f} ± {100 * error[best]:.1f} points"
-        least = "" if best in hurt else f"; least for {self.contenders[best].title} ({by})"
+        least = "" if best in hurt else f"; least for {self.candidates[best].title} ({by})"
         return f"{self.corruptions[i]}: the error rate rises by more than chance for {named}{least}."
 
     def __str__(self) -> str:
@@ -251,7 +256,7 @@ class Robustness:
         gaps = [["overfitting", "parameters", *(str(self.corruptions[i]) for i in few)]]
         gaps += [
             [c.title, _count(self.n_parameters[m]), *(loss_text(self.gap[i, m]) for i in few)]
-            for m, c in enumerate(self.contenders)
+            for m, c in enumerate(self.candidates)
         ]
         return "\n".join(
             [
@@ -276,9 +281,9 @@ class Robustness:
     ) -> list[list[str]]:
         changed = np.abs(rise[0]) > margin(rise[1], self.repeats)
         rows = [[head, *map(str, self.corruptions)]]
-        for m, contender in enumerate(self.contenders):
+        for m, candidate in enumerate(self.candidates):
             cells = [text(i, m) + ("*" if changed[i, m] else " ") for i in range(len(self.corruptions))]
-            rows.append([contender.title, *cells])
+            rows.append([candidate.title, *cells])
         return rows
 
 
@@ -290,9 +295,9 @@ def _count(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0f}"
 
 
-def _tried(contender: Contender, train: LabelledRows, test: LabelledRows) -> Trial:
+def _tried(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> Trial:
     """Fit a model to some rows and score it on others."""
-    model = contender.fresh().fit(train.X, train.labels)
+    model = candidate.fresh().fit(train.X, train.labels)
     log_loss, error_rate = scores_of(model, test.X, test.codes, test.classes)
     on_train = scores_of(model, train.X, train.codes, train.classes).log_loss
     return Trial(log_loss, error_rate, on_train, n_parameters_of(model))
