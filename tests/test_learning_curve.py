@@ -23,11 +23,11 @@ from posterior import (
     NaiveBayes,
 )
 from posterior.comparison.crossover import find_crossover
+from posterior.comparison.experiments import GrowingFit, scores_of
 from posterior.comparison.fixed_candidates import FixedCandidate, candidates_of, pairs_to_compare
 from posterior.comparison.learning_curve import Curve, LearningCurve
 from posterior.comparison.nested import checked_sizes, nested_split
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Growing, scores_of
 from posterior.datasets import load_penguins
 from posterior.families import MultivariateNormal
 
@@ -134,7 +134,7 @@ def test_a_model_that_learnt_in_parts_is_the_model_of_all_of_them(name):
     rows = LabelledRows.of(*mixed())
     (candidate,) = candidates_of({name: estimator}, rows)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng(1))
-    growing = Growing(candidate, rows, order)
+    growing = GrowingFit(candidate, rows, order)
     for n in (20, 45, len(order)):
         grown = growing.up_to(n)
         fitted = candidate.fresh().fit(*rows.take(order[:n]))
@@ -150,7 +150,7 @@ def test_sums_add_up_over_texts_and_over_columns_that_are_empty_at_first():
     texts["late"] = [np.nan] * 16 + list(np.linspace(0, 1, 16))
     rows = LabelledRows.of(texts, ["spam", "ham"] * 16)
     (candidate,) = candidates_of({"naive": NaiveBayes()}, rows)
-    growing = Growing(candidate, rows, np.arange(32))
+    growing = GrowingFit(candidate, rows, np.arange(32))
     for n in (8, 20, 32):
         grown, fitted = growing.up_to(n), candidate.fresh()
         with pytest.warns() if n < 20 else nullcontext():

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from posterior._types import Bools, Floats, Ints
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import HeldOut, Tick, Trials
+from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
 from posterior.comparison.rows import LabelledRows
 from posterior.decision import log_loss_terms
 from posterior.families import NoClosedFormError
@@ -71,7 +71,7 @@ def settled(choice: EstimatorChoice, rows: LabelledRows, groups: Ints | None = N
     knowable = ~folds.unknowable(some.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
-        losses, _ = along(Trials(some, folds), choice.estimators, 0, knowable, lambda: None)
+        losses, _ = along(CrossValidation(some, folds), choice.estimators, 0, knowable, lambda: None)
     return choice.estimators[best_of(losses, knowable)]
 
 
@@ -87,14 +87,14 @@ def _that_fits(choice: EstimatorChoice, rows: LabelledRows) -> Any:
 
 
 def along(
-    trials: Trials, estimators: Sequence[Any], repeat: int, knowable: Bools, tick: Tick
-) -> tuple[Floats, list[HeldOut]]:
+    validation: CrossValidation, estimators: Sequence[Any], repeat: int, knowable: Bools, tick: Tick
+) -> tuple[Floats, list[HeldOutScores]]:
     """Losses (E, n) of the rows under each estimator, and what each says, until they only get worse."""
     losses: list[Floats] = []
-    found: list[HeldOut] = []
+    found: list[HeldOutScores] = []
     for estimator in estimators:
-        found.append(trials.held_out(estimator, repeat, tick))
-        losses.append(log_loss_terms(trials.rows.codes, found[-1].scores))
+        found.append(validation.held_out(estimator, repeat, tick))
+        losses.append(log_loss_terms(validation.rows.codes, found[-1].scores))
         if len(losses) - 1 - best_of(np.stack(losses), knowable) >= PATIENCE:
             break
     return np.stack(losses), found
@@ -105,12 +105,14 @@ def best_of(losses: Floats, rows: Bools) -> int:
     return int(np.argmin(losses[:, rows].sum(axis=1)))
 
 
-def by_other_folds(losses: Floats, found: Sequence[HeldOut], fold: Ints, knowable: Bools) -> HeldOut:
+def by_other_folds(
+    losses: Floats, found: Sequence[HeldOutScores], fold: Ints, knowable: Bools
+) -> HeldOutScores:
     """Each fold by the estimator that does best on the rows of all other folds."""
     scores = np.empty_like(found[0].scores)
     for f in np.unique(fold):
         scores[fold == f] = found[best_of(losses, knowable & (fold != f))].scores[fold == f]
-    return HeldOut(scores, are_logs=True)
+    return HeldOutScores(scores, are_logs=True)
 
 
 def some_rows(rows: LabelledRows, chosen: Ints) -> LabelledRows:

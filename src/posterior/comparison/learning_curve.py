@@ -10,6 +10,7 @@ import numpy as np
 from posterior._text import aligned
 from posterior._types import Floats, Ints, Progress
 from posterior.comparison.crossover import Crossover, find_crossover
+from posterior.comparison.experiments import CollectedWarnings, GrowingFit, Scores, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
     Approach,
     chosen,
@@ -19,7 +20,6 @@ from posterior.comparison.fixed_candidates import (
 from posterior.comparison.nested import checked_repeats, checked_share, checked_sizes, nested_split
 from posterior.comparison.printing import as_json, loss_text, with_error
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Growing, Notices, Scores, margin, scores_of, spread
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]
@@ -145,15 +145,15 @@ class LearningCurve:
         splits = [nested_split(rows.codes, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
         order, test = splits[0]
         tried = checked_sizes(sizes, len(order), len(rows.classes))
-        notices, results = Notices(), np.full((len(candidates), len(tried), n_repeats, 2), np.nan)
+        notices, results = CollectedWarnings(), np.full((len(candidates), len(tried), n_repeats, 2), np.nan)
         for r, (order, test) in enumerate(splits):
             held_out, codes = rows.take(test)[0], rows.codes[test]
             for m, candidate in enumerate(candidates):
                 if progress is not None:
                     progress(r * len(candidates) + m, n_repeats * len(candidates), candidate.title)
-                growing = Growing(candidate, rows, order)
+                growing = GrowingFit(candidate, rows, order)
                 for s, n in enumerate(tried):
-                    results[m, s, r] = _tried(growing, n, notices, held_out, codes)
+                    results[m, s, r] = _scored(growing, n, notices, held_out, codes)
         if progress is not None:
             progress(n_repeats * len(candidates), n_repeats * len(candidates), "done")
         for candidate, errors in zip(candidates, results[..., 1], strict=True):
@@ -275,7 +275,7 @@ class LearningCurve:
         return "\n".join([title, "", *aligned([head, *body], left=0), "", *self.findings, *left_out])
 
 
-def _tried(growing: Growing, n: int, notices: Notices, X: Any, codes: Ints) -> Scores:
+def _scored(growing: GrowingFit, n: int, notices: CollectedWarnings, X: Any, codes: Ints) -> Scores:
     """Scores of the model of the first n rows; NaN where it could not be fitted."""
     return notices.quietly(
         growing.candidate.name,

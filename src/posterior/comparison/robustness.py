@@ -10,6 +10,7 @@ import numpy as np
 from posterior._text import aligned
 from posterior._types import Floats, Progress
 from posterior.comparison.corruption import MEANING, Corruption, DrawnCorruption, corruptions_of
+from posterior.comparison.experiments import CollectedWarnings, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
     FixedCandidate,
     chosen,
@@ -19,13 +20,12 @@ from posterior.comparison.fixed_candidates import (
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
 from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Notices, margin, scores_of, spread
 from posterior.schema.decode import table_of
 
 NAN = float("nan")
 
 
-class Trial(NamedTuple):
+class TrialScores(NamedTuple):
     """One fit: losses on clean rows held out and on the rows learnt from, and parameters."""
 
     log_loss: float = NAN
@@ -126,8 +126,8 @@ class Robustness:
         if rows.is_sparse or not rows.where("continuous"):
             corruptions = tuple(d for d in corruptions if d.kind not in ("outliers", "far"))
             left_out["outliers"] = "there is no continuous column to move, or the table is sparse"
-        notices, total = Notices(), n_repeats * len(corruptions)
-        trials = np.full((len(corruptions), len(candidates), n_repeats, len(Trial._fields)), np.nan)
+        notices, total = CollectedWarnings(), n_repeats * len(corruptions)
+        trials = np.full((len(corruptions), len(candidates), n_repeats, len(TrialScores._fields)), np.nan)
         for r in range(n_repeats):
             rng = np.random.default_rng([seed, r])
             order, test = nested_split(rows.codes, share, rng)
@@ -140,8 +140,8 @@ class Robustness:
                     progress(r * len(corruptions) + i, total, str(corruption))
                 train = drawn_corruption.of(corruption)
                 for m, c in enumerate(candidates):
-                    attempt = partial(_tried, c, train, held_out)
-                    trials[i, m, r] = notices.quietly(c.name, str(corruption), attempt, Trial())
+                    attempt = partial(_scored, c, train, held_out)
+                    trials[i, m, r] = notices.quietly(c.name, str(corruption), attempt, TrialScores())
         if progress is not None:
             progress(total, total, "done")
         for m, c in enumerate(candidates):
@@ -295,9 +295,9 @@ def _count(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0f}"
 
 
-def _tried(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> Trial:
+def _scored(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> TrialScores:
     """Fit a model to some rows and score it on others."""
     model = candidate.fresh().fit(train.X, train.labels)
     log_loss, error_rate = scores_of(model, test.X, test.codes, test.classes)
     on_train = scores_of(model, train.X, train.codes, train.classes).log_loss
-    return Trial(log_loss, error_rate, on_train, n_parameters_of(model))
+    return TrialScores(log_loss, error_rate, on_train, n_parameters_of(model))

@@ -1,4 +1,4 @@
-"""Models fitted quietly and scored on rows held out: the steps that experiments repeat."""
+"""Steps that experiments share: quiet fits, scores of rows held out, means with standard errors."""
 
 import warnings
 from collections.abc import Callable
@@ -36,10 +36,10 @@ def scores_of(model: Any, X: Any, codes: Ints, classes: AnyArray) -> Scores:
 
 
 @dataclass
-class Notices:
+class CollectedWarnings:
     """What models warned of, or failed by, counted instead of printed.
 
-    >>> notices = Notices()
+    >>> notices = CollectedWarnings()
     >>> for n in (10, 20):
     ...     notices.quietly("logistic", f"{n} rows", lambda: warnings.warn("odd"), None)
     >>> notices.told
@@ -80,7 +80,7 @@ class Notices:
         )
 
 
-class Growing:
+class GrowingFit:
     """A model of longer and longer beginnings of a list of rows.
 
     A generative model learns only the rows that are new, because its sums add up; where they do not (gaps

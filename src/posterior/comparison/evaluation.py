@@ -1,4 +1,4 @@
-"""One model after another: held-out rows, a fit to all rows with its times, and what was said on the way."""
+"""Evaluates candidates: scores of held-out rows, a fit to all rows with its times, and its warnings."""
 
 import time
 import warnings
@@ -20,7 +20,7 @@ from posterior.comparison.choosing import (
 )
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.fixed_candidates import n_parameters_of
-from posterior.comparison.held_out import HeldOut, Trials, class_scores
+from posterior.comparison.held_out import CrossValidation, HeldOutScores, class_scores
 from posterior.comparison.in_time import in_time
 from posterior.comparison.measures import Marking
 from posterior.comparison.result import Result
@@ -50,15 +50,15 @@ class Counter:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
-    """The rows, the folds and the marks by which all models are tried alike; `notes` are what they warned of.
+class Evaluation:
+    """The rows, folds and measures by which all candidates are evaluated alike; `notes` are their warnings.
 
     `scored` are the rows that are predicted, `knowable` those of them whose class was met in training;
     `groups` say which rows belong together, if any do.
     """
 
     table: TableFacts
-    trials: Trials
+    validation: CrossValidation
     marking: Marking
     scored: Bools
     knowable: Bools
@@ -68,7 +68,7 @@ class Contest:
     def units(self, choice: EstimatorChoice) -> int:
         """How many steps of work a choice is."""
         tried = len(choice.estimators) if self._chooses_anew(choice) else 1
-        return self.trials.folds.n_repeats * self.trials.units(choice.estimators[0]) * tried + 1
+        return self.validation.folds.n_repeats * self.validation.units(choice.estimators[0]) * tried + 1
 
     def _chooses_anew(self, choice: EstimatorChoice) -> bool:
         """Whether an estimator is chosen for every fold: by the others, or in time by those before it."""
@@ -76,18 +76,18 @@ class Contest:
         return len(choice.estimators) > 1 and few
 
     def result(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
-        """What is found of a model; its warnings become notes."""
+        """The result of a candidate; its warnings become notes."""
         counter.what = candidate.title
         if choice.otherwise is not None and self.groups is not None:
-            return self._tried(candidate, _by_folds(choice), counter)  # which hold out whole groups
+            return self._evaluated(candidate, _by_folds(choice), counter)  # which hold out whole groups
         try:
-            return self._tried(candidate, choice, counter)
+            return self._evaluated(candidate, choice, counter)
         except NoClosedFormError:
             if choice.otherwise is None:
                 raise
-            return self._tried(candidate, _by_folds(choice), counter)
+            return self._evaluated(candidate, _by_folds(choice), counter)
 
-    def _tried(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
+    def _evaluated(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
             found, estimator, how = self._held_out(choice, counter)
@@ -100,7 +100,7 @@ class Contest:
         counter.tick()
         n_parameters = n_parameters_of(fitted)
         return Result.of(
-            [HeldOut(f.scores[self.scored], f.are_logs) for f in found],
+            [HeldOutScores(f.scores[self.scored], f.are_logs) for f in found],
             self.marking,
             name=candidate.name,
             title=candidate.title,
@@ -113,23 +113,23 @@ class Contest:
             estimator=clone(estimator),
         )
 
-    def _held_out(self, choice: EstimatorChoice, counter: Counter) -> tuple[list[HeldOut], Any, str]:
+    def _held_out(self, choice: EstimatorChoice, counter: Counter) -> tuple[list[HeldOutScores], Any, str]:
         """What the model says of held-out rows in each repeat, the estimator to fit to all, how chosen."""
-        how, folds = f"chosen by {choice.chosen_by}", self.trials.folds
+        how, folds = f"chosen by {choice.chosen_by}", self.validation.folds
         repeats = range(folds.n_repeats)
         if len(choice.estimators) == 1:
             (estimator,) = choice.estimators
-            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
+            return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         if folds.forward:
-            forward = in_time(self.trials, choice, self.knowable, counter.tick)
+            forward = in_time(self.validation, choice, self.knowable, counter.tick)
             return [forward.found], forward.estimator, forward.how
         if not self._chooses_anew(choice):
             estimator = settled(choice, self.table.rows, self.groups)
-            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
+            return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         found, estimators = [], choice.estimators
         chosen = estimators[0]
         for r in repeats:
-            losses, said = along(self.trials, estimators, r, self.knowable, counter.tick)
+            losses, said = along(self.validation, estimators, r, self.knowable, counter.tick)
             found.append(by_other_folds(losses, said, folds.numbers[r], self.knowable))
             best = best_of(losses, self.knowable)
             chosen = estimators[best]
@@ -141,7 +141,7 @@ class Contest:
             warnings.simplefilter("always")
             fresh = clone(estimator)
             if self.groups is not None and "cv" in fresh.get_params(deep=False):
-                fresh.set_params(cv=self.trials.folds.numbers[0])  # which hold out whole groups
+                fresh.set_params(cv=self.validation.folds.numbers[0])  # which hold out whole groups
             start = time.perf_counter()
             fitted = fresh.fit(self.table.rows.X, self.table.rows.labels)
             seconds = time.perf_counter() - start
