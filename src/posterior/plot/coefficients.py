@@ -14,11 +14,10 @@ from posterior.kernels import is_sparse
 from posterior.linear.axes import column_moments
 from posterior.linear.scan import Scan
 from posterior.linear.summary import INTERCEPT, Summary
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing
 from posterior.plot.rows import TableRows
 from posterior.plot.style import COLOURS, FAINT, MARKERS, WIDTH
-from posterior.plot.words import label
 
 # Classes and terms that one picture can hold.
 MOST_CLASSES = len(COLOURS)
