@@ -13,8 +13,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 import posterior
 from posterior import threads
 from posterior.comparison import Comparison, compare
+from posterior.comparison.candidates import STRENGTHS
 from posterior.comparison.folds import deal
-from posterior.comparison.models import STRENGTHS
 from posterior.datasets import load_penguins
 from posterior.decision import average_cost, calibration_error, decide
 

@@ -12,10 +12,9 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from posterior.comparison import Comparison
 from posterior.comparison.advice import advice
-from posterior.comparison.candidates import Candidate
-from posterior.comparison.choosing import along, by_other_folds, settled
+from posterior.comparison.choosing import EstimatorChoice, along, by_other_folds, settled
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import HeldOut, Trials
+from posterior.comparison.held_out import CrossValidation, HeldOutScores
 from posterior.comparison.in_time import BY_DEFAULT, best_before, in_time
 from posterior.comparison.measures import Mean, area_under_roc, clustered, exceeds_noise, recall_at
 from posterior.comparison.recommendation import Ranking
@@ -191,7 +190,7 @@ class Told:
     def held_out(self, estimator, repeat, tick):
         self.tried.append(estimator)
         own = np.arange(2) == self.codes[:, None]
-        return HeldOut(np.log(np.where(own, estimator, 1 - estimator)), True)
+        return HeldOutScores(np.log(np.where(own, estimator, 1 - estimator)), True)
 
 
 def test_no_more_is_tried_after_two_that_are_worse():
@@ -204,7 +203,7 @@ def test_no_more_is_tried_after_two_that_are_worse():
 
 def test_a_fold_has_no_say_in_what_it_is_predicted_with():
     losses = np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.5, 0.5]])
-    found = [HeldOut(np.full((4, 2), float(e)), True) for e in range(2)]
+    found = [HeldOutScores(np.full((4, 2), float(e)), True) for e in range(2)]
     scores = by_other_folds(losses, found, np.array([0, 0, 1, 1]), np.ones(4, bool)).scores
     # Fold 0 is predicted with what does best on fold 1, and the other way round.
     assert scores[:, 0].tolist() == [1.0, 1.0, 0.0, 0.0]
@@ -225,18 +224,18 @@ def test_of_many_rows_in_time_the_first_that_are_enough_choose_and_the_earlier_p
     y = rng.integers(0, 2, n)
     X = rng.normal(size=(n, 2)) + 0.3 * y[:, None]
     rows = LabelledRows.of(X, y)
-    trials = Trials(rows, deal(rows.codes, time=np.arange(n), folds=5))
+    validation = CrossValidation(rows, deal(rows.codes, time=np.arange(n), folds=5))
     estimators = tuple(LogisticRegression(C=C) for C in (1e-4, 1.0, 1e-3))
-    many = Candidate(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
-    found, estimator, how = in_time(trials, many, np.arange(n) >= 200, lambda: None)
+    many = EstimatorChoice(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
+    found, estimator, how = in_time(validation, many, np.arange(n) >= 200, lambda: None)
     assert how == "chosen by held-out rows of the first parts"
-    part = trials.folds.numbers[0]
+    part = validation.folds.numbers[0]
     chosen = settled(many, rows.part(np.flatnonzero(part < 3)))  # 600 rows; 400 were too few
     assert estimator.C == chosen.C
     for f in range(1, 6):
         model = clone(estimators[1] if f < 3 else chosen).fit(X[part < f], y[part < f])
         np.testing.assert_allclose(found.scores[part == f], model.predict_log_proba(X[part == f]), rtol=1e-9)
-    late = Trials(rows, deal(rows.codes, time=(np.arange(n) >= 400) * 1))
+    late = CrossValidation(rows, deal(rows.codes, time=(np.arange(n) >= 400) * 1))
     assert in_time(late, many, np.arange(n) >= 400, lambda: None)[1:] == (estimators[1], BY_DEFAULT)
 
 

@@ -22,12 +22,12 @@ from posterior import (
     LogisticRegression,
     NaiveBayes,
 )
-from posterior.comparison.contenders import Contender, contenders_of, rival_pairs
 from posterior.comparison.crossover import find_crossover
+from posterior.comparison.experiments import GrowingFit, scores_of
+from posterior.comparison.fixed_candidates import FixedCandidate, candidates_of, pairs_to_compare
 from posterior.comparison.learning_curve import Curve, LearningCurve
 from posterior.comparison.nested import checked_sizes, nested_split
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Growing, scores_of
 from posterior.datasets import load_penguins
 from posterior.families import MultivariateNormal
 
@@ -132,12 +132,12 @@ def growing_models():
 def test_a_model_that_learnt_in_parts_is_the_model_of_all_of_them(name):
     estimator, adds_up = growing_models()[name]
     rows = LabelledRows.of(*mixed())
-    (contender,) = contenders_of({name: estimator}, rows)
+    (candidate,) = candidates_of({name: estimator}, rows)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng(1))
-    growing = Growing(contender, rows, order)
+    growing = GrowingFit(candidate, rows, order)
     for n in (20, 45, len(order)):
         grown = growing.up_to(n)
-        fitted = contender.fresh().fit(*rows.take(order[:n]))
+        fitted = candidate.fresh().fit(*rows.take(order[:n]))
         X = rows.take(test)[0]
         np.testing.assert_allclose(grown.predict_log_proba(X), fitted.predict_log_proba(X), atol=1e-6)
     assert growing.adds_up == adds_up
@@ -149,10 +149,10 @@ def test_sums_add_up_over_texts_and_over_columns_that_are_empty_at_first():
     )
     texts["late"] = [np.nan] * 16 + list(np.linspace(0, 1, 16))
     rows = LabelledRows.of(texts, ["spam", "ham"] * 16)
-    (contender,) = contenders_of({"naive": NaiveBayes()}, rows)
-    growing = Growing(contender, rows, np.arange(32))
+    (candidate,) = candidates_of({"naive": NaiveBayes()}, rows)
+    growing = GrowingFit(candidate, rows, np.arange(32))
     for n in (8, 20, 32):
-        grown, fitted = growing.up_to(n), contender.fresh()
+        grown, fitted = growing.up_to(n), candidate.fresh()
         with pytest.warns() if n < 20 else nullcontext():
             fitted.fit(*rows.take(np.arange(n)))
         np.testing.assert_allclose(grown.predict_proba(texts), fitted.predict_proba(texts), atol=1e-9)
@@ -434,13 +434,13 @@ def test_one_class_is_refused():
 
 def test_pairs_are_of_models_that_learn_in_different_ways_or_else_all():
     def named(name, approach):
-        return Contender(name, name, approach, None)
+        return FixedCandidate(name, name, approach, None)
 
     a, b = named("a", "generative"), named("b", "generative")
     c, d = named("c", "discriminative"), named("d", "other")
-    assert rival_pairs((a, b, c)) == (("a", "c"), ("b", "c"))
-    assert rival_pairs((a, b)) == (("a", "b"),)
-    assert rival_pairs((a, d)) == (("a", "d"),)
+    assert pairs_to_compare((a, b, c)) == (("a", "c"), ("b", "c"))
+    assert pairs_to_compare((a, b)) == (("a", "b"),)
+    assert pairs_to_compare((a, d)) == (("a", "d"),)
 
 
 def test_progress_runs_from_nothing_to_all():

@@ -14,8 +14,8 @@ from posterior import DecisionClassifier, LeastSquaresClassifier, LogisticRegres
 from posterior.datasets import load_penguins
 from posterior.decision import calibration_error, calibration_test, confusion_table, reliability_curve
 from posterior.plot import ConfusionDisplay, ReliabilityDisplay
+from posterior.plot.captions import label
 from posterior.plot.display import read_posteriors
-from posterior.plot.words import label
 
 mpl.use("Agg")
 

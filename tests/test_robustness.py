@@ -1,4 +1,4 @@
-"""What damage does to models: that it is done as stated, to the training rows alone, and told truly."""
+"""What corruption does to models: that it is done as stated, to the training rows alone, and told truly."""
 
 import json
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from posterior import LDA, LeastSquaresClassifier, LogisticRegression, NaiveBayes
-from posterior.comparison.contenders import Contender, line_up, n_parameters_of
-from posterior.comparison.damage import Damage, Mishaps, damages_of
+from posterior.comparison.corruption import Corruption, DrawnCorruption, corruptions_of
+from posterior.comparison.fixed_candidates import FixedCandidate, n_parameters_of, robustness_candidates
 from posterior.comparison.robustness import Robustness
 from posterior.comparison.rows import LabelledRows
 from posterior.datasets import load_penguins
@@ -33,35 +33,35 @@ def mixed(n=90):
     return frame, np.array(["no", "yes", "maybe"])[(y + (np.arange(n) % 5 == 0)) % 3]
 
 
-def mishaps(X, y, distance=10.0, seed=0):
-    return Mishaps.drawn(LabelledRows.of(X, y), distance, np.random.default_rng(seed))
+def drawn_corruption(X, y, distance=10.0, seed=0):
+    return DrawnCorruption.drawn(LabelledRows.of(X, y), distance, np.random.default_rng(seed))
 
 
-# -- the damage -----------------------------------------------------------------------------------
+# -- the corruption -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["none", "outliers", "far", "flipped"])
-def test_no_damage_leaves_the_rows_as_they_are(kind):
-    drawn = mishaps(*mixed())
-    same = drawn.of(Damage(kind, 0.0))
+def test_no_corruption_leaves_the_rows_as_they_are(kind):
+    drawn = drawn_corruption(*mixed())
+    same = drawn.of(Corruption(kind, 0.0))
     pd.testing.assert_frame_equal(same.X, drawn.train.X)
     assert np.array_equal(same.labels, drawn.train.labels)
 
 
 @given(st.floats(0, 0.99), st.integers(0, 20))
 def test_a_share_of_flipped_labels_is_exact_and_every_one_of_them_is_another_class(share, seed):
-    drawn = mishaps(*mixed(), seed=seed)
-    damaged = drawn.of(Damage("flipped", share))
-    changed = damaged.codes != drawn.train.codes
+    drawn = drawn_corruption(*mixed(), seed=seed)
+    corrupted = drawn.of(Corruption("flipped", share))
+    changed = corrupted.codes != drawn.train.codes
     assert changed.sum() == round(share * len(changed))
-    assert np.array_equal(damaged.labels, drawn.train.classes[damaged.codes])
-    assert damaged.X is drawn.train.X
+    assert np.array_equal(corrupted.labels, drawn.train.classes[corrupted.codes])
+    assert corrupted.X is drawn.train.X
 
 
 @pytest.mark.parametrize("kind", ["outliers", "far", "flipped", "few"])
-def test_more_damage_includes_less(kind):
-    drawn = mishaps(*two_classes())
-    little, much = drawn.of(Damage(kind, 0.1)), drawn.of(Damage(kind, 0.3))
+def test_more_corruption_includes_less(kind):
+    drawn = drawn_corruption(*two_classes())
+    little, much = drawn.of(Corruption(kind, 0.1)), drawn.of(Corruption(kind, 0.3))
     if kind == "few":
         assert np.array_equal(little.X, much.X[: len(little)])
         return
@@ -76,33 +76,33 @@ def test_more_damage_includes_less(kind):
 @pytest.mark.parametrize("kind", ["outliers", "far"])
 def test_moved_rows_go_as_far_as_stated_in_deviations_within_classes(kind):
     X, y = two_classes()
-    damaged = mishaps(X, y, distance=7.0).of(Damage(kind, 0.2))
+    corrupted = drawn_corruption(X, y, distance=7.0).of(Corruption(kind, 0.2))
     within = np.sqrt(np.mean([X[y == k].var(axis=0) for k in (0, 1)], axis=0))
-    distance = np.linalg.norm((damaged.X - X) / within, axis=1)
+    distance = np.linalg.norm((corrupted.X - X) / within, axis=1)
     moved = distance > 0
     assert moved.sum() == 20
     assert distance[moved] == pytest.approx(7.0)
-    assert np.array_equal(damaged.labels, y)
+    assert np.array_equal(corrupted.labels, y)
 
 
 def test_rows_on_the_right_side_are_surer_of_their_class_than_before():
     X, y = two_classes()
-    damaged = mishaps(X, y).of(Damage("far", 0.3))
-    moved = (damaged.X != X).any(axis=1)
+    corrupted = drawn_corruption(X, y).of(Corruption("far", 0.3))
+    moved = (corrupted.X != X).any(axis=1)
     model = LDA().fit(X, y)
-    before, after = (model.predict_log_proba(table)[np.arange(100), y] for table in (X, damaged.X))
-    odds = [np.subtract(*model.predict_log_proba(table).T) * (1 - 2 * y) for table in (X, damaged.X)]
+    before, after = (model.predict_log_proba(table)[np.arange(100), y] for table in (X, corrupted.X))
+    odds = [np.subtract(*model.predict_log_proba(table).T) * (1 - 2 * y) for table in (X, corrupted.X)]
     assert (after[moved] >= before[moved]).all()
     assert (odds[1][moved] > odds[0][moved]).all()
 
 
 def test_gaps_stay_gaps_and_other_columns_stay_as_they_are():
     X, y = mixed()
-    damaged = mishaps(X, y).of(Damage("outliers", 0.5))
-    assert damaged.X["b"].isna().equals(X["b"].isna())
-    assert damaged.X["state"].isna().equals(X["state"].isna())
-    assert (damaged.X["state"].dropna() == X["state"].dropna()).all()
-    assert (damaged.X["a"] != X["a"]).sum() == 45
+    corrupted = drawn_corruption(X, y).of(Corruption("outliers", 0.5))
+    assert corrupted.X["b"].isna().equals(X["b"].isna())
+    assert corrupted.X["state"].isna().equals(X["state"].isna())
+    assert (corrupted.X["state"].dropna() == X["state"].dropna()).all()
+    assert (corrupted.X["a"] != X["a"]).sum() == 45
 
 
 def test_few_rows_are_two_of_each_class_at_least():
@@ -110,15 +110,15 @@ def test_few_rows_are_two_of_each_class_at_least():
     rows = LabelledRows.of(X, y)
     front = np.concatenate([np.flatnonzero(rows.codes == k)[:2] for k in range(3)])
     order = [*front, *np.setdiff1d(np.arange(90), front)]
-    drawn = Mishaps.drawn(rows.part(np.array(order)), 10.0, np.random.default_rng(0))
-    assert len(drawn.of(Damage("few", 0.001))) == 6
-    assert len(drawn.of(Damage("few", 0.5))) == 45
+    drawn = DrawnCorruption.drawn(rows.part(np.array(order)), 10.0, np.random.default_rng(0))
+    assert len(drawn.of(Corruption("few", 0.001))) == 6
+    assert len(drawn.of(Corruption("few", 0.5))) == 45
 
 
 @pytest.mark.parametrize("shares", [{"outliers": 1.0}, {"flipped": -0.1}, {"few": "all"}, {"few": True}])
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(ValueError, match="must be shares of the rows"):
-        damages_of(**shares)
+        corruptions_of(**shares)
 
 
 # -- the experiment -------------------------------------------------------------------------------
@@ -132,10 +132,10 @@ def test_the_same_seed_gives_the_same_numbers_and_another_gives_others():
     assert not np.array_equal(one.trials, three.trials, equal_nan=True)
 
 
-def test_damage_to_no_row_changes_no_number():
+def test_corruption_to_no_row_changes_no_number():
     settings = {"outliers": 1e-9, "flipped": 1e-9, "few": None, "repeats": 2}
     found = Robustness.of(*mixed(), **settings)
-    assert len(found.damages) == 4
+    assert len(found.corruptions) == 4
     for i in range(1, 4):
         assert np.array_equal(found.trials[i], found.trials[0], equal_nan=True)
     assert (found.rise()[0] == 0).all()
@@ -152,10 +152,10 @@ def test_every_kind_of_table_gives_the_same_numbers(container):
     expected = Robustness.of(X, y, **QUICK)
     found = Robustness.of(table, pa.chunked_array([y]) if container == "pyarrow" else y, **QUICK)
     np.testing.assert_allclose(found.trials, expected.trials, rtol=1e-5)
-    assert len(found.frame) == len(found.damages) * len(found.names)
+    assert len(found.frame) == len(found.corruptions) * len(found.names)
 
 
-def test_rows_held_out_are_never_damaged():
+def test_rows_held_out_are_never_corrupted():
     seen = []
 
     class Watching(LDA):
@@ -173,7 +173,7 @@ def test_rows_held_out_are_never_damaged():
 def test_a_table_without_continuous_columns_has_no_outliers_and_says_so():
     votes = pd.DataFrame({"vote": ["y", "n", "y"] * 20, "other": ["n", "n", "y", "y"] * 15})
     found = Robustness.of(votes, ["left", "right"] * 30, repeats=2)
-    assert {d.kind for d in found.damages} == {"none", "flipped", "few"}
+    assert {d.kind for d in found.corruptions} == {"none", "flipped", "few"}
     assert found.names == ("naive-bayes", "logistic", "ridge-logistic", "least-squares")
     assert "outliers left out: there is no continuous column" in str(found)
 
@@ -181,7 +181,7 @@ def test_a_table_without_continuous_columns_has_no_outliers_and_says_so():
 def test_a_sparse_table_is_left_as_it_is():
     words = sparse.random_array((60, 5), density=0.4, rng=np.random.default_rng(0)).tocsr()
     found = Robustness.of(words, [0, 1] * 30, repeats=1, few=None, flipped=0.1)
-    assert [str(d) for d in found.damages] == ["as it is", "10 % flipped"]
+    assert [str(d) for d in found.corruptions] == ["as it is", "10 % flipped"]
 
 
 def test_least_squares_is_dragged_by_rows_far_on_the_right_side_and_logistic_is_not():
@@ -192,7 +192,7 @@ def test_least_squares_is_dragged_by_rows_far_on_the_right_side_and_logistic_is_
     models = {"squares": LeastSquaresClassifier(), "logistic": LogisticRegression()}
     found = Robustness.of(X, y, models=models, outliers=0.1, flipped=None, few=None, distance=60, repeats=4)
     rise, error = found.rise("error_rate")
-    far = [d.kind for d in found.damages].index("far")
+    far = [d.kind for d in found.corruptions].index("far")
     assert rise[far, 0] > 0.02
     assert rise[far, 0] > 2 * error[far, 0]
     assert abs(rise[far, 1]) < 0.01
@@ -223,11 +223,11 @@ def test_parameters_are_counted_as_the_models_have_them():
 
 
 def synthetic(error_rates):
-    """The experiment of two models, no damage and 10 % flipped, of given error rates."""
+    """The experiment of two models, no corruption and 10 % flipped, of given error rates."""
     trials = np.full((2, 2, 2, 4), 0.5)
     trials[..., 1] = error_rates
-    contenders = tuple(Contender(name, name, "other", None) for name in ("frail", "sturdy"))
-    return Robustness(contenders, (Damage(), Damage("flipped", 0.1)), trials, 10.0, 70, 30, 0)
+    candidates = tuple(FixedCandidate(name, name, "other", None) for name in ("frail", "sturdy"))
+    return Robustness(candidates, (Corruption(), Corruption("flipped", 0.1)), trials, 10.0, 70, 30, 0)
 
 
 def test_findings_say_what_the_numbers_say():
@@ -243,13 +243,13 @@ def test_findings_say_what_the_numbers_say():
     assert unhurt.findings == ("10 % flipped: the error rate of no model rises by more than chance.",)
 
 
-def test_the_largest_damage_of_each_kind_is_told():
+def test_the_largest_corruption_of_each_kind_is_told():
     found = Robustness.of(*two_classes(), outliers=(0.2, 0.1), flipped=None, few=(0.5, 0.2), repeats=2)
     assert [f.split(":")[0] for f in found.findings] == ["20 % outliers", "20 % far", "20 % of rows"]
 
 
 def test_the_line_up_has_every_model_beside_its_remedies():
-    found, left_out = line_up(LabelledRows.of(*mixed()))
+    found, left_out = robustness_candidates(LabelledRows.of(*mixed()))
     assert [c.title for c in found] == [
         "QDA",
         "LDA",
@@ -283,11 +283,11 @@ def test_penguins_survive_flipped_labels_better_by_a_shared_covariance():
     naive, lda = found.names.index("naive-bayes"), found.names.index("lda")
     assert found.error_rate[1, lda] < found.error_rate[1, naive]
     assert isinstance(str(found), str)
-    assert set(found.frame["damage"]) == {"none", "flipped"}
+    assert set(found.frame["corruption"]) == {"none", "flipped"}
 
 
 def test_naive_bayes_of_the_users_choice_is_told_the_kinds():
     X, y = mixed()
     found = Robustness.of(X, y, models={"mine": NaiveBayes()}, kinds={"a": "categorical"}, **QUICK)
-    kept = found.contenders[0].estimator.kinds
+    kept = found.candidates[0].estimator.kinds
     assert kept == [(0, "categorical")]

@@ -111,4 +111,4 @@ def test_no_module_counts_frames():
     for path in Path(posterior.__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "stacklevel" not in text, path
-        assert "warnings.warn(" not in text or path.name in {"notices.py", "trials.py"}, path
+        assert "warnings.warn(" not in text or path.name in {"notices.py", "experiments.py"}, path

@@ -11,7 +11,7 @@ from rich.text import Text
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
-from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, show_reading, table_of
 from posterior.cli.wishes import COSTS, is_file, label_of, read_costs
@@ -23,8 +23,8 @@ from posterior.comparison.printing import seconds
 def compare(
     data: Data,
     reading: FileOptions,
-    columns: Columns,
-    talk: Talk,
+    columns: ColumnOptions,
+    talk: OutputOptions,
     target: Target = None,
     models: Annotated[
         str | None, typer.Option("--models", metavar="A,B,…", help="Which models; all if not given.")

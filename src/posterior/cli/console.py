@@ -17,7 +17,7 @@ from rich.text import Text
 from posterior._text import one_line
 from posterior._types import Progress
 from posterior.cli.messages import as_options, without_controls
-from posterior.cli.options import Talk
+from posterior.cli.options import OutputOptions
 from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
@@ -36,7 +36,7 @@ class SafeConsole(Console):
 class CommandConsole:
     """Prints for a person, for a script (`--json`), or little (`--quiet`)."""
 
-    def __init__(self, talk: Talk, *, results: bool = True) -> None:
+    def __init__(self, talk: OutputOptions, *, results: bool = True) -> None:
         self.as_json = talk.json
         width = None if sys.stdout.isatty() else WIDTH
         self.out = SafeConsole(width=width, highlight=False, quiet=talk.json, soft_wrap=False)

@@ -8,7 +8,7 @@ from rich.text import Text
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
-from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_picture
 from posterior.cli.shown import show_reading
 from posterior.comparison import LearningCurve
@@ -18,8 +18,8 @@ from posterior.comparison import LearningCurve
 def curve(
     data: Data,
     reading: FileOptions,
-    columns: Columns,
-    talk: Talk,
+    columns: ColumnOptions,
+    talk: OutputOptions,
     target: Target = None,
     sizes: Annotated[
         str | None, typer.Option("--sizes", metavar="N,M,…", help="Numbers of rows; chosen if not given.")

@@ -7,13 +7,13 @@ import typer
 from posterior import datasets, files
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
-from posterior.cli.options import Talk
+from posterior.cli.options import OutputOptions
 from posterior.cli.shown import table_of
 
 
 @grouped
 def data(
-    talk: Talk,
+    talk: OutputOptions,
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", show_default=False, help="Print this table as CSV.")
     ] = None,

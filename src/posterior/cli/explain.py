@@ -11,7 +11,7 @@ from posterior._text import cut
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
-from posterior.cli.options import Data, FileOptions, ModelFile, Talk
+from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions
 from posterior.cli.predict import decide
 from posterior.cli.shown import BAR, bar, number, table_of
 from posterior.cli.wishes import Wishes
@@ -29,7 +29,7 @@ def explain(
     data: Data,
     reading: FileOptions,
     wishes: Wishes,
-    talk: Talk,
+    talk: OutputOptions,
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
 ) -> None:
     """Show why a row gets its class, by feature."""

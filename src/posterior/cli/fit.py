@@ -12,7 +12,7 @@ from posterior.cli.compare import show, with_error
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import Labelled, read_labelled
-from posterior.cli.options import Columns, Data, FileOptions, Seed, Talk, Target
+from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
 from posterior.comparison import MODELS, Comparison
@@ -29,8 +29,8 @@ CHOICES = f"{BEST} (of a comparison), {', '.join(MODELS)}"
 def fit(
     data: Data,
     reading: FileOptions,
-    columns: Columns,
-    talk: Talk,
+    columns: ColumnOptions,
+    talk: OutputOptions,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
     ],

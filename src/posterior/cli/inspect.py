@@ -7,11 +7,11 @@ from posterior.cli.console import CommandConsole
 from posterior.cli.fit import held_out_words
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import open_model
-from posterior.cli.options import ModelFile, Talk
+from posterior.cli.options import ModelFile, OutputOptions
 
 
 @grouped
-def inspect(file: ModelFile, talk: Talk) -> None:
+def inspect(file: ModelFile, talk: OutputOptions) -> None:
     """Show what a model file holds.
 
     Columns, parameters, and coefficients with standard errors.

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from posterior import datasets, files
 from posterior._types import AnyArray
-from posterior.cli.options import Columns, FileOptions, known_column, listed_columns
+from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
 from posterior.comparison.inputs import too_many
 from posterior.schema import Schema, read_table
 
@@ -49,7 +49,7 @@ class Labelled:
 
 
 def read_labelled(
-    path: str, target: str | None, reading: FileOptions, columns: Columns, **aside: str | None
+    path: str, target: str | None, reading: FileOptions, columns: ColumnOptions, **aside: str | None
 ) -> Labelled:
     """Read a file and take its class column out; `aside` are columns that say which rows belong together."""
     table = reading.table(path)

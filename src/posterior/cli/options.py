@@ -80,7 +80,7 @@ class FileOptions:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnOptions:
     """Which columns take part, and as what."""
 
     kind: Annotated[
@@ -108,7 +108,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Talk:
+class OutputOptions:
     """How much is said, and in what form."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts, and nothing else.")] = False

@@ -15,7 +15,7 @@ from posterior._types import Floats, Progress
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
-from posterior.cli.options import Data, FileOptions, ModelFile, Talk, known_column
+from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
 from posterior.cli.wishes import Wishes
@@ -30,7 +30,7 @@ def predict(
     data: Data,
     reading: FileOptions,
     wishes: Wishes,
-    talk: Talk,
+    talk: OutputOptions,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to; standard output if not given.")
     ] = "-",

@@ -1,7 +1,7 @@
 """What a person should know about the best model before it is used."""
 
 from posterior._types import Bools, Ints
-from posterior.comparison.models import STRENGTHS
+from posterior.comparison.candidates import STRENGTHS
 from posterior.comparison.result import Result
 from posterior.decision import calibration_error
 

@@ -1,27 +1,265 @@
-"""A model made for a table, before it has learnt anything."""
+"""The candidates of a comparison: to add one, write what makes it and enter it in `MODELS`."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
+from sklearn.base import clone
 
-class NotForThisTableError(ValueError):
-    """A model that has nothing to say of a table, with the reason."""
+from posterior._text import listed
+from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
+from posterior.comparison.facts import TableFacts
+from posterior.comparison.inputs import Asked
+from posterior.comparison.printing import counted
+from posterior.estimators import (
+    GenerativeClassifier,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    NaiveBayes,
+)
+from posterior.families import MultivariateNormal
+
+Approach: TypeAlias = Literal["baseline", "generative", "discriminative", "discriminant"]
+
+# A covariance of more columns than this costs more than all other models together.
+WIDEST_BLOCK = 500
+# With more rows than this, leaving out each in turn says no more than ten folds.
+MOST_LEFT_OUT = 10_000
+# Squares and products are tried where there are so many rows for each coefficient.
+ROWS_FOR_EACH = 5
+# A strength is chosen for up to so many coefficients; least squares are tried with up to so many columns.
+MOST_COEFFICIENTS = 1500
+# Strengths of a ridge, from strong to weak, in units of the columns' deviations.
+STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
+WORDS = {"categorical": "categorical", "binary": "true/false", "count": "count", "text": "text"}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Estimators to choose from by held-out rows, the columns they read, and what they are, in words.
+    """A compared model: its name and title, how it learns, what it is, and its estimators for a table.
 
-    Most have one estimator; a penalised one has one for each strength, the strongest first, and `size` says
-    how many coefficients each solves for; `default` is the place of the one to take where there is too little
-    to choose by. `chosen_by` says by what settings are chosen that are. `otherwise` takes the estimator's
-    place where leaving rows out has no closed form.
+    >>> MODELS["lda"].title, MODELS["lda"].approach
+    ('LDA', 'generative')
     """
 
-    estimators: tuple[Any, ...]
-    columns: tuple[int, ...]
+    name: str
+    title: str
+    approach: Approach
     about: str
-    chosen_by: str = ""
-    otherwise: Any = None
-    size: int = 0
-    default: int = 0
+    choice: Callable[[TableFacts], EstimatorChoice]
+
+    def make(self, table: TableFacts) -> Any:
+        """An estimator that has learnt nothing yet; NotForThisTableError where the model does not apply."""
+        return clone(settled(self.choice(table), table.rows))
+
+
+def _majority(table: TableFacts) -> EstimatorChoice:
+    return EstimatorChoice((GenerativeClassifier([]),), (), "the class frequencies, whatever a row says")
+
+
+def _naive_bayes(table: TableFacts) -> EstimatorChoice:
+    columns = _described(table)
+    if not columns:
+        raise NotForThisTableError("no column has a value")
+    estimator = NaiveBayes(
+        alpha="auto" if table.others else 1.0,
+        tied="auto" if table.continuous else False,
+        kinds=_kinds(table),
+    )
+    about = "1 column" if len(columns) == 1 else f"{len(columns)} columns, independent given the class"
+    return EstimatorChoice((estimator,), columns, about, chosen_by="folds")
+
+
+def _gaussian(table: TableFacts, tied: Any) -> EstimatorChoice:
+    _refuse_no_block(table, 1)
+    estimator = GenerativeClassifier(_joint(table, tied), kinds=_kinds(table))
+    rest = len(table.others)
+    unused = f"; {rest} of other kinds not used" if rest else ""
+    about = f"{counted(len(table.continuous), 'continuous column')}{unused}"
+    choice = EstimatorChoice((estimator,), table.continuous, about)
+    return choice if tied != "auto" else _tuned(table, choice)
+
+
+def _block(table: TableFacts) -> EstimatorChoice:
+    if not table.others:
+        raise NotForThisTableError("every column is continuous: it would be rda")
+    _refuse_no_block(table, 2)
+    estimator = GenerativeClassifier(_joint(table, "auto"), remainder="auto", kinds=_kinds(table))
+    kinds: list[str] = [table.rows.schema.columns[j].kind for j in table.others]
+    beside = ", ".join(f"{kinds.count(kind)} {word}" for kind, word in WORDS.items() if kind in kinds)
+    about = f"a Gaussian block of {len(table.continuous)} columns, and {beside}"
+    return _tuned(table, EstimatorChoice((estimator,), _described(table), about))
+
+
+def _tuned(table: TableFacts, choice: EstimatorChoice) -> EstimatorChoice:
+    """Settings chosen by leaving out each row, where there is a closed form, and else by ten folds."""
+    (by_folds,) = choice.estimators
+    if table.n_rows > MOST_LEFT_OUT or table.has_gaps(table.continuous):
+        return EstimatorChoice((by_folds,), choice.columns, choice.about, chosen_by="folds")
+    exact = clone(by_folds).set_params(cv="loo")
+    return EstimatorChoice(
+        (exact,), choice.columns, choice.about, chosen_by="exact leave-one-out", otherwise=by_folds
+    )
+
+
+def _regression(table: TableFacts, degree: int) -> EstimatorChoice:
+    settings, size = _linear_settings(table, degree), _n_coefficients(table, degree)
+    strengths = STRENGTHS if size <= MOST_COEFFICIENTS else (1.0,)
+    estimators = tuple(LogisticRegression(C=C, standardize=True, **settings) for C in strengths)
+    about = _about_linear(table, degree)
+    return EstimatorChoice(
+        estimators,
+        table.linear.used,
+        about,
+        chosen_by="held-out rows",
+        size=size,
+        default=strengths.index(1.0),
+    )
+
+
+def _quadratic(table: TableFacts) -> EstimatorChoice:
+    _refuse_no_block(table, 1)
+    size = _n_coefficients(table, 2)
+    if table.n_rows < ROWS_FOR_EACH * size:
+        raise NotForThisTableError(
+            f"its {size:,} coefficients take {ROWS_FOR_EACH * size:,} rows, {ROWS_FOR_EACH} for each; there "
+            f"are {table.n_rows:,}"
+        )
+    return _regression(table, 2)
+
+
+def _least_squares(table: TableFacts) -> EstimatorChoice:
+    settings = _linear_settings(table, 1)
+    if table.linear.width > MOST_COEFFICIENTS:
+        raise NotForThisTableError(
+            f"{table.linear.width:,} columns, and more than {MOST_COEFFICIENTS:,} are not tried"
+        )
+    return EstimatorChoice((LeastSquaresClassifier(**settings),), table.linear.used, _about_linear(table, 1))
+
+
+def _linear_settings(table: TableFacts, degree: int) -> dict[str, Any]:
+    used = table.linear.used
+    if not used:
+        reasons = "; ".join(table.linear.left_out) or "no column has a value"
+        raise NotForThisTableError(f"no column for a coefficient ({reasons})")
+    return {
+        "missing": "indicator",
+        "degree": degree,
+        "kinds": table.pinned or None,
+        "columns": None if len(used) == table.n_columns else table.chosen(used),
+    }
+
+
+def _n_coefficients(table: TableFacts, degree: int) -> int:
+    columns = table.rows.schema.columns
+    d = sum(columns[j].kind != "categorical" for j in table.linear.used)
+    return (table.n_classes - 1) * (table.linear.width + (degree - 1) * d * (d + 1) // 2 + 1)
+
+
+def _about_linear(table: TableFacts, degree: int) -> str:
+    squares = " with squares and products of numbers" if degree == 2 else ""
+    without = "".join(f", without {left_out}" for left_out in table.linear.left_out)
+    return f"{counted(len(table.linear.used), 'column')}{squares}{without}"
+
+
+def _joint(table: TableFacts, tied: Any) -> list[tuple[Any, MultivariateNormal]]:
+    return [(table.chosen(table.continuous), MultivariateNormal(tied=tied))]
+
+
+def _described(table: TableFacts) -> tuple[int, ...]:
+    return tuple(sorted({*table.continuous, *table.others}))
+
+
+def _refuse_no_block(table: TableFacts, least: int) -> None:
+    d = len(table.continuous)
+    if not d:
+        raise NotForThisTableError("no continuous column")
+    if d < least:
+        raise NotForThisTableError("one continuous column: it would be naive Bayes")
+    if d > WIDEST_BLOCK:
+        raise NotForThisTableError(
+            f"{d:,} continuous columns, and more than {WIDEST_BLOCK} are not tried together"
+        )
+
+
+def _kinds(table: TableFacts) -> Any:
+    """What a user declared, and which columns are texts, which a part of the rows may not show.
+
+    Nothing else: a model that is told that a column is a category keeps it even if it names the rows.
+    """
+    schema = table.rows.schema
+    texts = {schema.names[j] if schema.named else j: "text" for j in table.texts}
+    if table.kinds is None or isinstance(table.kinds, Mapping):
+        return {**(table.kinds or {}), **texts} or None
+    return [*table.kinds, *texts.items()]
+
+
+_ALL = (
+    Candidate("majority", "majority", "baseline", "the class frequencies", _majority),
+    Candidate(
+        "naive-bayes", "naive Bayes", "generative", "columns independent given the class", _naive_bayes
+    ),
+    Candidate(
+        "lda", "LDA", "generative", "Gaussian classes with one covariance", partial(_gaussian, tied=1.0)
+    ),
+    Candidate(
+        "qda",
+        "QDA",
+        "generative",
+        "Gaussian classes with their own covariances",
+        partial(_gaussian, tied=0.0),
+    ),
+    Candidate("rda", "RDA", "generative", "between LDA and QDA, tuned", partial(_gaussian, tied="auto")),
+    Candidate("block", "block", "generative", "a tuned Gaussian block, and other kinds beside it", _block),
+    Candidate(
+        "logistic",
+        "logistic",
+        "discriminative",
+        "linear log odds, with a ridge",
+        partial(_regression, degree=1),
+    ),
+    Candidate("quadratic", "quadratic", "discriminative", "logistic with squares and products", _quadratic),
+    Candidate(
+        "least-squares", "least squares", "discriminant", "regression on class indicators", _least_squares
+    ),
+)
+MODELS: dict[str, Candidate] = {candidate.name: candidate for candidate in _ALL}
+
+
+def candidates_named(names: Sequence[str] | None) -> list[Candidate]:
+    """The models of these names, each once; all for None."""
+    if names is None:
+        return list(MODELS.values())
+    wanted = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in wanted if name not in MODELS]
+    if unknown or not wanted:
+        raise ValueError(f"there is no model {listed(unknown) or 'to try'}; choose among {', '.join(MODELS)}")
+    return [MODELS[name] for name in dict.fromkeys(wanted)]
+
+
+def candidates_for(
+    names: Sequence[str] | None, table: TableFacts
+) -> tuple[list[tuple[Candidate, EstimatorChoice]], dict[str, str]]:
+    """The models of these names made for a table, and by name why others do not apply to it."""
+    found, left_out = [], {}
+    for candidate in candidates_named(names):
+        try:
+            found.append((candidate, candidate.choice(table)))
+        except NotForThisTableError as error:
+            left_out[candidate.name] = str(error)
+    return found, left_out
+
+
+def model_for(name: str, X: Any, y: Any, kinds: Any = None) -> Any:
+    """The estimator that a name stands for on this table, unfitted; a ridge's strength is chosen already.
+
+    >>> from sklearn.datasets import load_iris
+    >>> model_for("logistic", *load_iris(return_X_y=True))
+    LogisticRegression(C=100.0, missing='indicator', standardize=True)
+    """
+    (candidate,) = candidates_named([name])
+    try:
+        return candidate.make(TableFacts(Asked.of(X, y, kinds=kinds).rows, kinds))
+    except NotForThisTableError as error:
+        raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error

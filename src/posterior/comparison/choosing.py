@@ -2,16 +2,15 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.candidates import Candidate
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import HeldOut, Tick, Trials
+from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
 from posterior.comparison.rows import LabelledRows
 from posterior.decision import log_loss_terms
 from posterior.families import NoClosedFormError
@@ -26,52 +25,76 @@ FOLDS = 5
 PATIENCE = 2
 
 
-def rows_to_choose_by(candidate: Candidate, n_rows: int) -> int:
+class NotForThisTableError(ValueError):
+    """A candidate that does not apply to a table, with the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorChoice:
+    """The estimators of a candidate for one table, to choose from by held-out rows.
+
+    `columns` are those that they read, `about` says what they are. Most candidates have one estimator; a
+    penalised one has one for each strength, the strongest first, and `size` says how many coefficients each
+    solves for; `default` is the place of the one to take where there is too little to choose by. `chosen_by`
+    says by what settings are chosen that are. `otherwise` takes the estimator's place where leaving rows out
+    has no closed form.
+    """
+
+    estimators: tuple[Any, ...]
+    columns: tuple[int, ...]
+    about: str
+    chosen_by: str = ""
+    otherwise: Any = None
+    size: int = 0
+    default: int = 0
+
+
+def rows_to_choose_by(choice: EstimatorChoice, n_rows: int) -> int:
     """How many rows a choice is made from; where that is all of them, it is made anew for every fold."""
-    most = int(np.clip(WORK // max(candidate.size, 1) ** 2, FEWEST_ROWS, MOST_ROWS))
+    most = int(np.clip(WORK // max(choice.size, 1) ** 2, FEWEST_ROWS, MOST_ROWS))
     return min(n_rows, most)
 
 
-def settled(candidate: Candidate, rows: LabelledRows, groups: Ints | None = None) -> Any:
+def settled(choice: EstimatorChoice, rows: LabelledRows, groups: Ints | None = None) -> Any:
     """The one estimator to take: of several, that which does best in five folds of some of the rows.
 
     Where rows belong together, whole groups are taken and held out.
     """
-    if candidate.otherwise is not None:
-        return _that_fits(candidate, rows)
-    if len(candidate.estimators) == 1:
-        return candidate.estimators[0]
-    n = rows_to_choose_by(candidate, len(rows))
+    if choice.otherwise is not None:
+        return _that_fits(choice, rows)
+    if len(choice.estimators) == 1:
+        return choice.estimators[0]
+    n = rows_to_choose_by(choice, len(rows))
     chosen = np.arange(len(rows)) if n == len(rows) else _sample(rows.codes, n, groups)
     some = rows if n == len(rows) else some_rows(rows, chosen)
     folds = deal(some.codes, folds=FOLDS, repeats=1, groups=None if groups is None else groups[chosen])
     knowable = ~folds.unknowable(some.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
-        losses, _ = along(Trials(some, folds), candidate.estimators, 0, knowable, lambda: None)
-    return candidate.estimators[best_of(losses, knowable)]
+        losses, _ = along(CrossValidation(some, folds), choice.estimators, 0, knowable, lambda: None)
+    return choice.estimators[best_of(losses, knowable)]
 
 
-def _that_fits(candidate: Candidate, rows: LabelledRows) -> Any:
-    (estimator,) = candidate.estimators
+def _that_fits(choice: EstimatorChoice, rows: LabelledRows) -> Any:
+    (estimator,) = choice.estimators
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             clone(estimator).fit(rows.X, rows.labels)
         except NoClosedFormError:
-            return candidate.otherwise
+            return choice.otherwise
     return estimator
 
 
 def along(
-    trials: Trials, estimators: Sequence[Any], repeat: int, knowable: Bools, tick: Tick
-) -> tuple[Floats, list[HeldOut]]:
+    validation: CrossValidation, estimators: Sequence[Any], repeat: int, knowable: Bools, tick: Tick
+) -> tuple[Floats, list[HeldOutScores]]:
     """Losses (E, n) of the rows under each estimator, and what each says, until they only get worse."""
     losses: list[Floats] = []
-    found: list[HeldOut] = []
+    found: list[HeldOutScores] = []
     for estimator in estimators:
-        found.append(trials.held_out(estimator, repeat, tick))
-        losses.append(log_loss_terms(trials.rows.codes, found[-1].scores))
+        found.append(validation.held_out(estimator, repeat, tick))
+        losses.append(log_loss_terms(validation.rows.codes, found[-1].scores))
         if len(losses) - 1 - best_of(np.stack(losses), knowable) >= PATIENCE:
             break
     return np.stack(losses), found
@@ -82,12 +105,14 @@ def best_of(losses: Floats, rows: Bools) -> int:
     return int(np.argmin(losses[:, rows].sum(axis=1)))
 
 
-def by_other_folds(losses: Floats, found: Sequence[HeldOut], fold: Ints, knowable: Bools) -> HeldOut:
+def by_other_folds(
+    losses: Floats, found: Sequence[HeldOutScores], fold: Ints, knowable: Bools
+) -> HeldOutScores:
     """Each fold by the estimator that does best on the rows of all other folds."""
     scores = np.empty_like(found[0].scores)
     for f in np.unique(fold):
         scores[fold == f] = found[best_of(losses, knowable & (fold != f))].scores[fold == f]
-    return HeldOut(scores, are_logs=True)
+    return HeldOutScores(scores, are_logs=True)
 
 
 def some_rows(rows: LabelledRows, chosen: Ints) -> LabelledRows:

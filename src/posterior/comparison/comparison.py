@@ -10,17 +10,17 @@ import numpy as np
 from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints, Progress
 from posterior.comparison.advice import advice
-from posterior.comparison.candidates import Candidate
+from posterior.comparison.candidates import Candidate, candidates_for
+from posterior.comparison.choosing import EstimatorChoice
+from posterior.comparison.evaluation import Counter, Evaluation
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import Trials
+from posterior.comparison.held_out import CrossValidation
 from posterior.comparison.inputs import Asked
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
 from posterior.comparison.measures import Marking
-from posterior.comparison.models import Model, candidates_for
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
-from posterior.comparison.trying import Contest, Counter
 from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.schema import Schema
@@ -132,8 +132,10 @@ class Comparison:
             None if asked.groups is None else asked.groups[scored],
         )
         candidates, left_out = candidates_for(models, table)
-        contest = Contest(table, Trials(rows, dealt), marking, scored, scored & ~unknowable, asked.groups)
-        found = _results(candidates, contest, left_out, progress)
+        evaluation = Evaluation(
+            table, CrossValidation(rows, dealt), marking, scored, scored & ~unknowable, asked.groups
+        )
+        found = _results(candidates, evaluation, left_out, progress)
         ranking = Ranking.of(
             found, marking.codes, marking.knowable, by_cost=priced is not None, groups=marking.groups
         )
@@ -155,7 +157,7 @@ class Comparison:
             notes=(
                 *asked.notes,
                 *_unknowable(rows.classes, rows.codes[unknowable]),
-                *(f"{', '.join(titles)}: {text}" for text, titles in contest.notes.items()),
+                *(f"{', '.join(titles)}: {text}" for text, titles in evaluation.notes.items()),
                 *advice(ranking.best, marking.codes, marking.knowable),
             ),
         )
@@ -213,20 +215,20 @@ def compare(X: Any, y: Any, **settings: Any) -> Any:
 
 
 def _results(
-    candidates: Sequence[tuple[Model, Candidate]],
-    contest: Contest,
+    candidates: Sequence[tuple[Candidate, EstimatorChoice]],
+    evaluation: Evaluation,
     left_out: dict[str, str],
     progress: Progress | None,
 ) -> list[Result]:
     """The result of each candidate; one that fails is left out with the reason."""
-    counter = Counter(sum(contest.units(candidate) for _, candidate in candidates), progress)
+    counter = Counter(sum(evaluation.units(choice) for _, choice in candidates), progress)
     results = []
-    for model, candidate in candidates:
-        end = counter.done + contest.units(candidate)
+    for candidate, choice in candidates:
+        end = counter.done + evaluation.units(choice)
         try:
-            results.append(contest.result(model, candidate, counter))
+            results.append(evaluation.result(candidate, choice, counter))
         except (ValueError, np.linalg.LinAlgError) as error:
-            left_out[model.name] = f"it failed: {error}"
+            left_out[candidate.name] = f"it failed: {error}"
         counter.up_to(end)
     if not results:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())

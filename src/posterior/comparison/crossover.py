@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.comparison.trials import margin, spread
+from posterior.comparison.experiments import margin, spread
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a model says of rows that it has not seen: from sums of folds where they add up, else by refitting."""
+"""Scores of rows held out, from sums of folds where they add up, else by refitting."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from posterior._types import Floats, Ints
-from posterior.comparison.contenders import Contender
+from posterior.comparison.experiments import GrowingFit
+from posterior.comparison.fixed_candidates import FixedCandidate
 from posterior.comparison.folds import Folds
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Growing
 from posterior.engines import threads
 from posterior.engines.local import n_threads
 from posterior.estimators.base import GenerativeEstimator
@@ -24,7 +24,7 @@ Tick = Callable[[], None]
 SERIAL_ROWS = 5_000
 
 
-class HeldOut(NamedTuple):
+class HeldOutScores(NamedTuple):
     """Scores (n, K) of every class, higher for likelier ones, and whether they are log posteriors."""
 
     scores: Floats
@@ -32,8 +32,8 @@ class HeldOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
-    """Rows dealt out in folds, on which estimators are tried."""
+class CrossValidation:
+    """Rows in folds, and the scores of estimators on the rows held out."""
 
     rows: LabelledRows
     folds: Folds
@@ -51,25 +51,25 @@ class Trials:
         generative = isinstance(estimator, GenerativeEstimator) and not self.rows.where("text")
         return generative and not self.folds.forward and self.folds.n_folds > 2
 
-    def held_out(self, estimator: Any, repeat: int, tick: Tick) -> HeldOut:
+    def held_out(self, estimator: Any, repeat: int, tick: Tick) -> HeldOutScores:
         """What models that have not seen them say of the rows of one repeat; NaN for rows never predicted."""
         if self._adds_up(estimator):
             logs = estimator.k_fold_log_proba(self.rows.X, self.rows.labels, cv=self.folds.numbers[repeat])
             tick()
-            return HeldOut(logs, are_logs=True)
+            return HeldOutScores(logs, are_logs=True)
         out = np.full((len(self.rows), len(self.rows.classes)), np.nan)
         parts = self.folds.parts(repeat)
         for (_, predicted), scores in zip(parts, self._each(estimator, parts), strict=True):
             out[predicted] = scores
             tick()
-        return HeldOut(out, are_logs=hasattr(estimator, "predict_log_proba"))
+        return HeldOutScores(out, are_logs=hasattr(estimator, "predict_log_proba"))
 
     def _each(self, estimator: Any, parts: list[tuple[Ints, Ints]]) -> Iterator[Floats]:
         """Scores of the rows of each part."""
         if self.folds.forward and isinstance(estimator, GenerativeEstimator):
             # The sums of what came before are kept, where they add up.
             order = np.argsort(self.folds.numbers[0], kind="stable")
-            growing = Growing(Contender("", "", "generative", estimator), self.rows, order)
+            growing = GrowingFit(FixedCandidate("", "", "generative", estimator), self.rows, order)
             for learnt, predicted in parts:
                 yield self._scores(lambda learnt: growing.up_to(len(learnt)), learnt, predicted)
             return

@@ -5,9 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.candidates import Candidate
-from posterior.comparison.choosing import FEWEST_ROWS, best_of, rows_to_choose_by, settled, some_rows
-from posterior.comparison.held_out import HeldOut, Tick, Trials
+from posterior.comparison.choosing import (
+    FEWEST_ROWS,
+    EstimatorChoice,
+    best_of,
+    rows_to_choose_by,
+    settled,
+    some_rows,
+)
+from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
 from posterior.decision import log_loss_terms
 
 # A choice takes so many predicted rows; before there are as many, the default is taken.
@@ -18,34 +24,34 @@ BY_DEFAULT = "by default, with too few rows before to choose by"
 class InTime(NamedTuple):
     """What is said of the parts, the estimator that the next part would get, and how it was come by."""
 
-    found: HeldOut
+    found: HeldOutScores
     estimator: Any
     how: str
 
 
-def in_time(trials: Trials, candidate: Candidate, knowable: Bools, tick: Tick) -> InTime:
+def in_time(validation: CrossValidation, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Predict each part in time by an estimator that no later row had a say in."""
-    n = len(trials.rows)
-    if rows_to_choose_by(candidate, n) == n:
-        return _chosen_anew(trials, candidate, knowable, tick)
-    return _chosen_once(trials, candidate, tick)
+    n = len(validation.rows)
+    if rows_to_choose_by(choice, n) == n:
+        return _chosen_anew(validation, choice, knowable, tick)
+    return _chosen_once(validation, choice, tick)
 
 
-def _chosen_anew(trials: Trials, candidate: Candidate, knowable: Bools, tick: Tick) -> InTime:
+def _chosen_anew(validation: CrossValidation, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Each part by what has the least loss, added up over the parts before it (Dawid 1984, JRSS A 147)."""
-    said = [trials.held_out(estimator, 0, tick) for estimator in candidate.estimators]
-    codes, part, scored = trials.rows.codes, trials.folds.numbers[0], trials.folds.predicted
+    said = [validation.held_out(estimator, 0, tick) for estimator in choice.estimators]
+    codes, part, scored = validation.rows.codes, validation.folds.numbers[0], validation.folds.predicted
     losses = np.zeros((len(said), len(codes)))
     losses[:, scored] = [log_loss_terms(codes[scored], found.scores[scored]) for found in said]
-    scores = said[candidate.default].scores.copy()
+    scores = said[choice.default].scores.copy()
     parts = np.unique(part[scored]).tolist()
     for f in parts:
-        best = best_before(losses, knowable & (part < f), candidate.default)
-        scores[part == f] = said[candidate.default if best is None else best].scores[part == f]
-    last = best_before(losses, knowable, candidate.default)
-    chosen = candidate.estimators[candidate.default if last is None else last]
+        best = best_before(losses, knowable & (part < f), choice.default)
+        scores[part == f] = said[choice.default if best is None else best].scores[part == f]
+    last = best_before(losses, knowable, choice.default)
+    chosen = choice.estimators[choice.default if last is None else last]
     how = BY_DEFAULT if last is None else "chosen by the parts before, anew for each"
-    return InTime(HeldOut(scores, are_logs=True), chosen, how)
+    return InTime(HeldOutScores(scores, are_logs=True), chosen, how)
 
 
 def best_before(losses: Floats, earlier: Bools, default: int) -> int | None:
@@ -57,19 +63,19 @@ def best_before(losses: Floats, earlier: Bools, default: int) -> int | None:
     return default if equal else best
 
 
-def _chosen_once(trials: Trials, candidate: Candidate, tick: Tick) -> InTime:
+def _chosen_once(validation: CrossValidation, choice: EstimatorChoice, tick: Tick) -> InTime:
     """All parts by what does best in folds of the first rows that are enough; those among them by default."""
-    rows, default = trials.rows, candidate.estimators[candidate.default]
-    parts = trials.folds.parts(0)
+    rows, default = validation.rows, choice.estimators[choice.default]
+    parts = validation.folds.parts(0)
     enough = [k for k, (learnt, _) in enumerate(parts) if _is_enough(rows.codes[learnt])]
     if not enough:
-        return InTime(trials.held_out(default, 0, tick), default, BY_DEFAULT)
-    chosen = settled(candidate, some_rows(rows, parts[enough[0]][0]))
-    scores = trials.held_out(chosen, 0, tick).scores
+        return InTime(validation.held_out(default, 0, tick), default, BY_DEFAULT)
+    chosen = settled(choice, some_rows(rows, parts[enough[0]][0]))
+    scores = validation.held_out(chosen, 0, tick).scores
     if enough[0] > 0:
         early = np.concatenate([predicted for _, predicted in parts[: enough[0]]])
-        scores[early] = trials.held_out(default, 0, lambda: None).scores[early]
-    return InTime(HeldOut(scores, are_logs=True), chosen, "chosen by held-out rows of the first parts")
+        scores[early] = validation.held_out(default, 0, lambda: None).scores[early]
+    return InTime(HeldOutScores(scores, are_logs=True), chosen, "chosen by held-out rows of the first parts")
 
 
 def _is_enough(codes: Ints) -> bool:

@@ -9,12 +9,17 @@ import numpy as np
 
 from posterior._text import aligned
 from posterior._types import Floats, Ints, Progress
-from posterior.comparison.contenders import Approach, chosen, fair_pairs, rival_pairs
 from posterior.comparison.crossover import Crossover, find_crossover
+from posterior.comparison.experiments import CollectedWarnings, GrowingFit, Scores, margin, scores_of, spread
+from posterior.comparison.fixed_candidates import (
+    Approach,
+    chosen,
+    learning_curve_candidates,
+    pairs_to_compare,
+)
 from posterior.comparison.nested import checked_repeats, checked_share, checked_sizes, nested_split
 from posterior.comparison.printing import as_json, loss_text, with_error
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Growing, Notices, Scores, margin, scores_of, spread
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]
@@ -136,28 +141,28 @@ class LearningCurve:
         """
         rows = LabelledRows.of(X, y, kinds, cls.__name__)
         share, n_repeats = checked_share(test_size), checked_repeats(repeats)
-        contenders, left_out = chosen(models, rows, fair_pairs)
+        candidates, left_out = chosen(models, rows, learning_curve_candidates)
         splits = [nested_split(rows.codes, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
         order, test = splits[0]
         tried = checked_sizes(sizes, len(order), len(rows.classes))
-        notices, results = Notices(), np.full((len(contenders), len(tried), n_repeats, 2), np.nan)
+        notices, results = CollectedWarnings(), np.full((len(candidates), len(tried), n_repeats, 2), np.nan)
         for r, (order, test) in enumerate(splits):
             held_out, codes = rows.take(test)[0], rows.codes[test]
-            for m, contender in enumerate(contenders):
+            for m, candidate in enumerate(candidates):
                 if progress is not None:
-                    progress(r * len(contenders) + m, n_repeats * len(contenders), contender.title)
-                growing = Growing(contender, rows, order)
+                    progress(r * len(candidates) + m, n_repeats * len(candidates), candidate.title)
+                growing = GrowingFit(candidate, rows, order)
                 for s, n in enumerate(tried):
-                    results[m, s, r] = _tried(growing, n, notices, held_out, codes)
+                    results[m, s, r] = _scored(growing, n, notices, held_out, codes)
         if progress is not None:
-            progress(n_repeats * len(contenders), n_repeats * len(contenders), "done")
-        for contender, errors in zip(contenders, results[..., 1], strict=True):
-            notices.refuse_failure(contender, errors)
+            progress(n_repeats * len(candidates), n_repeats * len(candidates), "done")
+        for candidate, errors in zip(candidates, results[..., 1], strict=True):
+            notices.refuse_failure(candidate, errors)
         curves = tuple(
             Curve(c.name, c.title, c.approach, tried, results[m, ..., 0], results[m, ..., 1])
-            for m, c in enumerate(contenders)
+            for m, c in enumerate(candidates)
         )
-        pairs = rival_pairs(contenders)
+        pairs = pairs_to_compare(candidates)
         container = rows.schema.container
         return cls(curves, tried, n_repeats, len(test), seed, pairs, left_out, notices.told, container)
 
@@ -270,10 +275,10 @@ class LearningCurve:
         return "\n".join([title, "", *aligned([head, *body], left=0), "", *self.findings, *left_out])
 
 
-def _tried(growing: Growing, n: int, notices: Notices, X: Any, codes: Ints) -> Scores:
+def _scored(growing: GrowingFit, n: int, notices: CollectedWarnings, X: Any, codes: Ints) -> Scores:
     """Scores of the model of the first n rows; NaN where it could not be fitted."""
     return notices.quietly(
-        growing.contender.name,
+        growing.candidate.name,
         f"{n} rows",
         lambda: scores_of(growing.up_to(n), X, codes, growing.rows.classes),
         Scores(),

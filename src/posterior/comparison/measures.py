@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.held_out import HeldOut
+from posterior.comparison.held_out import HeldOutScores
 from posterior.decision import Costs, brier_terms, calibration_error, decide, log_loss_terms
 from posterior.decision.costs import incurred
 
@@ -94,11 +94,11 @@ class Marking:
         some = slice(None) if rows is None else rows
         return Mean.of(clustered(terms[some], None if self.groups is None else self.groups[some]))
 
-    def losses(self, found: HeldOut) -> Floats | None:
+    def losses(self, found: HeldOutScores) -> Floats | None:
         """Minus the log posterior of the true class of each row, (n,)."""
         return log_loss_terms(self.codes, found.scores) if found.are_logs else None
 
-    def costs_of(self, found: HeldOut) -> Floats | None:
+    def costs_of(self, found: HeldOutScores) -> Floats | None:
         """What the action of least expected cost did cost in each row, (n,).
 
         A discriminant, which expects nothing, acts by the class that it names where actions are classes.
@@ -111,21 +111,21 @@ class Marking:
             return None
         return incurred(self.costs, self.codes, found.scores.argmax(axis=1))
 
-    def right(self, found: HeldOut) -> Floats:
+    def right(self, found: HeldOutScores) -> Floats:
         """1 where the likeliest class is the true one, else 0, (n,)."""
         return np.asarray(found.scores.argmax(axis=1) == self.codes, dtype=np.float64)
 
-    def brier(self, found: HeldOut) -> float | None:
+    def brier(self, found: HeldOutScores) -> float | None:
         """Brier's score, summed over the classes."""
         return float(brier_terms(self.codes, found.scores).mean()) if found.are_logs else None
 
-    def calibration_error(self, found: HeldOut) -> float | None:
+    def calibration_error(self, found: HeldOutScores) -> float | None:
         """The expected calibration error of the likeliest class, in 15 bins."""
         if not found.are_logs:
             return None
         return calibration_error(self.codes, found.scores, n_simulations=0).value
 
-    def roc_auc(self, found: HeldOut, repeat: int = 0) -> float | None:
+    def roc_auc(self, found: HeldOutScores, repeat: int = 0) -> float | None:
         """The area under the ROC curve; for more than two classes the mean of each against the others."""
         n_classes = found.scores.shape[1]
         fold = None if self.folds is None else self.folds[repeat]
@@ -135,7 +135,7 @@ class Marking:
         known = [area for area in areas if area is not None]
         return float(np.mean(known)) if known else None
 
-    def recall(self, found: HeldOut) -> float | None:
+    def recall(self, found: HeldOutScores) -> float | None:
         """The share of the class sought that is found while at most `false_alarms` of the other is lost."""
         if self.positive is None:
             return None

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.comparison.held_out import HeldOut
+from posterior.comparison.candidates import Approach
+from posterior.comparison.held_out import HeldOutScores
 from posterior.comparison.measures import Marking, averaged
-from posterior.comparison.models import Approach
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Result:
     estimator: Any = field(repr=False)
 
     @classmethod
-    def of(cls, found: Sequence[HeldOut], marking: Marking, **about: Any) -> "Result":
+    def of(cls, found: Sequence[HeldOutScores], marking: Marking, **about: Any) -> "Result":
         """The result of held-out scores, one for each repeat."""
         losses = _by_row([marking.losses(f) for f in found])
         costs = _by_row([marking.costs_of(f) for f in found])

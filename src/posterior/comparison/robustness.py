@@ -1,4 +1,4 @@
-"""What becomes of models when the rows they learn from are damaged, or few."""
+"""What becomes of models when the rows they learn from are corrupted, or few."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,18 +9,23 @@ import numpy as np
 
 from posterior._text import aligned
 from posterior._types import Floats, Progress
-from posterior.comparison.contenders import Contender, chosen, line_up, n_parameters_of
-from posterior.comparison.damage import MEANING, Damage, Mishaps, damages_of
+from posterior.comparison.corruption import MEANING, Corruption, DrawnCorruption, corruptions_of
+from posterior.comparison.experiments import CollectedWarnings, margin, scores_of, spread
+from posterior.comparison.fixed_candidates import (
+    FixedCandidate,
+    chosen,
+    n_parameters_of,
+    robustness_candidates,
+)
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
 from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import Notices, margin, scores_of, spread
 from posterior.schema.decode import table_of
 
 NAN = float("nan")
 
 
-class Trial(NamedTuple):
+class TrialScores(NamedTuple):
     """One fit: losses on clean rows held out and on the rows learnt from, and parameters."""
 
     log_loss: float = NAN
@@ -31,23 +36,23 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Losses on clean rows of models that learnt from damaged ones.
+    """Losses on clean rows of models that learnt from corrupted ones.
 
-    `trials` (n_damages, n_models, n_repeats, 4) holds the log loss and error rate on rows held out, the log
-    loss on the rows learnt from, and the number of parameters. Every model meets the same rows, and damage of
-    5 % includes that of 1 %, so that differences are paired, repeat by repeat.
+    `trials` (n_corruptions, n_models, n_repeats, 4) holds the log loss and error rate on rows held out, the
+    log loss on the rows learnt from, and the number of parameters. Every model meets the same rows, and
+    corruption of 5 % includes that of 1 %, so that differences are paired, repeat by repeat.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
     >>> found = Robustness.of(penguins.X, penguins.y, outliers=0.1, flipped=None, few=None, repeats=2)
     >>> found.names
     ('qda', 'lda', 'naive-bayes', 'tied-naive-bayes', 'logistic', 'ridge-logistic', 'least-squares')
-    >>> [str(damage) for damage in found.damages]
+    >>> [str(corruption) for corruption in found.corruptions]
     ['as it is', '10 % outliers', '10 % far']
     """
 
-    contenders: tuple[Contender, ...]
-    damages: tuple[Damage, ...]
+    candidates: tuple[FixedCandidate, ...]
+    corruptions: tuple[Corruption, ...]
     trials: Floats
     distance: float
     n_train: int
@@ -74,7 +79,7 @@ class Robustness:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
-        """Damage the rows of a table that models learn from, and test them on the others.
+        """Corruption the rows of a table that models learn from, and test them on the others.
 
         Parameters
         ----------
@@ -102,7 +107,7 @@ class Robustness:
         kinds : mapping, default=None
             Kinds of columns that differ from what would be inferred.
         seed : int, default=0
-            The same seed draws the same rows and the same damage.
+            The same seed draws the same rows and the same corruption.
         progress : callable, default=None
             Called as `progress(done, total, what)`.
 
@@ -114,34 +119,37 @@ class Robustness:
         """
         rows = LabelledRows.of(X, y, kinds, cls.__name__)
         share, n_repeats = checked_share(test_size), checked_repeats(repeats)
-        damages = damages_of(outliers=outliers, far=outliers, flipped=flipped, few=few)
+        corruptions = corruptions_of(outliers=outliers, far=outliers, flipped=flipped, few=few)
         if not np.isfinite(distance):
             raise ValueError(f"distance must be a finite number of standard deviations, found {distance!r}")
-        contenders, left_out = chosen(models, rows, line_up)
+        candidates, left_out = chosen(models, rows, robustness_candidates)
         if rows.is_sparse or not rows.where("continuous"):
-            damages = tuple(d for d in damages if d.kind not in ("outliers", "far"))
+            corruptions = tuple(d for d in corruptions if d.kind not in ("outliers", "far"))
             left_out["outliers"] = "there is no continuous column to move, or the table is sparse"
-        notices, total = Notices(), n_repeats * len(damages)
-        trials = np.full((len(damages), len(contenders), n_repeats, len(Trial._fields)), np.nan)
+        notices, total = CollectedWarnings(), n_repeats * len(corruptions)
+        trials = np.full((len(corruptions), len(candidates), n_repeats, len(TrialScores._fields)), np.nan)
         for r in range(n_repeats):
             rng = np.random.default_rng([seed, r])
             order, test = nested_split(rows.codes, share, rng)
-            held_out, mishaps = rows.part(test), Mishaps.drawn(rows.part(order), distance, rng)
-            for i, damage in enumerate(damages):
+            held_out, drawn_corruption = (
+                rows.part(test),
+                DrawnCorruption.drawn(rows.part(order), distance, rng),
+            )
+            for i, corruption in enumerate(corruptions):
                 if progress is not None:
-                    progress(r * len(damages) + i, total, str(damage))
-                train = mishaps.of(damage)
-                for m, c in enumerate(contenders):
-                    attempt = partial(_tried, c, train, held_out)
-                    trials[i, m, r] = notices.quietly(c.name, str(damage), attempt, Trial())
+                    progress(r * len(corruptions) + i, total, str(corruption))
+                train = drawn_corruption.of(corruption)
+                for m, c in enumerate(candidates):
+                    attempt = partial(_scored, c, train, held_out)
+                    trials[i, m, r] = notices.quietly(c.name, str(corruption), attempt, TrialScores())
         if progress is not None:
             progress(total, total, "done")
-        for m, c in enumerate(contenders):
+        for m, c in enumerate(candidates):
             notices.refuse_failure(c, trials[:, m, :, 1])
         container = rows.schema.container
         return cls(
-            contenders,
-            damages,
+            candidates,
+            corruptions,
             trials,
             distance,
             len(order),
@@ -155,7 +163,7 @@ class Robustness:
     @property
     def names(self) -> tuple[str, ...]:
         """The models."""
-        return tuple(c.name for c in self.contenders)
+        return tuple(c.name for c in self.candidates)
 
     @property
     def repeats(self) -> int:
@@ -164,38 +172,38 @@ class Robustness:
 
     @property
     def log_loss(self) -> Floats:
-        """Mean log loss on rows held out, (n_damages, n_models)."""
+        """Mean log loss on rows held out, (n_corruptions, n_models)."""
         return spread(self.trials[..., 0])[0]
 
     @property
     def error_rate(self) -> Floats:
-        """Mean share of rows held out that were put in the wrong class, (n_damages, n_models)."""
+        """Mean share of rows held out that were put in the wrong class, (n_corruptions, n_models)."""
         return spread(self.trials[..., 1])[0]
 
     @property
     def gap(self) -> Floats:
-        """Log loss on rows held out less that on the rows learnt from, (n_damages, n_models): overfitting."""
+        """Overfitting, (n_corruptions, n_models): log loss on rows held out less that on training rows."""
         return spread(self.trials[..., 0] - self.trials[..., 2])[0]
 
     @property
     def n_parameters(self) -> Floats:
-        """Free parameters of each model of the undamaged rows; NaN where they cannot be counted."""
+        """Free parameters of each model of the clean rows; NaN where they cannot be counted."""
         return np.asarray(self.trials[0, :, 0, 3])
 
     def rise(self, metric: str = "error_rate") -> tuple[Floats, Floats]:
-        """How much the loss rises above that without damage, and its paired error, (n_damages, n_models)."""
+        """Rise of the loss above that of clean rows, and its paired error, (n_corruptions, n_models)."""
         losses = self.trials[..., ("log_loss", "error_rate").index(metric)]
         with np.errstate(invalid="ignore"):  # where both are infinite
             return spread(losses - losses[:1])
 
     @property
     def frame(self) -> Any:
-        """A data frame with a row for each damage and model."""
-        k = len(self.contenders)
+        """A data frame with a row for each corruption and model."""
+        k = len(self.candidates)
         columns: dict[str, Any] = {
-            "damage": [d.kind for d in self.damages for _ in range(k)],
-            "amount": [d.amount for d in self.damages for _ in range(k)],
-            "model": [name for _ in self.damages for name in self.names],
+            "corruption": [d.kind for d in self.corruptions for _ in range(k)],
+            "amount": [d.amount for d in self.corruptions for _ in range(k)],
+            "model": [name for _ in self.corruptions for name in self.names],
         }
         for j, metric in enumerate(("log_loss", "error_rate")):
             columns[metric], columns[f"{metric}_se"] = (v.ravel() for v in spread(self.trials[..., j]))
@@ -210,7 +218,7 @@ class Robustness:
         arrays = {"log_loss": self.log_loss, "error_rate": self.error_rate, "gap": self.gap}
         return {
             "models": list(self.names),
-            "damages": [{"kind": d.kind, "amount": d.amount} for d in self.damages],
+            "corruptions": [{"kind": d.kind, "amount": d.amount} for d in self.corruptions],
             "n_parameters": as_json(self.n_parameters),
             **{name: [as_json(row) for row in values] for name, values in arrays.items()},
             "findings": list(self.findings),
@@ -220,33 +228,35 @@ class Robustness:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """A sentence for the largest damage of each kind: whom it hurts, and whom least, in these numbers."""
-        severe = {d.kind: i for i, d in sorted(enumerate(self.damages), key=lambda item: _severity(item[1]))}
+        """A sentence for the largest corruption of each kind: which models it hurts, and which least."""
+        severe = {
+            d.kind: i for i, d in sorted(enumerate(self.corruptions), key=lambda item: _severity(item[1]))
+        }
         return tuple(self._finding(i) for i in sorted(severe.values()) if i)
 
     def _finding(self, i: int) -> str:
         rise, error = (values[i] for values in self.rise("error_rate"))
         hurt = np.flatnonzero(rise > margin(error, self.repeats)).tolist()
         if not hurt:
-            return f"{self.damages[i]}: the error rate of no model rises by more than chance."
+            return f"{self.corruptions[i]}: the error rate of no model rises by more than chance."
         rates, best = 100 * self.error_rate, int(np.nanargmin(rise))
         named = ", ".join(
-            f"{self.contenders[m].title} ({rates[0, m]:.1f} to {rates[i, m]:.1f} %)"
+            f"{self.candidates[m].title} ({rates[0, m]:.1f} to {rates[i, m]:.1f} %)"
             for m in sorted(hurt, key=lambda m: -rise[m])
         )
         by = f"{100 * rise[best]:+.1f} ± {100 * error[best]:.1f} points"
-        least = "" if best in hurt else f"; least for {self.contenders[best].title} ({by})"
-        return f"{self.damages[i]}: the error rate rises by more than chance for {named}{least}."
+        least = "" if best in hurt else f"; least for {self.candidates[best].title} ({by})"
+        return f"{self.corruptions[i]}: the error rate rises by more than chance for {named}{least}."
 
     def __str__(self) -> str:
         rates, errors = 100 * self.error_rate, self.rise("error_rate")
         losses, changes = self.log_loss, self.rise("log_loss")
-        kinds = [kind for kind in MEANING if any(d.kind == kind for d in self.damages)]
-        few = [i for i, d in enumerate(self.damages) if d.kind in ("none", "few")]
-        gaps = [["overfitting", "parameters", *(str(self.damages[i]) for i in few)]]
+        kinds = [kind for kind in MEANING if any(d.kind == kind for d in self.corruptions)]
+        few = [i for i, d in enumerate(self.corruptions) if d.kind in ("none", "few")]
+        gaps = [["overfitting", "parameters", *(str(self.corruptions[i]) for i in few)]]
         gaps += [
             [c.title, _count(self.n_parameters[m]), *(loss_text(self.gap[i, m]) for i in few)]
-            for m, c in enumerate(self.contenders)
+            for m, c in enumerate(self.candidates)
         ]
         return "\n".join(
             [
@@ -270,24 +280,24 @@ class Robustness:
         self, head: str, text: Callable[[int, int], str], rise: tuple[Floats, Floats]
     ) -> list[list[str]]:
         changed = np.abs(rise[0]) > margin(rise[1], self.repeats)
-        rows = [[head, *map(str, self.damages)]]
-        for m, contender in enumerate(self.contenders):
-            cells = [text(i, m) + ("*" if changed[i, m] else " ") for i in range(len(self.damages))]
-            rows.append([contender.title, *cells])
+        rows = [[head, *map(str, self.corruptions)]]
+        for m, candidate in enumerate(self.candidates):
+            cells = [text(i, m) + ("*" if changed[i, m] else " ") for i in range(len(self.corruptions))]
+            rows.append([candidate.title, *cells])
         return rows
 
 
-def _severity(damage: Damage) -> float:
-    return -damage.amount if damage.kind == "few" else damage.amount
+def _severity(corruption: Corruption) -> float:
+    return -corruption.amount if corruption.kind == "few" else corruption.amount
 
 
 def _count(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0f}"
 
 
-def _tried(contender: Contender, train: LabelledRows, test: LabelledRows) -> Trial:
+def _scored(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> TrialScores:
     """Fit a model to some rows and score it on others."""
-    model = contender.fresh().fit(train.X, train.labels)
+    model = candidate.fresh().fit(train.X, train.labels)
     log_loss, error_rate = scores_of(model, test.X, test.codes, test.classes)
     on_train = scores_of(model, train.X, train.codes, train.classes).log_loss
-    return Trial(log_loss, error_rate, on_train, n_parameters_of(model))
+    return TrialScores(log_loss, error_rate, on_train, n_parameters_of(model))

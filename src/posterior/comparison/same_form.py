@@ -11,9 +11,9 @@ import numpy as np
 
 from posterior._text import aligned
 from posterior._types import AnyArray, Floats, Ints
+from posterior.comparison.experiments import margin, spread
 from posterior.comparison.printing import loss_text
 from posterior.comparison.rows import LabelledRows
-from posterior.comparison.trials import margin, spread
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import encode_labels, refuse_one_class

@@ -1,18 +1,20 @@
-"""Titles that fit their axes, and legends below them."""
+"""Titles that fit their axes, legends below them, and names as pictures write them."""
 
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from posterior._text import cut
 from posterior._types import AnyArray
 from posterior.plot.style import colours_of, markers_of, pyplot
-from posterior.plot.words import label
 
 # Inches that a letter of a title takes on average, and those between axes and what is below their labels.
 LETTER = 0.07
 BELOW = 0.47
 # Letters of a class in a legend of three columns that is to fit a page.
 CLASS_LETTERS = 20
+# Letters of a name that a picture has room for.
+LONGEST = 24
 
 
 def write_title(axes: Any, *lines: str) -> None:
@@ -63,3 +65,24 @@ def legend_below(axes: Any, handles: Sequence[Any], columns: int = 3) -> None:
         handlelength=1.6,
         columnspacing=1.5,
     )
+
+
+def label(name: Any, longest: int = LONGEST) -> str:
+    r"""A name from data as a label: cut with an ellipsis, and `$` is no sign of mathematics.
+
+    >>> label("a name that goes on for ever and ever"), label("price in $"), label("two\nlines")
+    ('a name that goes on for…', 'price in \\$', 'two lines')
+    """
+    words = "".join(sign if sign.isprintable() else " " for sign in str(name))
+    words = cut(words, longest)
+    # matplotlib leaves names that begin with an underscore out of its legends.
+    return ("\N{NO-BREAK SPACE}" if words.startswith("_") else "") + words.replace("$", r"\$")
+
+
+def p_words(p_value: float) -> str:
+    """A p-value in words.
+
+    >>> p_words(0.0004), p_words(0.123)
+    ('p < 0.001', 'p = 0.12')
+    """
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"

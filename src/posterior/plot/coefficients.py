@@ -14,11 +14,10 @@ from posterior.kernels import is_sparse
 from posterior.linear.basis import column_moments
 from posterior.linear.scan import Scan
 from posterior.linear.summary import INTERCEPT, Summary
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing
 from posterior.plot.rows import TableRows
 from posterior.plot.style import COLOURS, FAINT, MARKERS, WIDTH
-from posterior.plot.words import label
 
 # Classes and terms that one picture can hold.
 MOST_CLASSES = len(COLOURS)
@@ -26,7 +25,7 @@ MOST_TERMS = 15
 
 
 @dataclass(frozen=True, eq=False)
-class Coefficients:
+class DrawnCoefficients:
     """Coefficients (R, p) of terms for one or more classes, with the ends of intervals or why there are none.
 
     `of` is None, or the R classes whose scores these are, each against `against`.
@@ -40,10 +39,10 @@ class Coefficients:
     of: tuple[Any, ...]
     against: Any
 
-    def times(self, spread: Floats) -> "Coefficients":
+    def times(self, spread: Floats) -> "DrawnCoefficients":
         """The same for a table whose columns are divided by these numbers."""
         ends = [None if end is None else end * spread for end in (self.low, self.high)]
-        return Coefficients(
+        return DrawnCoefficients(
             self.terms, self.value * spread, ends[0], ends[1], self.why, self.of, self.against
         )
 
@@ -69,7 +68,7 @@ class CoefficientDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    coefficients: Coefficients
+    coefficients: DrawnCoefficients
     standardised: bool
     log_odds: bool
     level: float
@@ -160,14 +159,14 @@ class CoefficientDisplay(Display):
         return title, "; ".join(under)
 
 
-def _sure(found: Coefficients, row: int) -> Bools:
+def _sure(found: DrawnCoefficients, row: int) -> Bools:
     """Which coefficients have an interval that leaves out zero; without intervals all that are not zero."""
     if found.low is None or found.high is None:
         return np.asarray(found.value[row] != 0)
     return np.asarray((found.low[row] > 0) | (found.high[row] < 0))
 
 
-def _coefficients(estimator: Any, level: float) -> tuple[Coefficients, Floats | None]:
+def _coefficients(estimator: Any, level: float) -> tuple[DrawnCoefficients, Floats | None]:
     """Coefficients without the intercept, and the spread of the columns where a summary knows it."""
     why = "no intervals: this model has no standard errors"
     if hasattr(estimator, "summary"):
@@ -185,10 +184,12 @@ def _coefficients(estimator: Any, level: float) -> tuple[Coefficients, Floats | 
             f"coef_ has {len(coef)} rows for {len(classes)} classes; expected one for each, or one for two"
         )
     against = classes[0] if classes else None
-    return Coefficients(_terms(estimator, coef.shape[1]), coef, None, None, why, classes[1:], against), None
+    return DrawnCoefficients(
+        _terms(estimator, coef.shape[1]), coef, None, None, why, classes[1:], against
+    ), None
 
 
-def _summarized(estimator: Any, summary: Summary) -> tuple[Coefficients, Floats]:
+def _summarized(estimator: Any, summary: Summary) -> tuple[DrawnCoefficients, Floats]:
     columns, classes = summary.columns, _classes(estimator)
     use = columns["term"] != INTERCEPT
     rows = max(len(classes) - 1, 1)
@@ -198,7 +199,7 @@ def _summarized(estimator: Any, summary: Summary) -> tuple[Coefficients, Floats]
 
     terms = tuple(columns["term"][use][: int(use.sum()) // rows])
     against = classes[0] if classes else None
-    found = Coefficients(terms, read("coef"), read("ci low"), read("ci high"), "", classes[1:], against)
+    found = DrawnCoefficients(terms, read("coef"), read("ci low"), read("ci high"), "", classes[1:], against)
     best = np.abs(found.value).argmax(axis=0), np.arange(len(terms))  # of classes, that which rounds least
     with np.errstate(invalid="ignore"):
         return found, np.asarray(read("standardised")[best] / found.value[best])

@@ -7,10 +7,9 @@ import numpy as np
 
 from posterior.comparison.comparison import Comparison
 from posterior.comparison.result import Result
-from posterior.plot.captions import legend_below, write_title
+from posterior.plot.captions import label, legend_below, write_title
 from posterior.plot.display import Display, drawing
 from posterior.plot.style import COLOURS, FAINT, INK, WIDTH
-from posterior.plot.words import label
 
 LOOKS = {
     "generative": {"color": COLOURS[0], "marker": "o"},

@@ -9,10 +9,9 @@ from posterior._types import Bools, Floats
 from posterior.decision import ConfusionTable, confusion_table, decide
 from posterior.decision.posteriors import class_names
 from posterior.estimators.classifiers import classes_of
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing, read_posteriors
 from posterior.plot.style import COLOURS, FAINT, INK, WIDTH
-from posterior.plot.words import label
 
 # Up to so many columns there is room for shares under the counts, and for counts at all.
 ROOMY, CROWDED = 8, 30

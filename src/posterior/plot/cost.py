@@ -11,9 +11,9 @@ from posterior.decision.cost_table import read_costs
 from posterior.decision.costs import incurred
 from posterior.decision.posteriors import class_names
 from posterior.decision.scores import scored_rows
+from posterior.plot.captions import label
 from posterior.plot.display import PosteriorDisplay, drawing, read_posteriors
 from posterior.plot.style import COLOURS, INK
-from posterior.plot.words import label
 
 
 @dataclass(frozen=True)

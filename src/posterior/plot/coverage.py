@@ -7,10 +7,9 @@ import numpy as np
 
 from posterior.decision import Coverage, RejectionCost, RiskCoverage, Threshold, risk_coverage_curve
 from posterior.decision.reject import CLOSE, read_reject
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, write_title
 from posterior.plot.display import PosteriorDisplay, drawing, read_posteriors
 from posterior.plot.style import COLOURS, FAINT, INK
-from posterior.plot.words import label
 
 # Of the surest few rows a single error is a high risk; the scale of the picture is not theirs.
 FEW = 0.1

@@ -9,14 +9,13 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.forms import decision_points
 from posterior.math import log_softmax
-from posterior.plot.captions import class_handles, legend_below, write_title
+from posterior.plot.captions import class_handles, label, legend_below, write_title
 from posterior.plot.cut import At, axis_columns, section_of
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
 from posterior.plot.rows import TableRows, continuous_columns, name_of, schema_of
 from posterior.plot.section import Score, Section
 from posterior.plot.style import HEIGHT, INK, WIDTH, colours_of
-from posterior.plot.words import label
 
 # Points of a curve; halvings that find a decision point between two of them; decision points with a number.
 CURVE_POINTS = 801

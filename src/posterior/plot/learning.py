@@ -10,10 +10,9 @@ from posterior._types import Floats
 from posterior.comparison.crossover import Crossover
 from posterior.comparison.learning_curve import Curve, LearningCurve, Metric
 from posterior.estimators.classifiers import bare
-from posterior.plot.captions import legend_below, write_title
+from posterior.plot.captions import label, legend_below, write_title
 from posterior.plot.display import Display, drawing
 from posterior.plot.style import HEIGHT, INK, LINES, WIDTH, colours_of, markers_of
-from posterior.plot.words import label
 
 # How a model learns is seen by its line.
 STYLES = {"generative": LINES[0], "discriminative": LINES[1]}

@@ -10,7 +10,7 @@ from posterior._types import AnyArray, Ints
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import classes_of
 from posterior.families import MultinomialDistribution
-from posterior.plot.captions import class_patches
+from posterior.plot.captions import class_patches, label
 from posterior.plot.column_ranking import information
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
@@ -18,7 +18,6 @@ from posterior.plot.marginals import LevelPanel, NumberPanel, Panel, panel_of
 from posterior.plot.rows import TableRows, columns_used, name_of
 from posterior.plot.style import COLOURS, INK, WIDTH, colours_of, pyplot
 from posterior.plot.word_ranking import WordPanel
-from posterior.plot.words import label
 
 # Columns that are ranked by what they tell; of more the first.
 MOST_RANKED = 500

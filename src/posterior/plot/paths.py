@@ -16,11 +16,10 @@ from posterior.linear import FisherScoring, GradientDescent, Newton, Objective, 
 from posterior.linear.basis import Basis
 from posterior.linear.fit import Fit
 from posterior.notices import PosteriorWarning
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing
 from posterior.plot.plane import Plane, coefficient_names
 from posterior.plot.style import COLOURS, FAINT, INK, LINES, MARKERS, WIDTH
-from posterior.plot.words import label
 
 TITLES = {
     "Newton": "Newton",

@@ -9,7 +9,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.linear import Objective
 from posterior.linear.summary import INTERCEPT
-from posterior.plot.words import label
+from posterior.plot.captions import label
 
 MARGIN = 0.15
 

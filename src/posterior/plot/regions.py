@@ -11,14 +11,13 @@ from posterior.estimators.target import known_codes, read_labels
 from posterior.math import log_softmax
 from posterior.plot.best_plane import best_pair
 from posterior.plot.boundary import Piece, Window, analytic_boundary, grid_boundary
-from posterior.plot.captions import class_handles, legend_below, write_title
+from posterior.plot.captions import class_handles, label, legend_below, write_title
 from posterior.plot.cut import At, axis_columns, section_of
 from posterior.plot.display import Display, drawing
 from posterior.plot.ellipses import CONTENTS, Ellipse, class_ellipses
 from posterior.plot.rows import TableRows, continuous_columns, name_of
 from posterior.plot.section import Section
 from posterior.plot.style import FAINT, HEIGHT, INK, WIDTH, colours_of, markers_of, pyplot
-from posterior.plot.words import label
 
 # Points drawn at most: more hide the regions, and make files that no page can hold.
 MOST_POINTS = 2000

@@ -19,10 +19,9 @@ from posterior.decision.bins import Events
 from posterior.decision.posteriors import class_names
 from posterior.decision.reliability import TOP, Bins
 from posterior.decision.scores import scored_rows
-from posterior.plot.captions import write_title
+from posterior.plot.captions import label, p_words, write_title
 from posterior.plot.display import PosteriorDisplay, drawing, read_posteriors
 from posterior.plot.style import COLOURS, FAINT, HEIGHT, INK, WIDTH, colours_of, markers_of
-from posterior.plot.words import label, p_words
 
 HISTOGRAM_BINS = 20
 # Curves that can be told apart in one picture.

@@ -68,7 +68,7 @@ class Details:
 
     macro: ClassVar[str] = "details"
     summary: str
-    blocks: Sequence["Block"]
+    blocks: Sequence["PageBlock"]
 
 
 # -- tables ---------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table; `marked` are the positions of rows that stand out."""
 
     macro: ClassVar[str] = "table"
@@ -157,16 +157,16 @@ class Table:
     marked: frozenset[int] = field(default_factory=frozenset)
 
 
-Block: TypeAlias = Text | Bullets | Commands | Figure | Figures | Legend | Details | Table
+PageBlock: TypeAlias = Text | Bullets | Commands | Figure | Figures | Legend | Details | PageTable
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of the page under its heading."""
 
     key: str
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
 
 @dataclass(frozen=True)

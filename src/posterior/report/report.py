@@ -14,7 +14,7 @@ from posterior.comparison import Comparison
 from posterior.files import writing
 from posterior.notices import PosteriorWarning
 from posterior.plot.style import pyplot
-from posterior.report.blocks import Block, Section, Text, Tile
+from posterior.report.blocks import PageBlock, PageSection, Text, Tile
 from posterior.report.sections import SECTIONS, Part
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, percent, printable
@@ -94,9 +94,9 @@ def render(  # noqa: PLR0913 -- those of write_report
     return page
 
 
-def _built(part: Part, subject: Subject) -> list[Section]:
+def _built(part: Part, subject: Subject) -> list[PageSection]:
     """A section, unless it has nothing to say; what the library refuses is said in its place."""
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
     with warnings.catch_warnings():
         for told in (PosteriorWarning, ConvergenceWarning):  # of fits that were made, and told of, before
             warnings.simplefilter("ignore", told)
@@ -104,7 +104,7 @@ def _built(part: Part, subject: Subject) -> list[Section]:
             blocks = part.build(subject)
         except ValueError as error:
             blocks = [Text(f"Left out: {error}", aside=True)]
-    return [Section(part.key, part.title, blocks)] if blocks else []
+    return [PageSection(part.key, part.title, blocks)] if blocks else []
 
 
 def _title(subject: Subject) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from posterior.report.blocks import Block
+from posterior.report.blocks import PageBlock
 from posterior.report.sections.chosen import the_chosen_model
 from posterior.report.sections.coefficients import coefficients
 from posterior.report.sections.densities import densities
@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
     key: str
     title: str
-    build: Callable[[Subject], Sequence[Block]]
+    build: Callable[[Subject], Sequence[PageBlock]]
 
 
 SECTIONS = (

@@ -6,7 +6,18 @@ from posterior.decision import calibration_error
 from posterior.plot.coverage import RiskCoverageDisplay
 from posterior.plot.reliability import ReliabilityDisplay
 from posterior.report.actions import Outcomes
-from posterior.report.blocks import AnyCell, Block, Figure, Figures, Head, Name, Number, Table, Text, Tinted
+from posterior.report.blocks import (
+    AnyCell,
+    Figure,
+    Figures,
+    Head,
+    Name,
+    Number,
+    PageBlock,
+    PageTable,
+    Text,
+    Tinted,
+)
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, percent
@@ -17,7 +28,7 @@ PAIRS = 12
 SHARES = {1.0: "answering all rows", 0.9: "answering the surest 90 %", 0.5: "answering the surest half"}
 
 
-def the_chosen_model(subject: Subject) -> list[Block]:
+def the_chosen_model(subject: Subject) -> list[PageBlock]:
     """Reliability, risk against coverage and confusion, from held-out predictions."""
     chosen = subject.chosen
     words = f"How {chosen.title} does on rows that it had not seen."
@@ -25,7 +36,7 @@ def the_chosen_model(subject: Subject) -> list[Block]:
         words += " It gives no posteriors, so nothing can be said about calibration or about being unsure."
     if subject.repeated:
         words += " All that follows is of the first repeat; the figures above are means over all repeats."
-    blocks: list[Block] = [Text(words)]
+    blocks: list[PageBlock] = [Text(words)]
     if chosen.log_proba is not None:
         blocks.append(Figures([_reliability(subject), _coverage(subject)]))
     outcomes = Outcomes.of(subject.comparison)
@@ -70,7 +81,7 @@ def _coverage(subject: Subject) -> Figure:
     return Figure(svg, f"Risk against coverage: {risk} {told}", words)
 
 
-def _matrix(subject: Subject, outcomes: Outcomes) -> Table:
+def _matrix(subject: Subject, outcomes: Outcomes) -> PageTable:
     """Counts by true class and what was done, tinted by the share of the true class."""
     counts, right = outcomes.counts, outcomes.right
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
@@ -85,9 +96,9 @@ def _matrix(subject: Subject, outcomes: Outcomes) -> Table:
     heads = [Head("true class"), *(Head(cut(name, 24), "number", name) for name in outcomes.actions)]
     if outcomes.costs is None:
         heads.append(Head("found", "number", "recall"))
-        return Table("True class (rows) against predicted class (columns)", heads, rows)
+        return PageTable("True class (rows) against predicted class (columns)", heads, rows)
     heads.append(Head("average cost", "number", "what its rows cost on average"))
-    return Table(f"True class (rows) against {_done(subject)} (columns)", heads, rows)
+    return PageTable(f"True class (rows) against {_done(subject)} (columns)", heads, rows)
 
 
 def _done(subject: Subject) -> str:
@@ -96,7 +107,7 @@ def _done(subject: Subject) -> str:
     return "the class that is named" if named else "the action of least expected cost"
 
 
-def _pairs(subject: Subject, outcomes: Outcomes) -> Table:
+def _pairs(subject: Subject, outcomes: Outcomes) -> PageTable:
     """The most frequent confusions of many classes."""
     totals, wrong = outcomes.counts.sum(axis=1), np.where(outcomes.right, 0.0, outcomes.counts)
     order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
@@ -112,4 +123,4 @@ def _pairs(subject: Subject, outcomes: Outcomes) -> Table:
     ]
     got = "taken for" if outcomes.costs is None else _done(subject)
     heads = [Head("true class"), Head(got), Head("rows", "number"), Head("of the class", "number")]
-    return Table(f"Most frequent confusions among {len(wrong)} classes", heads, rows)
+    return PageTable(f"Most frequent confusions among {len(wrong)} classes", heads, rows)

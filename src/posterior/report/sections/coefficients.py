@@ -9,7 +9,7 @@ from posterior.estimators import LogisticRegression
 from posterior.estimators.members import take
 from posterior.linear.separation import Separation
 from posterior.plot.coefficients import MOST_CLASSES, MOST_TERMS, CoefficientDisplay
-from posterior.report.blocks import AnyCell, Block, Details, Figure, Head, Name, Number, Table, Text
+from posterior.report.blocks import AnyCell, Details, Figure, Head, Name, Number, PageBlock, PageTable, Text
 from posterior.report.figures import WIDTH, canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, printable
@@ -21,7 +21,7 @@ LINES = 100
 LETTERS = 40
 
 
-def coefficients(subject: Subject) -> list[Block]:
+def coefficients(subject: Subject) -> list[PageBlock]:
     """Of a logistic regression by maximum likelihood, or by Firth's where the classes are separated."""
     result = subject.best(lambda result: result.name == "logistic")
     if result is None:
@@ -101,7 +101,7 @@ def _against(subject: Subject) -> str:
     return f": of {others[0]} against {first}" if len(others) == 1 else f", of each class against {first}"
 
 
-def _numbers(subject: Subject, display: CoefficientDisplay) -> Table:
+def _numbers(subject: Subject, display: CoefficientDisplay) -> PageTable:
     found = display.coefficients
     rows: list[list[AnyCell]] = []
     for j in display.largest[:LINES]:
@@ -121,4 +121,4 @@ def _numbers(subject: Subject, display: CoefficientDisplay) -> Table:
         Head("95 % interval", "number"),
         Head("odds ratio", "number"),
     )
-    return Table("Standardised coefficients, the largest first", heads, rows)
+    return PageTable("Standardised coefficients, the largest first", heads, rows)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from posterior.plot.panels import ClassPanelDisplay
 from posterior.plot.word_ranking import WordPanel
-from posterior.report.blocks import Block, Figure, Figures, Legend, Text
+from posterior.report.blocks import Figure, Figures, Legend, PageBlock, Text
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import cut, printable
@@ -17,7 +17,7 @@ MOST_PANELS = 12
 WIDTH, HEIGHT = 3.3, 2.1
 
 
-def densities(subject: Subject) -> list[Block]:
+def densities(subject: Subject) -> list[PageBlock]:
     """A panel for each column by itself: the rows, and what naive Bayes makes of them."""
     model = subject.best(lambda result: result.name == "naive-bayes") or subject.chosen
     fitted = clone(model.estimator).fit(subject.rows.X, subject.rows.labels)

@@ -9,14 +9,14 @@ from posterior.comparison.printing import seconds
 from posterior.comparison.recommendation import Ranking
 from posterior.report.blocks import (
     AnyCell,
-    Block,
     Bullets,
     Cell,
     Details,
     Head,
     Interval,
     Number,
-    Table,
+    PageBlock,
+    PageTable,
     Text,
 )
 from posterior.report.scale import Scale
@@ -67,7 +67,7 @@ MORE = (
 )
 
 
-def leaderboard(subject: Subject) -> list[Block]:
+def leaderboard(subject: Subject) -> list[PageBlock]:
     """All models, the best first, then those that were not tried and why."""
     comparison, ranking = subject.comparison, subject.comparison.ranking
     scale = _scale(ranking)
@@ -83,8 +83,8 @@ def leaderboard(subject: Subject) -> list[Block]:
     best = [result.name for result in comparison.results].index(comparison.recommended.name)
     ties = TIES.format("costs" if ranking.by_cost else "losses")
     told = f"Every number is about rows that the model had not seen: {comparison.folds}."
-    blocks: list[Block] = [Text(told + (ties if comparison.ties else ""))]
-    blocks.append(Table(CAPTION.format(ranking.measure), heads, rows, frozenset({best})))
+    blocks: list[PageBlock] = [Text(told + (ties if comparison.ties else ""))]
+    blocks.append(PageTable(CAPTION.format(ranking.measure), heads, rows, frozenset({best})))
     blocks.append(Details("Brier score, parameters and times", [_more(comparison, best)]))
     if comparison.left_out:
         blocks += [Text("Not tried:"), Bullets(_reasons(comparison.left_out))]
@@ -95,10 +95,10 @@ def _heads(measures: Sequence[Measure]) -> list[Head]:
     return [Head(m.head, "number", m.meaning) for m in measures]
 
 
-def _more(comparison: Comparison, best: int) -> Table:
+def _more(comparison: Comparison, best: int) -> PageTable:
     """What the leaderboard has no room for."""
     rows: list[list[AnyCell]] = [[Cell(r.title), *_numbers(r, MORE)] for r in comparison.results]
-    return Table(
+    return PageTable(
         "The same models, in the same order", [Head("model"), *_heads(MORE)], rows, frozenset({best})
     )
 

@@ -4,7 +4,7 @@ import platform
 from importlib.metadata import version
 
 from posterior._version import __version__
-from posterior.report.blocks import Block, Bullets, Details, Text
+from posterior.report.blocks import Bullets, Details, PageBlock, Text
 from posterior.report.subject import Subject
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
@@ -32,7 +32,7 @@ MEANINGS = (
 )
 
 
-def method(subject: Subject) -> list[Block]:
+def method(subject: Subject) -> list[PageBlock]:
     """Enough to do it again."""
     comparison = subject.comparison
     found = [f"posterior {__version__}", f"Python {platform.python_version()}"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from posterior.report.actions import costs_as_typed
-from posterior.report.blocks import Block, Bullets, Commands
+from posterior.report.blocks import Bullets, Commands, PageBlock
 from posterior.report.subject import Subject
 from posterior.report.words import figure, percent, printable, sentence_of
 
@@ -16,7 +16,7 @@ FEW_ROWS = 30
 MANY_GAPS = 0.5
 
 
-def next_steps(subject: Subject) -> list[Block]:
+def next_steps(subject: Subject) -> list[PageBlock]:
     """What the findings suggest, and commands for this table and this model."""
     advice = [found for look in ADVICE for found in look(subject)]
     commands = [(printable(shlex.join(["posterior", *line])), words) for words, line in _commands(subject)]

@@ -12,7 +12,7 @@ from posterior._types import Floats, Ints
 from posterior.comparison import Result
 from posterior.estimators import OutlierRule
 from posterior.estimators.odd_features import OddFeatures
-from posterior.report.blocks import AnyCell, Block, Cell, Head, Name, Number, Table, Text
+from posterior.report.blocks import AnyCell, Cell, Head, Name, Number, PageBlock, PageTable, Text
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, percent, printable
 from posterior.schema.cells import Labels
@@ -37,7 +37,7 @@ WORD = re.compile(r"\w\w+")
 LONG = " for the length of their texts"
 
 
-def odd_rows(subject: Subject) -> list[Block]:
+def odd_rows(subject: Subject) -> list[PageBlock]:
     """Two short lists of rows that are worth a look."""
     usual = USUAL if subject.rows.where("continuous", "count") else ""
     return [Text(LEAD + usual), *_unlikely(subject), *_hardest(subject)]
@@ -55,7 +55,7 @@ class Odd(NamedTuple):
     why: str
 
 
-def _unlikely(subject: Subject) -> list[Block]:
+def _unlikely(subject: Subject) -> list[PageBlock]:
     model = subject.best(lambda result: result.approach == "generative")
     if model is None:
         return []
@@ -86,7 +86,7 @@ def _unlikely(subject: Subject) -> list[Block]:
         f"The least likely rows{LONG if texts else ''}, by {model.title} that had not seen them; {measure} "
         f"of the median row is {figure(typical, 1)}"
     )
-    return [Table(caption, heads, rows)]
+    return [PageTable(caption, heads, rows)]
 
 
 def _words(subject: Subject, texts: Sequence[int]) -> Floats:
@@ -153,7 +153,7 @@ def _quoted(subject: Subject, odd: Odd, texts: Sequence[int]) -> str:
 # -- rows that the best model gets wrong ----------------------------------------------------------
 
 
-def _hardest(subject: Subject) -> list[Block]:
+def _hardest(subject: Subject) -> list[PageBlock]:
     """Rows that the best model gets wrong, those whose class it held least possible first."""
     comparison = subject.comparison
     models = [result for result in comparison.results if result.approach != "baseline"]
@@ -177,7 +177,7 @@ def _hardest(subject: Subject) -> list[Block]:
     told += ", the surest errors first" if best.log_proba is not None else ""
     told += f"; wrong in every model: {count(int(missed.all(axis=0).sum()))}" if len(models) > 1 else ""
     shown = len(models) if len(models) > 1 else 0
-    return [Table(told, heads, [_hard(subject, best, int(i), int(wrong[i]), shown) for i in order])]
+    return [PageTable(told, heads, [_hard(subject, best, int(i), int(wrong[i]), shown) for i in order])]
 
 
 def _hard(subject: Subject, best: Result, i: int, wrong: int, models: int) -> list[AnyCell]:

@@ -8,7 +8,7 @@ from posterior.plot.ellipses import CONTENTS
 from posterior.plot.regions import MOST_POINTS, DecisionRegionDisplay
 from posterior.plot.rows import TableRows
 from posterior.plot.style import COLOURS
-from posterior.report.blocks import Block, Figure
+from posterior.report.blocks import Figure, PageBlock
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, printable
@@ -19,7 +19,7 @@ MOST_COLUMNS = 12
 IN_A_PLANE = {"block": "rda"}
 
 
-def the_best_plane(subject: Subject) -> list[Block]:
+def the_best_plane(subject: Subject) -> list[PageBlock]:
     """A model of the recommended kind in the best two continuous columns; nothing where there are none."""
     schema, cells = subject.comparison.schema, subject.cells
     columns = [

@@ -7,14 +7,14 @@ import numpy as np
 from posterior.report.blocks import (
     AnyCell,
     Bar,
-    Block,
     Bullets,
     Cell,
     Details,
     Head,
     Name,
     Number,
-    Table,
+    PageBlock,
+    PageTable,
     Text,
 )
 from posterior.report.subject import Subject
@@ -32,13 +32,13 @@ HEAD = (
 )
 
 
-def the_table(subject: Subject) -> list[Block]:
+def the_table(subject: Subject) -> list[PageBlock]:
     """What was read: a person should see here what was taken for something else than it is."""
     schema = subject.comparison.schema
     made_of = ", ".join(f"{n:,} {kind}" for kind, n in Counter(schema.kinds).most_common())
     rows = count(subject.comparison.n_rows, "row")
     words = f"{rows} and {count(len(schema), 'column')} ({made_of}). {_gaps_told(subject)}"
-    blocks: list[Block] = [Text(words), _classes(subject), *_columns(subject)]
+    blocks: list[PageBlock] = [Text(words), _classes(subject), *_columns(subject)]
     hints = [(printable(schema.columns[j].name), schema.columns[j].hint) for j in sorted(schema.hinted)]
     return [*blocks, Bullets(hints[:COLUMNS_SHOWN])] if hints else blocks
 
@@ -55,7 +55,7 @@ def _gaps_told(subject: Subject) -> str:
     )
 
 
-def _classes(subject: Subject) -> Table:
+def _classes(subject: Subject) -> PageTable:
     counts, rows = subject.class_counts, subject.comparison.n_rows
     shown = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN].tolist()
     colours = len(counts) <= 8
@@ -69,10 +69,10 @@ def _classes(subject: Subject) -> Table:
     ]
     what = f"Classes in column {printable(subject.target)}" if subject.target else "Classes"
     more = f": the {len(shown)} largest of {len(counts):,}" if len(counts) > len(shown) else ""
-    return Table(what + more, (Head("class"), Head("rows", "number"), Head("share", "share")), lines)
+    return PageTable(what + more, (Head("class"), Head("rows", "number"), Head("share", "share")), lines)
 
 
-def _columns(subject: Subject) -> list[Block]:
+def _columns(subject: Subject) -> list[PageBlock]:
     """The columns; many of them are folded, and of very many only the first are there."""
     d = len(subject.comparison.schema)
     if d <= COLUMNS_SHOWN + 3:
@@ -83,7 +83,7 @@ def _columns(subject: Subject) -> list[Block]:
     return [first, Details(f"{end - COLUMNS_SHOWN} columns more", [rest])]
 
 
-def _listing(subject: Subject, positions: range, caption: str) -> Table:
+def _listing(subject: Subject, positions: range, caption: str) -> PageTable:
     gaps, rows = subject.gaps.by_column, subject.comparison.n_rows
     lines: list[list[AnyCell]] = []
     for j in positions:
@@ -92,4 +92,4 @@ def _listing(subject: Subject, positions: range, caption: str) -> Table:
         gap: AnyCell = Bar(share, f"{count(gaps[j])} ({percent(share)})") if gaps[j] else Cell("none")
         levels = Cell(sentence_of(column.levels or (), LEVELS_SHOWN, LETTERS))
         lines.append([Name(printable(column.name)), Cell(column.kind), gap, levels, Name(column.reason)])
-    return Table(caption, HEAD, lines)
+    return PageTable(caption, HEAD, lines)

@@ -1,4 +1,4 @@
-"""Models fitted quietly and scored on rows held out: the steps that experiments repeat."""
+"""Steps that experiments share: quiet fits, scores of rows held out, means with standard errors."""
 
 import warnings
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from scipy import special
 
 from posterior._text import shortened
 from posterior._types import AnyArray, Floats, Ints
-from posterior.comparison.contenders import Contender
+from posterior.comparison.fixed_candidates import FixedCandidate
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators.base import GenerativeEstimator
 
@@ -36,10 +36,10 @@ def scores_of(model: Any, X: Any, codes: Ints, classes: AnyArray) -> Scores:
 
 
 @dataclass
-class Notices:
+class CollectedWarnings:
     """What models warned of, or failed by, counted instead of printed.
 
-    >>> notices = Notices()
+    >>> notices = CollectedWarnings()
     >>> for n in (10, 20):
     ...     notices.quietly("logistic", f"{n} rows", lambda: warnings.warn("odd"), None)
     >>> notices.told
@@ -61,11 +61,11 @@ class Notices:
             self._add(name, category, f"{what}: {message}")
         return result
 
-    def refuse_failure(self, contender: Contender, results: Floats) -> None:
+    def refuse_failure(self, candidate: FixedCandidate, results: Floats) -> None:
         """Raise the error of a model of which every fit failed."""
         if np.isnan(results).all():
-            reasons = self.found.get((contender.name, "ValueError"), ["no reason given"])
-            raise ValueError(f"{contender.title} failed in every fit; with {reasons[0]}")
+            reasons = self.found.get((candidate.name, "ValueError"), ["no reason given"])
+            raise ValueError(f"{candidate.title} failed in every fit; with {reasons[0]}")
 
     def _add(self, name: str, category: str, message: str) -> None:
         self.found.setdefault((name, category), []).append(message)
@@ -80,16 +80,16 @@ class Notices:
         )
 
 
-class Growing:
+class GrowingFit:
     """A model of longer and longer beginnings of a list of rows.
 
     A generative model learns only the rows that are new, because its sums add up; where they do not (gaps
     filled in by EM, settings chosen by cross-validation) it is fitted anew, as any other model is.
     """
 
-    def __init__(self, contender: Contender, rows: LabelledRows, order: Ints) -> None:
-        self.contender, self.rows, self.order = contender, rows, order
-        self.model: Any = contender.fresh()
+    def __init__(self, candidate: FixedCandidate, rows: LabelledRows, order: Ints) -> None:
+        self.candidate, self.rows, self.order = candidate, rows, order
+        self.model: Any = candidate.fresh()
         self.n_seen = 0
         self.adds_up = isinstance(self.model, GenerativeEstimator)
 
@@ -102,7 +102,7 @@ class Growing:
                 self.adds_up = False
         if not self.adds_up:
             if isinstance(self.model, GenerativeEstimator):
-                self.model = self.contender.fresh()
+                self.model = self.candidate.fresh()
             self.model.fit(*self.rows.take(self.order[:n]))
         self.n_seen = n
         return self.model

@@ -1,4 +1,4 @@
-"""The models that an experiment sets against one another."""
+"""Candidates with one estimator each, for learning curves and experiments of robustness."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ MOST_TOGETHER = 200  # continuous columns: a covariance of more, at every size, 
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
-    """A model by name: what it is called in tables, how it learns, and an estimator to copy."""
+class FixedCandidate:
+    """A compared model with one estimator, whatever the table: its name, title and approach."""
 
     name: str
     title: str
@@ -36,16 +36,16 @@ class Contender:
         return clone(self.estimator)
 
 
-LineUp: TypeAlias = tuple[tuple[Contender, ...], dict[str, str]]
+CandidatesAndReasons: TypeAlias = tuple[tuple[FixedCandidate, ...], dict[str, str]]
 
 
-def contenders_of(models: Any, rows: LabelledRows) -> tuple[Contender, ...]:
-    """The contenders that a user named: a mapping from names to estimators.
+def candidates_of(models: Any, rows: LabelledRows) -> tuple[FixedCandidate, ...]:
+    """The candidates that a user named: a mapping from names to estimators.
 
     An estimator that takes `kinds` and was given none reads the columns as the whole table shows them.
 
     >>> rows = LabelledRows.of([[0.0], [1.0], [2.0]], ["a", "b", "b"])
-    >>> [(c.name, c.approach) for c in contenders_of({"naive": NaiveBayes()}, rows)]
+    >>> [(c.name, c.approach) for c in candidates_of({"naive": NaiveBayes()}, rows)]
     [('naive', 'generative')]
     """
     if not isinstance(models, Mapping) or not models:
@@ -57,17 +57,19 @@ def contenders_of(models: Any, rows: LabelledRows) -> tuple[Contender, ...]:
         if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             raise ValueError(f"models[{name!r}] is {estimator!r}; pass an estimator with fit and predict")
     return tuple(
-        Contender(str(name), str(name), _approach_of(estimator), _told_kinds(estimator, rows))
+        FixedCandidate(str(name), str(name), _approach_of(estimator), _told_kinds(estimator, rows))
         for name, estimator in models.items()
     )
 
 
-def chosen(models: Any, rows: LabelledRows, default: Callable[[LabelledRows], LineUp]) -> LineUp:
+def chosen(
+    models: Any, rows: LabelledRows, default: Callable[[LabelledRows], CandidatesAndReasons]
+) -> CandidatesAndReasons:
     """The models that a user named, or else the default ones and those left out with the reason."""
-    return default(rows) if models is None else (contenders_of(models, rows), {})
+    return default(rows) if models is None else (candidates_of(models, rows), {})
 
 
-def fair_pairs(rows: LabelledRows) -> LineUp:
+def learning_curve_candidates(rows: LabelledRows) -> CandidatesAndReasons:
     """Models of one form that differ in how they are estimated, and those left out with the reason.
 
     Naive Bayes with variances tied over the classes, LDA and logistic (softmax) regression all have log odds
@@ -87,7 +89,7 @@ def fair_pairs(rows: LabelledRows) -> LineUp:
     return tuple(found), left_out
 
 
-def line_up(rows: LabelledRows) -> LineUp:
+def robustness_candidates(rows: LabelledRows) -> CandidatesAndReasons:
     """The models of `Robustness`, each beside its remedies, and those left out with the reason.
 
     LDA is QDA with one covariance; naive Bayes is QDA with diagonal ones, and tied is both.
@@ -106,13 +108,13 @@ def line_up(rows: LabelledRows) -> LineUp:
         return tuple(found), left_out
     found += _logistic_pair(rows)
     squares = LeastSquaresClassifier(missing="indicator", kinds=_declared(rows))
-    found.append(Contender("least-squares", "least squares", "discriminant", squares))
+    found.append(FixedCandidate("least-squares", "least squares", "discriminant", squares))
     return tuple(found), left_out
 
 
-def rival_pairs(contenders: tuple[Contender, ...]) -> tuple[tuple[str, str], ...]:
+def pairs_to_compare(candidates: tuple[FixedCandidate, ...]) -> tuple[tuple[str, str], ...]:
     """The pairs worth comparing: those that learn in different ways, or all where none do."""
-    pairs = list(combinations(contenders, 2))
+    pairs = list(combinations(candidates, 2))
     differ = [(a, b) for a, b in pairs if a.approach != b.approach or a.approach == "other"]
     return tuple((a.name, b.name) for a, b in differ or pairs)
 
@@ -147,19 +149,19 @@ def _approach_of(estimator: Any) -> Approach:
     return "discriminant" if isinstance(estimator, LeastSquaresClassifier) else "other"
 
 
-def _naive(name: str, title: str, rows: LabelledRows, *, tied: bool) -> Contender:
-    return Contender(name, title, "generative", NaiveBayes(tied=tied, kinds=_declared(rows)))
+def _naive(name: str, title: str, rows: LabelledRows, *, tied: bool) -> FixedCandidate:
+    return FixedCandidate(name, title, "generative", NaiveBayes(tied=tied, kinds=_declared(rows)))
 
 
-def _gaussian(name: str, title: str, rows: LabelledRows, *, tied: float) -> Contender:
+def _gaussian(name: str, title: str, rows: LabelledRows, *, tied: float) -> FixedCandidate:
     block = list(rows.where("continuous"))
     composed = GenerativeClassifier(
         [(block, MultivariateNormal(tied=tied))], remainder="auto", kinds=_declared(rows)
     )
-    return Contender(name, title, "generative", composed)
+    return FixedCandidate(name, title, "generative", composed)
 
 
-def _logistic_pair(rows: LabelledRows) -> list[Contender]:
+def _logistic_pair(rows: LabelledRows) -> list[FixedCandidate]:
     """Logistic regression by maximum likelihood, and with a ridge in units of the columns' deviations.
 
     The first has a penalty too weak to show, unless classes are separated and there is no maximum.
@@ -169,8 +171,8 @@ def _logistic_pair(rows: LabelledRows) -> list[Contender]:
     settings["kinds"] = _declared(rows)
     likely, ridge = LogisticRegression(C=1e6, **settings), LogisticRegression(C=1.0, **settings)
     return [
-        Contender("logistic", title, "discriminative", likely),
-        Contender("ridge-logistic", f"ridge {title}", "discriminative", ridge),
+        FixedCandidate("logistic", title, "discriminative", likely),
+        FixedCandidate("ridge-logistic", f"ridge {title}", "discriminative", ridge),
     ]
 
 

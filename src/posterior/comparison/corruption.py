@@ -1,4 +1,4 @@
-"""What may be wrong with the rows that a model learns from: outliers, wrong labels, too few rows."""
+"""Corruption of training rows: outliers, wrong labels, too few rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,16 +10,16 @@ from posterior._types import Floats, Ints
 from posterior.comparison.nested import SEEN_FIRST
 from posterior.comparison.rows import LabelledRows
 
-Harm: TypeAlias = Literal["none", "outliers", "far", "flipped", "few"]
+CorruptionKind: TypeAlias = Literal["none", "outliers", "far", "flipped", "few"]
 
-TITLES: dict[Harm, str] = {
+TITLES: dict[CorruptionKind, str] = {
     "none": "as it is",
     "outliers": "{} outliers",
     "far": "{} far",
     "flipped": "{} flipped",
     "few": "{} of rows",
 }
-MEANING: dict[Harm, str] = {
+MEANING: dict[CorruptionKind, str] = {
     "outliers": "rows moved {distance:g} standard deviations in any direction",
     "far": "rows moved {distance:g} standard deviations away from the other classes (on the right side)",
     "flipped": "rows given the label of another class",
@@ -28,35 +28,35 @@ MEANING: dict[Harm, str] = {
 
 
 @dataclass(frozen=True)
-class Damage:
-    """A kind of harm, and to which share of the rows it is done."""
+class Corruption:
+    """A kind of corruption, and the share of the rows that it changes."""
 
-    kind: Harm = "none"
+    kind: CorruptionKind = "none"
     amount: float = 0.0
 
     def __str__(self) -> str:
         return TITLES[self.kind].format(f"{100 * self.amount:g} %")
 
 
-def damages_of(**shares: Any) -> tuple[Damage, ...]:
-    """No damage, then each kind with each of its shares; a share of 0 is no damage.
+def corruptions_of(**shares: Any) -> tuple[Corruption, ...]:
+    """No corruption, then each kind with each of its shares; a share of 0 is no corruption.
 
-    >>> [str(damage) for damage in damages_of(outliers=(0, 0.01, 0.1), few=0.2)]
+    >>> [str(corruption) for corruption in corruptions_of(outliers=(0, 0.01, 0.1), few=0.2)]
     ['as it is', '1 % outliers', '10 % outliers', '20 % of rows']
     """
-    found = [Damage()]
+    found = [Corruption()]
     for kind, given in shares.items():
         for share in np.atleast_1d(() if given is None else given).tolist():
             if isinstance(share, str | bool) or not 0 <= share < 1:
                 raise ValueError(f"{kind} must be shares of the rows, from 0 to less than 1, found {share!r}")
             if share:
-                found.append(Damage(kind, share))  # type: ignore[arg-type]  # the keys are kinds
+                found.append(Corruption(kind, share))  # type: ignore[arg-type]  # the keys are kinds
     return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, eq=False)
-class Mishaps:
-    """What befalls the rows of one repeat, drawn once: more damage of a kind includes less of it.
+class DrawnCorruption:
+    """The corruption of the rows of one repeat, drawn once: more of a kind includes less of it.
 
     `train` are the rows to learn from, every beginning of them stratified. Rows are moved in the order of
     `moved`, by `distance` standard deviations within classes along a row of `directions`, (n, d), or away
@@ -73,7 +73,7 @@ class Mishaps:
 
     @classmethod
     def drawn(cls, train: LabelledRows, distance: float, rng: np.random.Generator) -> Self:
-        """Draw what may go wrong."""
+        """Draw which rows are corrupted, and how."""
         n, columns = len(train), () if train.is_sparse else train.where("continuous")
         directions = rng.normal(size=(n, len(columns)))
         directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
@@ -81,21 +81,23 @@ class Mishaps:
         step = rng.integers(1, len(train.classes), size=n)
         return cls(train, columns, distance, moved, directions, flipped, step)
 
-    def of(self, damage: Damage) -> LabelledRows:
-        """The rows after some damage; the others are as they were."""
+    def of(self, corruption: Corruption) -> LabelledRows:
+        """The rows after some corruption; the others are as they were."""
         n = len(self.train)
-        m = round(damage.amount * n)
-        if damage.kind == "flipped":
+        m = round(corruption.amount * n)
+        if corruption.kind == "flipped":
             rows = self.flipped[:m]
             codes = self.train.codes.copy()
             codes[rows] = (codes[rows] + self.step[rows]) % len(self.train.classes)
             return self.train.with_codes(codes)
-        if damage.kind == "few":
+        if corruption.kind == "few":
             return self.train.part(np.arange(min(n, max(m, SEEN_FIRST * len(self.train.classes)))))
-        if damage.kind == "none" or not m:
+        if corruption.kind == "none" or not m:
             return self.train
         rows = self.moved[:m]
-        along = self.directions[rows] if damage.kind == "outliers" else self._outward[self.train.codes[rows]]
+        along = (
+            self.directions[rows] if corruption.kind == "outliers" else self._outward[self.train.codes[rows]]
+        )
         values = self._values.copy()
         values[rows] += self.distance * self._spread * along
         return self.train.with_values(dict(zip(self.columns, values.T, strict=True)))

@@ -1,4 +1,4 @@
-"""One model after another: held-out rows, a fit to all rows with its times, and what was said on the way."""
+"""Evaluates candidates: scores of held-out rows, a fit to all rows with its times, and its warnings."""
 
 import time
 import warnings
@@ -11,18 +11,18 @@ from sklearn.base import clone
 from posterior._types import Bools, Ints, Progress
 from posterior.comparison.candidates import Candidate
 from posterior.comparison.choosing import (
+    EstimatorChoice,
     along,
     best_of,
     by_other_folds,
     rows_to_choose_by,
     settled,
 )
-from posterior.comparison.contenders import n_parameters_of
 from posterior.comparison.facts import TableFacts
-from posterior.comparison.held_out import HeldOut, Trials, class_scores
+from posterior.comparison.fixed_candidates import n_parameters_of
+from posterior.comparison.held_out import CrossValidation, HeldOutScores, class_scores
 from posterior.comparison.in_time import in_time
 from posterior.comparison.measures import Marking
-from posterior.comparison.models import Model
 from posterior.comparison.result import Result
 from posterior.families import NoClosedFormError
 
@@ -50,48 +50,48 @@ class Counter:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
-    """The rows, the folds and the marks by which all models are tried alike; `notes` are what they warned of.
+class Evaluation:
+    """The rows, folds and measures by which all candidates are evaluated alike; `notes` are their warnings.
 
     `scored` are the rows that are predicted, `knowable` those of them whose class was met in training;
     `groups` say which rows belong together, if any do.
     """
 
     table: TableFacts
-    trials: Trials
+    validation: CrossValidation
     marking: Marking
     scored: Bools
     knowable: Bools
     groups: Ints | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
 
-    def units(self, candidate: Candidate) -> int:
-        """How many steps of work a candidate is."""
-        tried = len(candidate.estimators) if self._chooses_anew(candidate) else 1
-        return self.trials.folds.n_repeats * self.trials.units(candidate.estimators[0]) * tried + 1
+    def units(self, choice: EstimatorChoice) -> int:
+        """How many steps of work a choice is."""
+        tried = len(choice.estimators) if self._chooses_anew(choice) else 1
+        return self.validation.folds.n_repeats * self.validation.units(choice.estimators[0]) * tried + 1
 
-    def _chooses_anew(self, candidate: Candidate) -> bool:
+    def _chooses_anew(self, choice: EstimatorChoice) -> bool:
         """Whether an estimator is chosen for every fold: by the others, or in time by those before it."""
-        few = rows_to_choose_by(candidate, self.table.n_rows) == self.table.n_rows
-        return len(candidate.estimators) > 1 and few
+        few = rows_to_choose_by(choice, self.table.n_rows) == self.table.n_rows
+        return len(choice.estimators) > 1 and few
 
-    def result(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
-        """What is found of a model; its warnings become notes."""
-        counter.what = model.title
-        if candidate.otherwise is not None and self.groups is not None:
-            return self._tried(model, _by_folds(candidate), counter)  # which hold out whole groups
+    def result(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
+        """The result of a candidate; its warnings become notes."""
+        counter.what = candidate.title
+        if choice.otherwise is not None and self.groups is not None:
+            return self._evaluated(candidate, _by_folds(choice), counter)  # which hold out whole groups
         try:
-            return self._tried(model, candidate, counter)
+            return self._evaluated(candidate, choice, counter)
         except NoClosedFormError:
-            if candidate.otherwise is None:
+            if choice.otherwise is None:
                 raise
-            return self._tried(model, _by_folds(candidate), counter)
+            return self._evaluated(candidate, _by_folds(choice), counter)
 
-    def _tried(self, model: Model, candidate: Candidate, counter: Counter) -> Result:
+    def _evaluated(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
-            found, estimator, how = self._held_out(candidate, counter)
-        fitted, fit_seconds = self._fitted(model, estimator)
+            found, estimator, how = self._held_out(choice, counter)
+        fitted, fit_seconds = self._fitted(candidate, estimator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.perf_counter()
@@ -100,71 +100,71 @@ class Contest:
         counter.tick()
         n_parameters = n_parameters_of(fitted)
         return Result.of(
-            [HeldOut(f.scores[self.scored], f.are_logs) for f in found],
+            [HeldOutScores(f.scores[self.scored], f.are_logs) for f in found],
             self.marking,
-            name=model.name,
-            title=model.title,
-            approach=model.approach,
-            about=_about(candidate, fitted, how),
-            columns=self.table.names(candidate.columns),
+            name=candidate.name,
+            title=candidate.title,
+            approach=candidate.approach,
+            about=_about(choice, fitted, how),
+            columns=self.table.names(choice.columns),
             n_parameters=None if np.isnan(n_parameters) else int(n_parameters),
             fit_seconds=fit_seconds,
             predict_seconds=predict_seconds,
             estimator=clone(estimator),
         )
 
-    def _held_out(self, candidate: Candidate, counter: Counter) -> tuple[list[HeldOut], Any, str]:
+    def _held_out(self, choice: EstimatorChoice, counter: Counter) -> tuple[list[HeldOutScores], Any, str]:
         """What the model says of held-out rows in each repeat, the estimator to fit to all, how chosen."""
-        how, folds = f"chosen by {candidate.chosen_by}", self.trials.folds
+        how, folds = f"chosen by {choice.chosen_by}", self.validation.folds
         repeats = range(folds.n_repeats)
-        if len(candidate.estimators) == 1:
-            (estimator,) = candidate.estimators
-            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
+        if len(choice.estimators) == 1:
+            (estimator,) = choice.estimators
+            return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         if folds.forward:
-            forward = in_time(self.trials, candidate, self.knowable, counter.tick)
+            forward = in_time(self.validation, choice, self.knowable, counter.tick)
             return [forward.found], forward.estimator, forward.how
-        if not self._chooses_anew(candidate):
-            estimator = settled(candidate, self.table.rows, self.groups)
-            return [self.trials.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
-        found, estimators = [], candidate.estimators
+        if not self._chooses_anew(choice):
+            estimator = settled(choice, self.table.rows, self.groups)
+            return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
+        found, estimators = [], choice.estimators
         chosen = estimators[0]
         for r in repeats:
-            losses, said = along(self.trials, estimators, r, self.knowable, counter.tick)
+            losses, said = along(self.validation, estimators, r, self.knowable, counter.tick)
             found.append(by_other_folds(losses, said, folds.numbers[r], self.knowable))
             best = best_of(losses, self.knowable)
             chosen = estimators[best]
             estimators = estimators[max(best - 1, 0) : best + 2]  # the next repeat looks no further
         return found, chosen, how
 
-    def _fitted(self, model: Model, estimator: Any) -> tuple[Any, float]:
+    def _fitted(self, candidate: Candidate, estimator: Any) -> tuple[Any, float]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fresh = clone(estimator)
             if self.groups is not None and "cv" in fresh.get_params(deep=False):
-                fresh.set_params(cv=self.trials.folds.numbers[0])  # which hold out whole groups
+                fresh.set_params(cv=self.validation.folds.numbers[0])  # which hold out whole groups
             start = time.perf_counter()
             fitted = fresh.fit(self.table.rows.X, self.table.rows.labels)
             seconds = time.perf_counter() - start
         for warning in caught:
             said = self.notes.setdefault(str(warning.message), [])
-            if model.title not in said:
-                said.append(model.title)
+            if candidate.title not in said:
+                said.append(candidate.title)
         return fitted, seconds
 
 
-def _by_folds(candidate: Candidate) -> Candidate:
-    """The candidate that is tuned by folds instead of by leaving out one row at a time."""
-    return replace(candidate, estimators=(candidate.otherwise,), chosen_by="folds", otherwise=None)
+def _by_folds(choice: EstimatorChoice) -> EstimatorChoice:
+    """The choice that is tuned by folds instead of by leaving out one row at a time."""
+    return replace(choice, estimators=(choice.otherwise,), chosen_by="folds", otherwise=None)
 
 
-def _about(candidate: Candidate, fitted: Any, how: str) -> str:
+def _about(choice: EstimatorChoice, fitted: Any, how: str) -> str:
     """What a model is, with the settings that were chosen."""
     tuning = getattr(getattr(fitted, "model_", None), "tuning", None)
     chosen = {} if tuning is None else tuning.choice
-    if len(candidate.estimators) > 1:
+    if len(choice.estimators) > 1:
         chosen = {"C": fitted.C}
     settings = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
-    return f"{candidate.about}; {settings} {how}" if settings else candidate.about
+    return f"{choice.about}; {settings} {how}" if settings else choice.about
 
 
 def _plain(value: Any) -> str:
