@@ -14,7 +14,7 @@ from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, Source
 from posterior.files.text import Block
 
-_LONGEST_ARRAY = 1 << 28
+_LONGEST_ARRAY = 1 << 27
 _decode = json.JSONDecoder().decode
 _TYPES: dict[type, CellType] = {type(None): "empty", bool: "boolean", int: "integer", float: "number"}
 
