@@ -41,8 +41,8 @@ REFUSED = {
     "blank": ("t.csv", "\n \n", {}, "is empty"),
     "empty jsonl": ("t.jsonl", "", {}, "is empty"),
     "empty parquet": ("t.parquet", "", {}, "does not begin as such a file does: it is empty"),
-    "header only": ("t.csv", "a,b\n", {}, "has columns (a, b) but no rows"),
-    "header without end": ("t.csv", "a,b", {}, "has columns (a, b) but no rows"),
+    "header only": ("t.csv", "a,b\n", {}, "has columns ('a', 'b') but no rows"),
+    "header without end": ("t.csv", "a,b", {}, "has columns ('a', 'b') but no rows"),
     "parquet without rows": ("t.parquet", parquet_of(NOBODY), {}, "but no rows"),
     "png": ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", {}, "looks like a PNG image, not a table"),
     "jpeg": ("t", b"\xff\xd8\xff\xe0\0\x10JFIF", {}, "looks like a JPEG image, not a table"),
@@ -89,7 +89,7 @@ REFUSED = {
     "cut gzip": ("t.csv.gz", gzip.compress(GOOD_ROWS.encode())[:-9], {}, "is damaged or cut short"),
     "bad zip": ("t.zip", b"PK\x03\x04" + b"x" * 99, {}, "is damaged or cut short"),
     "not a number": ("t.csv", "a,b\n1,2\nx,3\n", {"types": {"a": "number"}}, "\"x\" in row 2 of column 'a'"),
-    "no such column": ("t.csv", "a,b\n1,2\n", {"types": {"c": "text"}}, "has no column 'c'; it has a, b"),
+    "no such column": ("t.csv", "a,b\n1,2\n", {"types": {"c": "text"}}, "has no column 'c'; it has 'a', 'b'"),
     "declared wrong": ("t.csv", "a,b\n1,2\n", {"format": "parquet"}, "cannot be read as a Parquet file"),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from typer.main import get_command
 from posterior._text import one_line
 from posterior._version import __version__
 from posterior.cli.messages import as_options, without_controls
-from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking, outcome
+from posterior.cli.stopping import INTERRUPTED, READER_GONE, USER_ERROR, lacking, outcome
 
 # Each command is the function of this name in the module of this name; its help begins with this line.
 COMMANDS = {
@@ -80,9 +80,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = outcome(lambda: _called(arguments), _complain)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain once more when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = READER_GONE
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:
@@ -98,13 +96,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
             else f"{one_line(told())} ({where} --help)"
         )
         return USER_ERROR
+    if code == READER_GONE:
+        # Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
 def _called(arguments: Sequence[str] | None) -> None:
-    result = app(
-        list(arguments) if arguments is not None else None, prog_name="posterior", standalone_mode=False
-    )
+    given = None if arguments is None else list(arguments)
+    try:
+        result = app(given, prog_name="posterior", standalone_mode=False)
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # for which click would leave with 1
+            raise stop.__context__ from None
+        raise
     if isinstance(result, int) and result:
         raise typer.Exit(result)
 

@@ -10,6 +10,7 @@ from posterior import files
 from posterior.cli.options import FileOptions
 from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
+from posterior.schema.kinds import listed
 from posterior.workflow import schema_of
 
 
@@ -71,15 +72,16 @@ class Opened:
     def columns_of(self, table: pa.Table, path: str) -> pa.Table:
         """The columns that the model looks at; others are nobody's business here."""
         needed = [c.name for c in self.schema.columns if not c.ignored]
-        absent = [name for name in needed if name not in table.column_names]
+        found = set(table.column_names)
+        absent = [name for name in needed if name not in found]
         if absent:
             raise ValueError(
-                f"{path} has no column {', '.join(map(repr, absent[:5]))}, which the model was fitted with; "
-                f"it has {', '.join(map(repr, table.column_names[:12]))}"
+                f"{path} has no column {listed(absent)}, which the model was fitted with; "
+                f"it has {listed(table.column_names, 12)}"
             )
         if not needed:  # the class frequencies, whatever the row says
             return pa.table({c.name: pa.nulls(len(table)) for c in self.schema.columns[:1]})
-        return table.select([c.name for c in self.schema.columns if c.name in table.column_names])
+        return table.select([c.name for c in self.schema.columns if c.name in found])
 
 
 def open_model(path: str) -> Opened:

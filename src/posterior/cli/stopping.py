@@ -7,6 +7,9 @@ from posterior._text import one_line
 
 USER_ERROR = 2
 INTERRUPTED = 130
+# What a shell reports of a program that SIGPIPE ended: of cat and sort, and of ours. What had been asked for
+# was not all written, so it is no success; `head` knows, and under pipefail so does the script.
+READER_GONE = 141
 
 NEEDED = ("typer", "rich", "pyarrow")
 
@@ -24,8 +27,9 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
     """Run a command; return its exit code, and say in one line what a user did wrong.
 
     What a user can cause comes as a ValueError, TypeError, OSError, ImportError or a mistake in the
-    arguments. Anything else is our own mistake: it keeps its traceback, for us to see it. With
-    POSTERIOR_DEBUG set in the environment everything does.
+    arguments. A reader that has left (posterior predict … | head) is told nothing, and the exit code is
+    that of a program that a broken pipe ended. Anything else is our own mistake: it keeps its traceback, for
+    us to see it. With POSTERIOR_DEBUG set in the environment everything does.
     """
     try:
         work()
@@ -33,8 +37,7 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
         tell("stopped; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough (posterior predict … | head).
-        return 0
+        return READER_GONE
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("POSTERIOR_DEBUG"):
             raise

@@ -1,7 +1,7 @@
 """Cells written as text: which are gaps, what a column of them holds, and the column of that type."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -30,6 +30,36 @@ _SPOKEN: dict[CellType, str] = {
 }
 # 00123 is a code that people write in digits, not the number 123.
 _LEADING_ZERO = r"^[+-]?0[0-9]"
+# A call costs as much as hundreds of cells: columns of a few rows are looked at some at a time.
+GROUP_CELLS = 1 << 14
+
+
+def columns_by_name(table: Any) -> dict[str, Any]:
+    """Return the columns of a table; a table makes the list of its names anew whenever it is asked."""
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def groups_of(columns: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Give columns of the same length in groups, large enough for one call for all of their cells."""
+    size = max(1, GROUP_CELLS // max(1, len(columns[0]))) if columns else 1
+    for start in range(0, len(columns), size):
+        yield columns[start : start + size]
+
+
+def at_once(work: Callable[[Any], Any], columns: Sequence[Any]) -> list[Any]:
+    """Return what a function makes of columns, each cell by itself: called with the cells of a whole group.
+
+    >>> [part.to_pylist() for part in at_once(pc.negate, [pa.array([1, 2]), pa.array([3, 4])])]
+    [[-1, -2], [-3, -4]]
+    """
+    done: list[Any] = []
+    for group in groups_of(columns):
+        if len(group) == 1:
+            done.append(work(group[0]))
+            continue
+        cells, n = work(pa.concat_arrays(group)), len(group[0])
+        done.extend(cells.slice(start, n) for start in range(0, len(cells), n))
+    return done
 
 
 def clean(column: Any, reading: Reading) -> Any:
@@ -78,6 +108,34 @@ def type_of(column: Any, decimal: str = ".") -> CellType:
     except pa.ArrowInvalid:
         return "number"
     return "integer"
+
+
+def types_of(columns: Sequence[Any], decimal: str = ".") -> list[CellType]:
+    """Return what `type_of` returns for each of some columns of the same length.
+
+    >>> types_of([pa.array(["1", "2"]), pa.array(["1", "1.5"]), pa.array([None, "x"])])
+    ['integer', 'number', 'text']
+    """
+    return [kind for group in groups_of(columns) for kind in _types_of_group(group, decimal)]
+
+
+def _types_of_group(columns: Sequence[Any], decimal: str) -> list[CellType]:
+    if len(columns) == 1:
+        return [type_of(columns[0], decimal)]
+    cells = pa.concat_arrays(columns)
+    kind = type_of(cells, decimal)
+    if kind in {"text", "number"}:
+        half = len(columns) // 2
+        if kind == "number" and _each_has_fraction(cells, len(columns)):
+            return ["number"] * len(columns)
+        return [*_types_of_group(columns[:half], decimal), *_types_of_group(columns[half:], decimal)]
+    return ["empty" if column.null_count == len(column) else kind for column in columns]
+
+
+def _each_has_fraction(cells: Any, n_columns: int) -> bool:
+    """Return whether each column of numbers has a cell that no integer is written as."""
+    found = pc.fill_null(pc.match_substring_regex(cells, "[^0-9+-]"), False)
+    return bool(found.to_numpy(zero_copy_only=False).reshape(n_columns, -1).any(axis=1).all())
 
 
 def wider(one: CellType, other: CellType) -> CellType:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from posterior.files.cells import clean, unique_names
+from posterior.files.cells import clean, columns_by_name, unique_names
 from posterior.files.errors import FileError, reason
 from posterior.files.options import Reading
 from posterior.files.sources import Source
@@ -53,13 +53,10 @@ class ColumnarTable:
         # An Arrow file's offsets are not looked at when it is opened, and may point anywhere.
         table.validate(full=True)
         unique_names(self._source.name, table.column_names)
-        for i, field in enumerate(table.schema):
-            column = table.column(i)
-            if pa.types.is_large_string(field.type):
-                column = column.cast(pa.string())
-            if self._reading.missing and pa.types.is_string(column.type):
-                named = Reading(missing=self._reading.missing, usual_missing=False, trim=False)
-                column = clean(column, named)
-            if column is not table.column(i):
-                table = table.set_column(i, field.name, column)
-        return table
+        named = Reading(missing=self._reading.missing, usual_missing=False, trim=False)
+        columns = columns_by_name(table)
+        for name, column in columns.items():
+            cells = column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+            gaps = named.missing and pa.types.is_string(cells.type)
+            columns[name] = clean(cells, named) if gaps else cells
+        return pa.table(columns)

@@ -23,9 +23,21 @@ class Decoded:
         self.tail = b""
         self.closed = False
 
-    def look(self) -> bytes:
+    def look(self, size: int = BLOCK) -> bytes:
         """Return what comes next, to look at; the next `read` gives the same."""
-        self._prepare(BLOCK)
+        self._prepare(size)
+        return self._ready
+
+    def look_for_line(self, longest: int) -> bytes:
+        """Return what comes next as `look` does, and more until there is a line that is not blank.
+
+        A line may have `longest` bytes; of a longer one there is a little more than that.
+        """
+        size = BLOCK
+        while (
+            b"\n" not in self.look(size).lstrip(b"\r\n") and not self._ended and len(self._ready) <= longest
+        ):
+            size = min(2 * size, longest + 1)
         return self._ready
 
     def skip_blank_lines(self) -> None:

@@ -14,7 +14,7 @@ from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, Source
 from posterior.files.text import Block
 
-_LONGEST_ARRAY = 1 << 28
+_LONGEST_ARRAY = 1 << 27
 _decode = json.JSONDecoder().decode
 _TYPES: dict[type, CellType] = {type(None): "empty", bool: "boolean", int: "integer", float: "number"}
 
@@ -99,8 +99,10 @@ class JsonLines:
                 '(in pandas: to_json(path, orient="records", lines=True))',
             )
         columns = {name: self._column([row.get(name) for row in rows]) for name in _keys(rows)}
-        strings = pa.table({name: cells for name, (_, cells) in columns.items()})
-        return Block(strings, {name: kind for name, (kind, _) in columns.items()})
+        strings = {name: cells for name, (_, cells) in columns.items()}
+        return Block(
+            len(rows) if columns else 0, strings, {name: kind for name, (kind, _) in columns.items()}
+        )
 
     def _column(self, cells: list[Any]) -> tuple[CellType, Any]:
         """Return the type of JSON values and the values as strings."""

@@ -1,6 +1,7 @@
 """How a file is to be read, where it does not say so itself."""
 
 import codecs
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -22,6 +23,8 @@ _ALIASES: dict[str, Format] = {
     "ipc": "arrow",
     "arrows": "arrow",
 }
+# Codecs for names of computers on the internet, and for none at all.
+_NO_TEXT = ("idna", "punycode", "undefined")
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
@@ -72,10 +75,7 @@ class Reading:
             self._set("delimiter", _DELIMITERS.get(self.delimiter, self.delimiter))
         self._check_characters()
         if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(f'unknown encoding {self.encoding!r}; say "utf-8", "latin-1", …') from None
+            _refuse_encoding(self.encoding)
         if self.format is not None:
             known = format_named(self.format)
             if known is None:
@@ -105,11 +105,24 @@ class Reading:
         return USUAL_MISSING if self.usual_missing else ()
 
 
+def _refuse_encoding(encoding: str) -> None:
+    """Refuse what no file of text is written in; Python has codecs for other things under such names."""
+    try:
+        name = codecs.lookup(encoding).name
+        "a".encode(encoding)  # a codec of bytes (zlib, hex) or of texts (rot13) is refused here
+        if name not in _NO_TEXT:
+            return
+    except (LookupError, ValueError) as error:
+        if "text encoding" not in str(error) and not isinstance(error, UnicodeError):
+            raise ValueError(f'unknown encoding {encoding!r}; say "utf-8", "latin-1", …') from None
+    raise ValueError(f'{encoding!r} is no encoding of text files; say "utf-8", "latin-1", …')
+
+
 def _checked_names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise TypeError(f"names must be a list of strings such as [{names!r}], not a string")
     names = tuple(names)
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise ValueError(f"names holds {twice!r} twice; columns need different names")
     return names

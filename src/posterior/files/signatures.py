@@ -104,6 +104,8 @@ def _refuse_other_things(name: str, head: bytes, *, is_text: bool) -> None:
         found = "a model file: a table of rows is needed here"
     if found is None and head[257:262] == b"ustar":
         found = "a tar archive: unpack it first"
+    if found is None and len(head) > 3 and not any(head[:4096]):
+        found = "nothing but NUL bytes: it may be damaged, or may never have been written"
     if found is None and not is_text and len(head) > 1 and not any(head[1:4096:2]):
         found = 'UTF-16 without its mark: pass encoding="utf-16-le" (--encoding)'
     if found is None and not is_text and _is_binary(head[:4096]):

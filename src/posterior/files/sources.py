@@ -1,5 +1,6 @@
 """Where bytes come from: a file, standard input or a pipe, unpacked, and opened as often as needed."""
 
+import io
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from typing import BinaryIO, TypeAlias, cast
 
 from posterior.datasets import available
 from posterior.files.errors import FileError, reason
+from posterior.files.kept import Kept, KeptPipe, OpenFile, Reader
 from posterior.files.signatures import Packing, packing_of
 from posterior.files.unpacking import DAMAGED, unpacked
 
@@ -21,6 +23,7 @@ AnyPath: TypeAlias = str | PathLike[str]
 # As much of a file as is looked at before it is read, and the most that is read at once.
 BLOCK = 1 << 22
 STANDARD_INPUT = "standard input"
+_BUFFER = 1 << 16
 
 
 class Stream:
@@ -90,18 +93,19 @@ class Pipe:
 
 
 class Source:
-    """A file under the name that messages give it; a pipe can be opened once, a file again and again."""
+    """Bytes under the name that messages give them: kept ones are opened again and again, a pipe once."""
 
-    def __init__(self, name: str, path: Path | None = None, pipe: Pipe | None = None) -> None:
-        self.name, self._path = name, path
-        self._pipe = pipe
+    def __init__(self, name: str, kept: Kept | None = None, pipe: Pipe | None = None) -> None:
+        self.name, self._kept, self._pipe = name, kept, pipe
         self._first: Stream | None = None
         self._opened = ExitStack()
+        if kept is not None:
+            self._opened.callback(kept.close)
 
     @property
     def reopens(self) -> bool:
         """Whether the bytes can be had once more."""
-        return self._path is not None
+        return self._kept is not None
 
     @property
     def stream(self) -> Stream:
@@ -117,13 +121,18 @@ class Source:
 
     def seekable(self) -> BinaryIO:
         """Return the unpacked bytes as a file in which one can jump about; a copy where it was packed."""
-        if self._path is not None and self._packing is None:
-            return self._path.open("rb")
+        if self._kept is not None and self._packing is None:
+            return _buffered(self._kept)
         copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
         with self.open() as stream:
             shutil.copyfileobj(stream, copy, BLOCK)
         copy.seek(0)
         return copy
+
+    def refuse_changes(self) -> None:
+        """Refuse a file that was written to while it was read."""
+        if isinstance(self._kept, OpenFile):
+            self._kept.refuse_changes()
 
     def close(self) -> None:
         """Close whatever of it is still open."""
@@ -131,29 +140,34 @@ class Source:
 
     @cached_property
     def _packing(self) -> Packing | None:
-        if self._path is None:
-            return None
-        with self._path.open("rb") as file:
-            return packing_of(file.read(8))
+        return None if self._kept is None else packing_of(self._kept.read_at(0, 8))
 
     def _start(self) -> Stream:
-        if self._path is not None:
-            return self._opened.enter_context(Stream(self.name, self._path.open("rb"), self._packing))
+        if self._kept is not None:
+            return self._opened.enter_context(Stream(self.name, _buffered(self._kept), self._packing))
         if self._pipe is None:
             raise RuntimeError(f"{self.name} is a pipe and can be read once only")
         pipe, self._pipe = self._pipe, None
         return Stream(self.name, cast("BinaryIO", pipe), packing_of(pipe.start))
 
 
+def _buffered(kept: Kept) -> BinaryIO:
+    return io.BufferedReader(Reader(kept), _BUFFER)
+
+
 @contextmanager
 def opening(path: AnyPath, *, once: bool = False) -> Iterator[Source]:
-    """Give the source behind a path or "-"; a pipe is copied to a file, unless it is read `once` only."""
+    """Give the source behind a path or "-"; a pipe is kept on disk, unless it is read `once` only."""
     with ExitStack() as stack:
         source = _found(path, stack, once=once)
         try:
             yield source
+            source.refuse_changes()
         except OSError as error:
             raise FileError(source.name, f"cannot be read: {reason(error)}") from error
+        except FileError:
+            source.refuse_changes()  # which would be the reason
+            raise
         finally:
             source.close()
 
@@ -163,30 +177,27 @@ def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> Source:
     if name == "-":
         if sys.stdin.isatty():
             raise FileError(STANDARD_INPUT, "is the keyboard; pipe a table in, or name a file")
-        return _piped(STANDARD_INPUT, Pipe(sys.stdin.buffer), stack, once=once)
+        return _piped(STANDARD_INPUT, Pipe(sys.stdin.buffer), once=once)
     place = Path(name).expanduser()
     try:
         if place.is_dir():
             raise FileError(name, f"is a folder; name a file in it{_such_as(place)}")
         if not place.exists():
             raise FileError(name, f"does not exist{_nearby(name, place)}")
-        if not place.is_file():  # a pipe with a name, such as a shell's <(…)
-            return _piped(name, Pipe(stack.enter_context(place.open("rb"))), stack, once=once)
-        place.open("rb").close()
+        file = place.open("rb")
+        if place.is_file():
+            return Source(name, OpenFile(name, file))
+        # A pipe with a name, such as a shell's <(…)
+        return _piped(name, Pipe(stack.enter_context(file)), once=once)
     except OSError as error:
         raise FileError(name, f"cannot be read: {reason(error)}") from error
-    return Source(name, place)
 
 
-def _piped(name: str, pipe: Pipe, stack: ExitStack, *, once: bool) -> Source:
-    """Return a source for a pipe; a copy on disk where it may have to be read twice, or jumped about in."""
+def _piped(name: str, pipe: Pipe, *, once: bool) -> Source:
+    """Return a source for a pipe; it is kept where it may have to be read twice, or jumped about in."""
     if once and packing_of(pipe.start) != "zip":
         return Source(name, pipe=pipe)
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="posterior-"))
-    copy = Path(folder) / "copy"
-    with copy.open("wb") as file:
-        shutil.copyfileobj(cast("BinaryIO", pipe), file, BLOCK)
-    return Source(name, copy)
+    return Source(name, KeptPipe(name, cast("BinaryIO", pipe)))
 
 
 def _damaged(name: str, error: BaseException) -> FileError:

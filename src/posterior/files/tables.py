@@ -5,7 +5,16 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from posterior.files.cells import ARROW_TYPES, CellType, as_type, misfit_message, wider
+from posterior.files.cells import (
+    ARROW_TYPES,
+    CELL_TYPES,
+    CellType,
+    as_type,
+    at_once,
+    columns_by_name,
+    misfit_message,
+    wider,
+)
 from posterior.files.columnar import ColumnarTable
 from posterior.files.errors import FileError
 from posterior.files.lines import JsonLines
@@ -13,6 +22,7 @@ from posterior.files.options import Reading
 from posterior.files.signatures import format_of
 from posterior.files.sources import AnyPath, Source, opening
 from posterior.files.text import Block, TextTable
+from posterior.schema.kinds import listed
 
 Written: TypeAlias = TextTable | JsonLines
 
@@ -26,11 +36,13 @@ def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -
             table = pa.concat_tables(parts).unify_dictionaries()
         else:
             table = _gathered(source.name, reader, reading.decimal, given)
-    absent = next((name for name in given if name not in table.column_names), None)
+    names = table.column_names
+    known = set(names)
+    absent = next((name for name in given if name not in known), None)
     if absent is not None:
-        raise FileError(source.name, f"has no column {absent!r}; it has {', '.join(table.column_names)}")
+        raise FileError(source.name, f"has no column {absent!r}; it has {listed(names, 12)}")
     if not table.num_rows:
-        raise FileError(source.name, f"has columns ({', '.join(table.column_names)}) but no rows")
+        raise FileError(source.name, f"has columns ({listed(names, 12)}) but no rows")
     return table
 
 
@@ -74,7 +86,7 @@ def retyped(name: str, tables: Iterable[Any], given: Mapping[str, CellType]) -> 
     """Give tables of typed columns with texts as numbers, or numbers as texts, where that is asked for."""
     row = 0
     for table in tables:
-        columns = dict(zip(table.column_names, table.columns, strict=True))
+        columns = columns_by_name(table)
         for column, cells in columns.items():
             kind = given.get(column, "text")
             if pa.types.is_string(cells.type):
@@ -130,12 +142,12 @@ def _is_written(kind: Any) -> bool:
 
 def _under(table: Any, types: Mapping[str, CellType]) -> Any:
     """Return a table with all columns, in wider types than it was read with."""
-    columns = {
-        column: table[column].cast(ARROW_TYPES[kind])
-        if column in table.column_names
-        else pa.nulls(table.num_rows, ARROW_TYPES[kind])
-        for column, kind in types.items()
-    }
+    found, columns = columns_by_name(table), {}
+    for column, kind in types.items():
+        cells, wanted = found.get(column), ARROW_TYPES[kind]
+        if cells is None:
+            cells = pa.nulls(table.num_rows, wanted)
+        columns[column] = cells if cells.type == wanted else cells.cast(wanted)
     return pa.table(columns)
 
 
@@ -145,7 +157,7 @@ def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, Cell
 
     def checked() -> Iterator[Block]:
         for i, block in enumerate(reader.blocks()):
-            new = [column for column in block.strings.column_names if column not in types]
+            new = [column for column in block.columns if column not in types]
             late = next((column for column in new if i and column in given), None)
             if late is not None:
                 raise FileError(
@@ -162,16 +174,27 @@ def _typed(name: str, blocks: Iterable[Block], types: Mapping[str, CellType], de
     """Give each block as a table under types, which may grow while the blocks come."""
     row = 0
     for block in blocks:
-        strings = block.strings
-        columns = {}
-        for column, kind in types.items():
-            present = column in strings.column_names
-            cells = strings[column] if present else pa.nulls(strings.num_rows, pa.string())
-            columns[column] = _column(name, cells, kind, decimal, (row, column))
+        columns: dict[str, Any] = dict.fromkeys(types)
+        for kind in CELL_TYPES:
+            names = [column for column, wanted in types.items() if wanted == kind]
+            cells = [_cells(block, column) for column in names]
+            try:
+                found = at_once(lambda some, kind=kind: as_type(some, kind, decimal), cells)
+            except pa.ArrowInvalid:
+                found = [
+                    _column(name, some, kind, decimal, (row, column))
+                    for column, some in zip(names, cells, strict=True)
+                ]
+            columns.update(zip(names, found, strict=True))
         yield pa.table(columns)
-        row += strings.num_rows
+        row += block.n_rows
     if not row:
         yield pa.table({column: pa.nulls(0, ARROW_TYPES[kind]) for column, kind in types.items()})
+
+
+def _cells(block: Block, column: str) -> Any:
+    found = block.columns.get(column)
+    return pa.nulls(block.n_rows, pa.string()) if found is None else found
 
 
 def _column(name: str, cells: Any, kind: CellType, decimal: str, where: tuple[int, str]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from posterior.files.cells import CellType, clean, type_of, unique_names
+from posterior.files.cells import CellType, at_once, clean, types_of, unique_names
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.options import Reading
@@ -21,22 +21,27 @@ from posterior.files.sources import BLOCK, Source
 # Where two fit, the first is meant: nobody writes tabs into cells, and many write semicolons.
 _CANDIDATES = ("\t", ",", ";", "|")
 _SNIFFED_ROWS = 100
+# The longest header that is read: four million columns with names of seven letters.
+LONGEST_LINE = 1 << 25
+# A block of a wide table has so many rows if it can: work is done once for each column of a block.
+_BLOCK_ROWS = 256
 _ORDINARY = "if quotes are ordinary characters in this file, pass quote=None (--quote none)"
 _NO_HEADER = "; if the first row is data, pass header=False (--no-header)"
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows with their cells as they are written, and their types where the format tells."""
+    """Some rows: columns of cells as they are written, by name, and their types where the format tells."""
 
-    strings: Any
+    n_rows: int
+    columns: dict[str, Any]
     known: dict[str, CellType] | None = None
 
     def types(self, decimal: str) -> dict[str, CellType]:
         """Return the narrowest type of each column in these rows."""
         if self.known is not None:
             return self.known
-        return {name: type_of(self.strings[name], decimal) for name in self.strings.column_names}
+        return dict(zip(self.columns, types_of(list(self.columns.values()), decimal), strict=True))
 
 
 class TextTable:
@@ -45,10 +50,17 @@ class TextTable:
     def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
         self._source, self._reading = source, reading
         self._first: Decoded | None = self._decoded()
-        sample = self._first.look().decode(errors="ignore")
+        start = self._first.look_for_line(LONGEST_LINE)
+        sample = start.decode(errors="ignore")
         if not sample.strip():
             raise FileError(source.name, "is empty")
         self._whole = self._first.ends_in_sight
+        header = len(start.lstrip(b"\r\n").split(b"\n", 1)[0])
+        if header > LONGEST_LINE:
+            raise FileError(
+                source.name, f"has a first line of more than {LONGEST_LINE >> 20} MiB: it is no table of rows"
+            )
+        self._block_size = max(BLOCK, min(_BLOCK_ROWS * header, 8 * BLOCK), 4 * header)
         self.delimiter = reading.delimiter or delimiter or _sniffed(sample, reading.quote)
         self._refuse_runaway_quotes(sample)
         records = _records(sample, self.delimiter, reading.quote)
@@ -69,9 +81,8 @@ class TextTable:
             text.skip_blank_lines()  # which would be taken for the header
             last = None
             for batch in self._parsed(text):
-                table = pa.Table.from_batches([batch])
-                last = table.slice(table.num_rows - 1) if table.num_rows else last
-                yield Block(self._cleaned(table))
+                last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
+                yield Block(batch.num_rows, self._cleaned(batch))
             if last is not None and self._reading.quote is not None:
                 self._refuse_open_quote(last, text.tail)
 
@@ -110,7 +121,7 @@ class TextTable:
                 # One thread: rows are counted then, so that a message can say which one is wrong.
                 pyarrow.csv.ReadOptions(
                     use_threads=False,
-                    block_size=BLOCK,
+                    block_size=self._block_size,
                     column_names=self._keys,
                     skip_rows_after_names=int(reading.header),
                 ),
@@ -135,7 +146,7 @@ class TextTable:
         if wrong:
             return self._ragged(wrong[0])
         if "straddling" in str(error):
-            return f"has a row of more than {BLOCK >> 20} MiB; {_ORDINARY}"
+            return f"has a row of more than {self._block_size >> 20} MiB; {_ORDINARY}"
         return f"cannot be read as delimited text: {reason(error)}"
 
     def _ragged(self, row: Any) -> str:
@@ -157,9 +168,9 @@ class TextTable:
             lines = enumerate(text.each_line(), 1)
             return next((i for i, line in lines if i >= row.number and line.rstrip() == start.rstrip()), None)
 
-    def _cleaned(self, table: Any) -> Any:
-        columns = [clean(column, self._reading) for column in table.columns]
-        return pa.table(columns, names=list(self.names))
+    def _cleaned(self, batch: Any) -> dict[str, Any]:
+        columns = at_once(lambda cells: clean(cells, self._reading), batch.columns)
+        return dict(zip(self.names, columns, strict=True))
 
     def _refuse_runaway_quotes(self, sample: str) -> None:
         """Refuse a quoted cell that runs over lines and does not end where a cell should end."""

@@ -11,18 +11,18 @@ from typing import Any, BinaryIO, cast
 
 from posterior.files.errors import FileError, reason
 from posterior.files.extra import arrow_module
+from posterior.files.left_over import PART, lock, part_prefix, remove_left_over
 from posterior.files.options import FORMATS, format_named
 from posterior.files.signatures import split_suffix
-
-LONGEST = 50  # letters, of up to four bytes each
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str] | None) -> Iterator[BinaryIO]:
     """Give a file to write bytes to, which gets its name once all has gone well; "-" is standard output.
 
-    Until then it lies under another name in the same folder; an exception, Ctrl-C included, removes it and
-    leaves what was there before.
+    Until then it lies under another name in the same folder (.NAME.posterior-XXXXXXXX.part); an exception,
+    Ctrl-C included, removes it and leaves what was there before. Nobody can when the process is killed: then
+    the next writing to the same name does.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -86,15 +86,16 @@ def write_batches(
 def _beside(place: Path) -> Iterator[BinaryIO]:
     if place.is_dir():
         raise IsADirectoryError(f"{place} is a folder")
+    remove_left_over(place)
     # A name may be as long as the system allows, and this one is longer.
-    descriptor, temporary = tempfile.mkstemp(
-        prefix=f".{place.name[:LONGEST]}.", suffix=".part", dir=place.parent
-    )
+    descriptor, temporary = tempfile.mkstemp(prefix=part_prefix(place), suffix=PART, dir=place.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            lock(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
             os.fsync(file.fileno())
+            os.utime(temporary)  # young, while it is neither locked nor in its place
         Path(temporary).chmod(_mode(place))
         Path(temporary).replace(place)
     except BaseException:

@@ -1,0 +1,56 @@
+"""Half-written files of killed processes: known by their names, and removed once nobody writes them.
+
+A process holds a lock on what it writes, which the system lifts when the process ends, however it ends.
+"""
+
+import os
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks, where nothing is removed
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".part"
+LONGEST = 50  # letters of a name that are repeated in another, of up to four bytes each
+# A file that is younger may be one that its process has made and not locked yet.
+YOUNG = 60.0
+
+
+def part_prefix(place: Path) -> str:
+    """Return how the name begins under which a file is written; eight letters and `PART` follow."""
+    return f".{place.name[:LONGEST]}.posterior-"
+
+
+def lock(descriptor: int) -> bool:
+    """Lock a file until it is closed; return whether nobody else has."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # locked, or on a file system that knows no locks
+        return False
+    return True
+
+
+def remove_left_over(place: Path) -> None:
+    """Remove what processes that are no more have left of a file of this name."""
+    ours = re.compile(re.escape(part_prefix(place)) + r"[a-z0-9_]{8}" + re.escape(PART))
+    with suppress(OSError), os.scandir(place.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                _remove_unless_written(entry.path)
+
+
+def _remove_unless_written(path: str) -> None:
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            old = time.time() - os.fstat(descriptor).st_mtime > YOUNG
+            if old and lock(descriptor):
+                Path(path).unlink()
+        finally:
+            os.close(descriptor)
