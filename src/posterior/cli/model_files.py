@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from posterior import files
+from posterior._text import listed
 from posterior.cli.options import FileOptions
 from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
-from posterior.schema.kinds import listed
 from posterior.workflow import schema_of
 
 

@@ -10,9 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 
 try:
-    import fcntl
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    HAS_LOCKS = True
 except ImportError:  # a system without such locks, where nothing is removed
-    fcntl = None  # type: ignore[assignment]
+    HAS_LOCKS = False
 
 PART = ".part"
 LONGEST = 50  # letters of a name that are repeated in another, of up to four bytes each
@@ -27,10 +29,10 @@ def part_prefix(place: Path) -> str:
 
 def lock(descriptor: int) -> bool:
     """Lock a file until it is closed; return whether nobody else has."""
-    if fcntl is None:
+    if not HAS_LOCKS:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(descriptor, LOCK_EX | LOCK_NB)
     except OSError:  # locked, or on a file system that knows no locks
         return False
     return True

@@ -1,10 +1,12 @@
 """Tables out of files: the same types in all rows, however many blocks they come in."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from posterior._text import listed
 from posterior.files.cells import (
     ARROW_TYPES,
     CELL_TYPES,
@@ -22,7 +24,6 @@ from posterior.files.options import Reading
 from posterior.files.signatures import format_of
 from posterior.files.sources import AnyPath, Source, opening
 from posterior.files.text import Block, TextTable
-from posterior.schema.kinds import listed
 
 Written: TypeAlias = TextTable | JsonLines
 
@@ -179,7 +180,7 @@ def _typed(name: str, blocks: Iterable[Block], types: Mapping[str, CellType], de
             names = [column for column, wanted in types.items() if wanted == kind]
             cells = [_cells(block, column) for column in names]
             try:
-                found = at_once(lambda some, kind=kind: as_type(some, kind, decimal), cells)
+                found = at_once(partial(as_type, wanted=kind, decimal=decimal), cells)
             except pa.ArrowInvalid:
                 found = [
                     _column(name, some, kind, decimal, (row, column))
