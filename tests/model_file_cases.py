@@ -102,6 +102,11 @@ CASES = {
         np.array([[v] for v in ("a", 1, 2.5, "", None, "é") * 10], dtype=object),
         Y,
     ),
+    "naive Bayes of a column without a value": (
+        NaiveBayes(),
+        np.column_stack([NUMBERS[:, 0], np.full(N, np.nan)]),
+        Y,
+    ),
     "naive Bayes of texts": (NaiveBayes(kinds={0: "text"}), TEXTS, Y),
     "naive Bayes of hashed texts": (
         NaiveBayes(kinds={0: "text"}, families={"text": BagOfWords("bernoulli", hashing=32, alpha=0.1)}),

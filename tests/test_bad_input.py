@@ -816,3 +816,14 @@ def test_fewer_than_one_thread_are_refused():
 def test_a_negative_number_of_samples_is_refused():
     model = NaiveBayes().fit(X, Y)
     says(refusal(lambda: model.sample(-1)), "n_samples", "-1")
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", "ledoit-wolf"])
+def test_numbers_whose_fourth_powers_are_no_numbers_are_refused_where_shrinkage_needs_them(shrinkage):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[0, 1] = 1e100
+    model = (
+        LDA(shrinkage="auto") if shrinkage == "auto" else GaussianDiscriminantAnalysis(shrinkage=shrinkage)
+    )
+    with pytest.raises(ValueError, match=r"fourth powers .* divide the columns"):
+        model.fit(X, np.arange(40) % 2)

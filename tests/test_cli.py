@@ -495,3 +495,31 @@ def test_gaps_of_the_house_votes_are_gaps(folder, capsysbinary):
     gaps = [c["gaps"] for c in found["columns"]]
     assert gaps == [12, 48, 11, 11, 15, 11, 14, 15, 22, 7, 21, 31, 25, 17, 28, 104]
     assert all(set(c["levels"]) == {"n", "y"} for c in found["columns"])
+
+
+# -- models that were saved from Python -------------------------------------------------------------
+
+SAVED = {
+    "a regression": (lambda X, y: posterior.LinearRegression().fit(X, X @ [1.0, 2.0]), ["predicted"]),
+    "an outlier rule": (lambda X, y: posterior.OutlierRule(posterior.LDA()).fit(X, y), ["predicted"]),
+    "a fusion": (
+        lambda X, y: posterior.FusionClassifier(
+            [("a", posterior.GaussianNB(), [0]), ("b", posterior.LDA(), [1])]
+        ).fit(X, y),
+        ["predicted", "p_high", "p_low"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_any_saved_model_is_inspected_and_predicts_and_says_if_it_cannot_be_split(folder, capsysbinary, name):
+    fitted, columns = SAVED[name]
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    model = fitted(X, np.where(X[:, 0] > 0, "high", "low"))
+    posterior.save(model, "model")
+    Path("rows.csv").write_text("x0,x1\n0.5,2.0\n3.0,-1.0\n")
+    assert type(model).__name__ in printed(capsysbinary, "inspect", "model")
+    found = rows_of(printed(capsysbinary, "predict", "model", "rows.csv"))
+    assert [list(row) for row in found] == [columns] * 2
+    assert run(["explain", "model", "rows.csv"]) == 2
+    assert b"cannot be split by feature" in capsysbinary.readouterr().err

@@ -169,6 +169,26 @@ def test_parts_add_up_in_any_split_and_order(case, seed, cuts):
     close(densities(case, merged, block), densities(case, whole, block), 1e-9)
 
 
+@every_family
+@given(seed=seeds, offset=st.sampled_from([0.0, 1e8]), scale=st.sampled_from([1e-8, 1.0, 1e8]))
+@few
+def test_what_rows_add_up_to_is_possible_for_their_weight_and_not_for_less(case, seed, offset, scale):
+    block, y, rng = rows_of(case, seed)
+    if case.draw is gaussian:
+        block = block * scale + offset
+    weight = rng.random(len(y)) * 3 if case.family.mergeable else rng.integers(1, 4, len(y)).astype(float)
+    half = len(y) // 2
+    parts = [
+        case.family.summarize(take(block, rows), y[rows], weight[rows], K)
+        for rows in (slice(0, half), slice(half, None), slice(0, 0))
+    ]
+    total = np.bincount(y, weight, K)
+    merged = parts[0] + parts[1] + parts[2]
+    assert merged.impossible(total) == ""
+    assert merged.impossible(total / 4) != ""
+    assert parts[2].impossible(np.zeros(K)) == ""
+
+
 @every_mergeable_family
 @given(seed=seeds)
 @few

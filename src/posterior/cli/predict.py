@@ -126,7 +126,8 @@ class Scored:
 
     def told(self) -> str:
         """What was done, and how well it went, where that can be known."""
-        classes = {written(label) for label in self.opened.model.classes_.tolist()}
+        labels = getattr(self.opened.model, "classes_", None)  # a regression has none
+        classes = set() if labels is None else {written(label) for label in labels.tolist()}
         others = {str(action): n for action, n in self.done.items() if written(action) not in classes}
         words = [f"{n:,} {action}" for action, n in others.items()]
         if self.strange:

@@ -40,7 +40,7 @@ class PenaltySetting:
             return cls("firth")
         if not auto and not (is_number(C) and C > 0):
             raise ValueError(f'C must be a positive number, np.inf (no penalty) or "auto", found {C!r}')
-        if penalty is None or (not auto and np.isinf(C)):
+        if penalty is None or (not auto and np.inf == C):
             return cls("none")
         ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, l1_ratio if l1_ratio is not None else 0.0)
         if not (is_number(ratio) and 0 <= ratio <= 1):
@@ -60,4 +60,5 @@ class PenaltySetting:
 
 def is_number(value: Any) -> bool:
     """Whether this is a number, and not NaN, true or false."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not np.isnan(value)
+    # NaN does not equal itself; NumPy would not take every whole number.
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and value == value  # noqa: PLR0124

@@ -31,7 +31,8 @@ class Shrinkage(ABC):
         sd = np.where(sd > 0, sd, np.where(spare > 0, spare, 1.0))
         unit = sd[:, None] * sd
         correlation = covariance / unit
-        quart = None if fourth is None else fourth / unit**2
+        with np.errstate(over="ignore", invalid="ignore"):  # the intensity says so
+            quart = None if fourth is None else fourth / unit**2
         g = self.intensity(correlation, weight, quart)
         target = np.diagonal(correlation).mean() * np.eye(len(sd))
         return np.asarray(((1 - g) * correlation + g * target) * unit * inflation)
@@ -80,6 +81,11 @@ class LedoitWolf(Shrinkage):
         square = float((correlation**2).sum())
         distance = square - float(np.trace(correlation)) ** 2 / len(correlation)
         noise = (float(fourth.sum()) / weight - square) / weight
+        if not np.isfinite(noise):
+            raise ValueError(
+                "shrinkage chosen from the data takes the fourth powers of the numbers, and these are beyond "
+                "the range of floats; divide the columns by their largest number, or set shrinkage yourself"
+            )
         return 0.0 if noise <= 0 or distance <= 0 else min(noise / distance, 1.0)
 
 

@@ -41,12 +41,10 @@ from posterior.linear.solvers.base import Step
 from posterior.linear.solvers.sgd import Progress
 from posterior.persistence.errors import ModelFileError
 from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
+from posterior.stats.base import ROUNDING
 
 # Values whose squares are finite, and coefficients of values so small that their squares are not zero.
 LARGEST_VALUE, LARGEST_COEF = 1e150, 1e200
-
-# What rounding may make of a sum that is zero, relative to the largest, and of a probability that is one.
-ROUNDING = 1e-9
 
 
 def _not_negative(array: AnyArray) -> bool:

@@ -11,6 +11,7 @@ from posterior._types import AnyArray
 from posterior.persistence.container import NAMES
 from posterior.persistence.encoding import FLAGS, MOST_DEPTH, Node
 from posterior.persistence.errors import ModelFileError
+from posterior.persistence.patterns import check_pattern
 from posterior.persistence.registry import BY_TAG
 from posterior.schema.columns import Alike
 
@@ -161,7 +162,10 @@ class Decoder:
         return slice(start, stop, step)
 
     def _pattern(self, _: int, of: str, flags: int) -> re.Pattern[str]:
-        if type(flags) is not int or flags & ~int(FLAGS) or len(of) > MOST_CHARACTERS >> 8:
+        check_pattern(of)
+        if flags & re.VERBOSE:
+            raise ModelFileError(f"has the pattern {of!r:.60} with re.VERBOSE; write it without")
+        if type(flags) is not int or flags & ~int(FLAGS):
             raise ModelFileError("holds a pattern that is none of ours: it is damaged")
         return re.compile(of, flags)
 

@@ -147,13 +147,24 @@ def _install_table(fusion: Any) -> None:
 
 def _generative(tag: str, kind: Any, density: Any = None) -> Record:
     """The record of a generative estimator that has one density of a given class, or any densities."""
-    check = check_density(density) if density is not None else lambda model: None
-    learnt = {"model_": GenerativeModel}
-    return record_of_estimator(tag, kind, _install_model, lambda found: check(found.model_), learnt)
+    of_model = check_density(density) if density is not None else lambda model: None
+
+    def check(estimator: Any) -> None:
+        of_model(estimator.model_)
+        _check_settings(estimator)
+
+    return record_of_estimator(tag, kind, _install_model, check, {"model_": GenerativeModel})
+
+
+def _check_settings(estimator: Any) -> None:
+    """The settings make a composition of families, as `partial_fit` may ask of them."""
+    if estimator.model_.spec is not None:
+        estimator._spec(estimator.model_.schema, None)  # no selector in a file needs the table
 
 
 def _check_lda(estimator: Any) -> None:
     check_density(MultivariateNormalDistribution)(estimator.model_)
+    _check_settings(estimator)
     for _, density in estimator.model_.distributions:
         refuse_unless(len(density.covariance) == 1, "a covariance for each class where one is for all")
 

@@ -4,7 +4,6 @@ A function among the settings is a program and refused when a model is saved. Se
 takes to cut a text into words are bounded, for they may come from a stranger's file.
 """
 
-import re
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -19,18 +18,12 @@ from posterior.families import (
     MultinomialDistribution,
 )
 from posterior.persistence.errors import ModelFileError
+from posterior.persistence.patterns import check_pattern
 from posterior.persistence.records import Record, record_of_parts
 
 MOST_WORDS_TOGETHER = 20
 # Of texts that are drawn from a model, more words than any text has.
 LONGEST_TEXT = 1e7
-
-# One character after the other, without groups, and one repetition of no fixed length at most: a text of n
-# characters is then searched in n² steps at most. No character is written in two ways here, or this pattern
-# would take for ever on some patterns.
-CHARACTER = r"(?:\\[bBwWdDsS]|\\?[-'@#.,:;!&/]|\w|\[\^?(?:\\[wdsWDS]|\\?[-'@#.,:;!&/]|\w)+\])(?:\{\d{1,2}\})?"
-REPEATED = r"(?:[+*]\??|\?|\{\d{1,2},\d{0,2}\})"
-PLAIN = re.compile(rf"(?:\(\?u\))?(?:{CHARACTER})*(?:{CHARACTER}{REPEATED})?(?:{CHARACTER})*")
 
 
 def numbered(words: Mapping[Any, int] | None) -> tuple[Any, ...] | None:
@@ -38,25 +31,9 @@ def numbered(words: Mapping[Any, int] | None) -> tuple[Any, ...] | None:
     return None if words is None else tuple(sorted(words, key=words.__getitem__))
 
 
-def check_pattern(pattern: Any) -> None:
-    r"""Refuse a token pattern that may take for ever on some text.
-
-    >>> check_pattern(r"(?u)\b\w\w+\b")
-    >>> check_pattern("(a+)+")
-    Traceback (most recent call last):
-    posterior.persistence.errors.ModelFileError: has the token_pattern '(a+)+', ...
-    """
-    if pattern is not None and not (
-        isinstance(pattern, str) and len(pattern) < 200 and PLAIN.fullmatch(pattern)
-    ):
-        raise ModelFileError(
-            f"has the token_pattern {pattern!r:.60}, and a model file takes plain ones only, which are quick "
-            r"on every text: no groups, and one repetition, as in '(?u)\b\w+\b'"
-        )
-
-
 def _checked(settings: Mapping[str, Any]) -> None:
-    check_pattern(settings["token_pattern"])
+    if settings["token_pattern"] is not None:
+        check_pattern(settings["token_pattern"], "token_pattern")
     dtype = settings["dtype"]
     if not (isinstance(dtype, type) and issubclass(dtype, np.number)):
         raise ModelFileError(

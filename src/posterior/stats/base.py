@@ -15,6 +15,10 @@ from posterior._types import Floats, Ints
 Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "wordless"]
 # Statistics that differ by less, relative to the spread of their column, are of the same rows.
 ALIKE = 1e-6
+# Sums up to here can be added to others without becoming infinite.
+LARGEST_SUM = 1e306
+# What rounding may make of sums that should be equal, relative to them.
+ROUNDING = 1e-9
 Recoding = Sequence["Ints | None"]
 
 
@@ -68,6 +72,13 @@ class Statistics(ABC):
         """The arrays that tell rows from others."""
         return ()
 
+    @abstractmethod
+    def impossible(self, weight: Floats) -> str:
+        """What no rows of these class weights (K,) add up to, in words; empty if nothing is wrong.
+
+        Statistics that were computed are possible. Those read from a file may be anything.
+        """
+
     @property
     def magnitude(self) -> float:
         """About the largest number among the rows, for statistics of numbers; not finite if one was not."""
@@ -90,6 +101,17 @@ class Statistics(ABC):
     def fill(self, fact: ColumnFact) -> Fill | None:
         """What gives back a column that was left out, from those of `fact.of`, if anything does."""
         return None
+
+
+def addable(*sums: Floats) -> bool:
+    """Whether sums can be added to others of their size, and again, without becoming infinite."""
+    return all(bool(np.abs(each).sum() <= LARGEST_SUM) for each in sums)
+
+
+def within(part: Floats, whole: Floats) -> bool:
+    """Whether every weight is one of a part of the rows: neither negative nor more than that of the whole."""
+    slack = ROUNDING * float(whole.max(initial=0.0))
+    return bool((part >= -slack).all() and (part <= whole + slack).all())
 
 
 def duplicate_facts(fingerprints: Sequence[bytes], skip: set[int]) -> list[ColumnFact]:

@@ -8,7 +8,15 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
-from posterior.stats.base import ColumnFact, Fill, Recoding, Statistics, duplicate_facts
+from posterior.stats.base import (
+    ColumnFact,
+    Fill,
+    Recoding,
+    Statistics,
+    addable,
+    duplicate_facts,
+    within,
+)
 from posterior.stats.location import place
 
 IDENTIFIER_LEVELS = 20
@@ -73,6 +81,16 @@ class CategoryCounts(Statistics):
 
     def _sums(self) -> tuple[Floats, ...]:
         return self.tables
+
+    def impossible(self, weight: Floats) -> str:
+        """Categories that weigh more than the rows."""
+        counted = [table.reshape(len(weight), -1).sum(axis=1) for table in self.tables]
+        if not all(within(each, weight) for each in counted):
+            return "categories that weigh more than their rows"
+        read = min((each.sum() for each in counted), default=0.0)
+        if not (self.unread >= 0 and within(np.array([read + self.unread]), weight.sum(keepdims=True))):
+            return "rows that were not counted and yet were"
+        return "" if self.mark is None or addable(self.mark) else "sums that are too large to be added to"
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The counts of some of the columns."""
@@ -171,6 +189,19 @@ class Totals(Statistics):
 
     def _sums(self) -> tuple[Floats, ...]:
         return self.weight, self.total
+
+    def impossible(self, weight: Floats) -> str:
+        """Cells that weigh more than their rows, and totals of no cells or too large to be added."""
+        if not within(self.weight, weight[:, None]):
+            return "cells that weigh more than their rows"
+        if (self.total < 0).any() or (self.total * (self.weight == 0)).any():
+            return "a total that no rows have"
+        if self.binary and not within(self.total, self.weight):
+            return "more ones than cells"
+        if not within(np.array([self.unread]), weight.sum(keepdims=True)):
+            return "rows that were not counted and yet were"
+        sums = (self.total, self.log_base) if self.mark is None else (self.total, self.log_base, self.mark)
+        return "" if addable(*sums) else "sums that are too large to be added to"
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, addable, duplicate_facts, within
 from posterior.stats.location import Location, merge_locations, place
 
 
@@ -59,6 +59,15 @@ class Moments(Statistics):
         apart = np.abs(self.location - other.location) <= ALIKE * unit + 1e-14 * size
         turned = np.abs(self.scatter - other.scatter) <= ALIKE * weight * unit**2
         return bool(np.allclose(self.weight, other.weight, rtol=ALIKE) and apart.all() and turned.all())
+
+    def impossible(self, weight: Floats) -> str:
+        """Cells that weigh more than their rows, and squares that are negative or too large to be added."""
+        if not within(self.weight, weight[:, None]):
+            return "cells that weigh more than their rows"
+        least = -ALIKE * self.scatter.max(axis=0, initial=0.0)
+        if (self.scatter < least).any() or self.scatter[self.weight == 0].any():
+            return "a sum of squares that no rows have"
+        return "" if addable(self.scatter, self.mark) else "sums that are too large to be added to"
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The moments of some of the columns."""

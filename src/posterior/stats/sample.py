@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.stats.base import ColumnFact, Fill, Statistics
+from posterior.stats.base import ColumnFact, Fill, Statistics, within
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,13 @@ class Sample(Statistics):
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
         return type(self)(self.values, classes[self.y], self.weight, n_classes)
+
+    def impossible(self, weight: Floats) -> str:
+        """Rows of classes that are not there, or that weigh more than these."""
+        if not ((self.y >= 0) & (self.y < len(weight))).all():
+            return "rows of classes that are not there"
+        found = np.asarray(np.bincount(self.y, self.weight, len(weight)), dtype=np.float64)
+        return "" if within(found, weight) else "rows that weigh more than their class"
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """Some of the columns."""

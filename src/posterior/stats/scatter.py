@@ -9,7 +9,7 @@ import numpy as np
 from posterior import kernels
 from posterior._linalg import dependent_columns
 from posterior._types import Bools, Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, addable, duplicate_facts, within
 from posterior.stats.location import Location, merge_locations, place
 from posterior.stats.moments import Moments
 
@@ -173,6 +173,20 @@ class Scatter(Statistics):
         turned = np.abs(self.scatter - other.scatter) <= ALIKE * self.weight.sum() * unit[:, None] * unit
         return bool(np.allclose(self.weight, other.weight, rtol=ALIKE) and apart.all() and turned.all())
 
+    def impossible(self, weight: Floats) -> str:
+        """Rows that weigh more than their class, and matrices that are no sum of squares of deviations."""
+        if not within(self.weight, weight):
+            return "rows that weigh more than their class"
+        matrices = [m for m in (self.scatter, self.third, self.fourth) if m is not None]
+        if not addable(self.rounding, *matrices):
+            return "sums that are too large to be added to"
+        groups = self.weight.sum(keepdims=True) if self.pooled else self.weight
+        if not _are_scatters(self.scatter) or self.scatter[groups == 0].any():
+            return "a scatter matrix that no rows have"
+        if self.fourth is not None and (self.fourth < -ALIKE * np.abs(self.fourth).max(initial=0.0)).any():
+            return "a sum of squares that no rows have"
+        return "" if self.gaps is None else self.gaps.impossible(weight)
+
     def marginal(self, columns: Sequence[int]) -> Self:
         """The scatter of some of the columns."""
         keep = list(columns)
@@ -259,6 +273,21 @@ class Scatter(Statistics):
         spread = np.sqrt(total[fact.column, fact.column] / self.weight.sum())
         slack = NOTICEABLE * spread + 8 * rounding
         return Fill(float(mean[fact.column] - coef @ mean[on]), coef, float(slack))
+
+
+def _are_scatters(matrices: Floats) -> bool:
+    """Whether matrices (G, d, d) are symmetric and positive semidefinite, to rounding."""
+    for matrix in matrices:
+        spread = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+        unit = np.where(spread > 0, spread, 1.0)
+        scaled = matrix / unit[:, None] / unit
+        if not np.allclose(scaled, scaled.T, rtol=0.0, atol=ALIKE):
+            return False
+        try:
+            np.linalg.cholesky(scaled + len(scaled) * ALIKE * np.eye(len(scaled)))
+        except np.linalg.LinAlgError:
+            return False
+    return True
 
 
 def _added(a: T | None, b: T | None) -> T | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior.estimators import LogisticRegression
+from posterior.estimators import FusionClassifier, LogisticRegression
 from posterior.estimators.explanation import Contributions
 from posterior.schema import Schema
 from posterior.workflow.layers import peeled
@@ -20,7 +20,8 @@ SAME = 1e-9
 
 def schema_of(model: Any) -> Schema:
     """The columns of training, and how they were read."""
-    schema: Schema = peeled(model).model.schema_
+    found = peeled(model).model
+    schema: Schema = found._table if isinstance(found, FusionClassifier) else found.schema_
     return schema
 
 
@@ -40,9 +41,9 @@ def contributions_of(model: Any, X: Any) -> Contributions:
     (('prior', 'x0', 'priors and calibration'), [[0.0, 8.0, -4.6]], [3.4])
     """
     found = peeled(model).model
-    if not hasattr(found, "contributions"):
+    if not hasattr(found, "contributions") or not hasattr(model, "predict_log_proba"):
         raise ValueError(
-            f"{type(found).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
+            f"{type(model).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
             "logistic and softmax regression can"
         )
     logs = np.asarray(model.predict_log_proba(X))

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from posterior._types import AnyArray
+from posterior.decision.posteriors import NOT_ONE
 from posterior.families import (
     BagOfWords,
     BernoulliDistribution,
@@ -26,6 +27,7 @@ from posterior.persistence.checks import are_places, refuse_unless, sum_to_one
 from posterior.persistence.checks.tables import check_classes, columns_at
 from posterior.schema import Column, Schema
 from posterior.stats import CategoryCounts, Totals
+from posterior.stats.base import LARGEST_SUM, ROUNDING
 
 # In which forms densities read their columns, if not as values, and which kinds of columns have them.
 READS: dict[type, tuple[str, ...]] = {
@@ -122,8 +124,14 @@ def _check_statistics(sums: ClassStatistics, spec: GenerativeSpec, model: Genera
     refuse_unless(sums.schema == model.schema and sums.n_rows >= 0, "sums of another table")
     refuse_unless(sums.columns == tuple(block.columns for block in spec.blocks), "sums of other columns")
     refuse_unless(len(sums.blocks) == len(spec.blocks), "other sums than families")
+    refuse_unless(0 < sums.weight.sum() <= LARGEST_SUM, "classes of no weight, or of too much")
+    refuse_unless(abs(sums.weight.sum() - model.weight) <= ROUNDING * model.weight, "rows of another weight")
+    priors = np.exp(spec.priors.log_prior(sums.weight, sums.classes))
+    refuse_unless(np.allclose(priors, np.exp(model.log_prior), atol=NOT_ONE), "priors of other rows")
     for block, part in zip(spec.blocks, sums.blocks, strict=True):
         _check_sums(part, block.family, columns_at(model.schema, block.columns), len(model.classes))
+        wrong = part.impossible(sums.weight)
+        refuse_unless(not wrong, wrong)
 
 
 def _check_sums(sums: Any, family: Family[Any], columns: Sequence[Column], n_classes: int) -> None:

@@ -9,7 +9,7 @@ from posterior.linear import Design
 from posterior.linear.design import Factor
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.summary import Summary
-from posterior.persistence.arrays import LARGEST_COEF
+from posterior.persistence.arrays import LARGEST_COEF, LARGEST_VALUE
 from posterior.persistence.checks import are_places, refuse_unless
 from posterior.persistence.checks.tables import check_classes, columns_at
 from posterior.schema import Column
@@ -113,4 +113,5 @@ def check_regression(estimator: Any) -> None:
     check_coefficients(estimator, 1)
     known = isinstance(estimator.noise, str) or estimator.noise.noise is not None
     scale = estimator.noise_scale_
-    refuse_unless(0 <= scale < np.inf if known else np.isnan(scale), "noise of no size")
+    refuse_unless(0 <= scale <= LARGEST_VALUE if known else np.isnan(scale), "noise of no size")
+    refuse_unless(0 < estimator.weight_ < np.inf, "rows of no weight")
