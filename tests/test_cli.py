@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import posterior
 from posterior.cli import main
 from posterior.cli.app import run
-from posterior.cli.wishes import read_costs, read_priors, read_reject
+from posterior.cli.decision_options import read_costs, read_priors, read_reject
 from posterior.datasets import load_penguins
 from posterior.workflow import predictions, train
 

@@ -38,6 +38,7 @@ from posterior.datasets import load_penguins
 from posterior.decision import (
     Coverage,
     calibration_test,
+    cheapest,
     confusion_table,
     decide,
     effective_priors,
@@ -47,9 +48,12 @@ from posterior.decision import (
     fit_vector,
     least_expected_cost,
     log_loss,
+    posteriors,
     shift_priors,
 )
-from posterior.estimators import learnt
+from posterior.decision.cheapest import expected
+from posterior.decision.cost_table import read_costs
+from posterior.estimators import decider, fitted_classifier
 from posterior.notices import CalibrationWarning, DataWarning
 
 PENGUINS = load_penguins()
@@ -210,7 +214,7 @@ class TestSteps:
         np.testing.assert_allclose(model.training_priors_, [0.5, 0.5])
         np.testing.assert_allclose(model.predict_proba(cells), plain.predict_proba(cells), atol=1e-7)
         with pytest.warns(CalibrationWarning, match='priors="observed" undoes'):
-            DecisionClassifier(weighted).fit(table, y)
+            DecisionClassifier(weighted, cv=5).fit(table, y)
         for around in (
             FixedThresholdClassifier(weighted),
             GridSearchCV(weighted, {"fit_intercept": [True]}, cv=2),
@@ -289,7 +293,7 @@ class TestSteps:
 class TestAfterFitting:
     @quiet
     def test_every_knob_changes_what_a_fresh_fit_with_it_would_give(self):
-        fitted = DecisionClassifier(LDA()).fit(NUMBERS, CLASSES)
+        fitted = DecisionClassifier(LDA(), cv=5, outlier_rule=OutlierRule(LDA())).fit(NUMBERS, CLASSES)
         model_ = fitted.estimator_
         for knobs in (
             {"costs": LOANS},
@@ -404,12 +408,50 @@ class TestFittedBefore:
     def test_an_over_sure_classifier_is_pointed_out(self):
         rows = np.repeat(NUMBERS, 4, axis=1)
         with pytest.warns(CalibrationWarning, match="too sure of themselves, and decisions take them"):
-            DecisionClassifier(GaussianNB()).fit(rows, CLASSES)
+            DecisionClassifier(GaussianNB(), cv=5).fit(rows, CLASSES)
         model = DecisionClassifier(GaussianNB(), calibration="temperature").fit(rows, CLASSES)
         assert model.scaling_.temperature > 2
         assert not model.calibration_test_.is_off
         assert model.set_decision(calibration=None).calibration_test_.is_off
-        DecisionClassifier(GaussianNB(), cv=None).fit(rows, CLASSES)
+        assert DecisionClassifier(GaussianNB(), cv=None).fit(rows, CLASSES).calibration_test_ is None
+
+    def test_nothing_is_learnt_that_nobody_asked_for(self, monkeypatch):
+        fits = []
+        whole = LDA.fit
+        monkeypatch.setattr(
+            LDA, "fit", lambda self, *given, **more: fits.append(1) or whole(self, *given, **more)
+        )
+        monkeypatch.setattr(LDA, "k_fold_log_proba", lambda *given: pytest.fail("rows were held out"))
+        model = DecisionClassifier(LDA(), reject={"threshold": 0.9}, costs=LOANS).fit(NUMBERS, CLASSES)
+        assert len(fits) == 1
+        assert model.learnt_.held_out is None
+        assert model.outlier_rule_ is None
+        assert model.calibration_test_ is None
+        with pytest.raises(ValueError, match="pass outlier_rule=OutlierRule"):
+            model.set_decision(outliers=0.1)
+
+    def test_settings_are_read_once_and_again_when_they_change(self, monkeypatch):
+        model = DecisionClassifier(LDA(), costs=LOANS, reject={"cost": 0.5}).fit(NUMBERS, CLASSES)
+        reads = []
+        monkeypatch.setattr(decider, "read_costs", lambda *given: reads.append(given) or read_costs(*given))
+        answers = model.predict(NEW)
+        model.expected_cost(NEW), model.predict_proba(NEW), model.explain(NEW[:1]), model.actions_
+        assert not reads
+        model.set_params(costs=np.array(LOANS))
+        assert model.predict(NEW).tolist() == answers.tolist()
+        assert len(reads) == 1
+        model.set_decision(costs=9 * np.array(LOANS)).predict(NEW)
+        assert len(reads) == 2
+
+    def test_posteriors_are_checked_once_and_expected_costs_computed_once(self, monkeypatch):
+        model = DecisionClassifier(
+            LDA(), costs=LOANS, reject={"cost": 0.5}, priors="uniform", calibration="vector"
+        ).fit(NUMBERS, CLASSES)
+        checks, sums = [], []
+        monkeypatch.setattr(posteriors, "_sums", lambda p: checks.append(1) or p.sum(axis=1))
+        monkeypatch.setattr(cheapest, "expected", lambda *given: sums.append(1) or expected(*given))
+        assert len(model.predict(NEW)) == len(NEW)
+        assert len(checks) == len(sums) == 1
 
 
 @quiet
@@ -504,7 +546,7 @@ class TestTables:
 class TestScore:
     @quiet
     def test_is_minus_the_average_cost(self):
-        model = DecisionClassifier(LDA(), costs=LOANS).fit(NUMBERS, CLASSES)
+        model = DecisionClassifier(LDA(), costs=LOANS, outlier_rule=OutlierRule(LDA())).fit(NUMBERS, CLASSES)
         paid = LOANS[NEW_CLASSES, model.predict(NEW)]
         assert model.score(NEW, NEW_CLASSES) == pytest.approx(-paid.mean())
         model.set_decision(reject={"cost": 0.8}, outliers=0.05)
@@ -518,7 +560,8 @@ class TestScore:
         assert model.score(NEW, NEW_CLASSES) == np.mean(model.predict(NEW) == NEW_CLASSES)
 
     def test_needs_to_know_what_no_answer_costs(self):
-        model = DecisionClassifier(LDA(), costs=LOANS).fit(NUMBERS, CLASSES)
+        model = DecisionClassifier(LDA(), costs=LOANS, cv=5, outlier_rule=OutlierRule(LDA()))
+        model.fit(NUMBERS, CLASSES)
         for knobs in ({"outliers": 0.1}, {"reject": {"coverage": 0.8}}, {"reject": {"threshold": 0.8}}):
             model.set_decision(**{"outliers": None, "reject": None, **knobs})
             with pytest.raises(ValueError, match="rows that get no answer have no cost"):
@@ -566,7 +609,7 @@ class TestWords:
             assert f"expected cost: {answer} {cost.min():.3g}" in str(words)
 
     def test_estimate_priors_passes_on_what_it_knows(self):
-        model = DecisionClassifier(LDA()).fit(NUMBERS, CLASSES)
+        model = DecisionClassifier(LDA(), cv=5).fit(NUMBERS, CLASSES)
         some = np.concatenate([np.flatnonzero(NEW_CLASSES == 0), np.flatnonzero(NEW_CLASSES == 1)[:40]])
         for method in ("em", "confusion"):
             found = model.estimate_priors(NEW[some], method=method, n_bootstrap=100)
@@ -683,7 +726,6 @@ class TestRefusals:
 
         model = DecisionClassifier(LDA(), reject=OnMondays()).fit(NUMBERS, CLASSES)
         assert (model.predict(NEW) == "reject").sum() == len(range(0, len(NEW), 7))
-        assert isinstance(Coverage(0.5), Coverage)
 
 
 def by_folds(estimator, x, y, weight=None, cv=4):
@@ -724,7 +766,7 @@ class TestWhatIsLearnt:
     def test_checks_calibration_with_some_of_very_many_rows_and_scales_by_all(self, monkeypatch):
         logs, folds = by_folds(TheirLogistic(), RARE_X, RARE, WEIGHT)
         whole = DecisionClassifier(TheirLogistic(), cv=folds).fit(RARE_X, RARE, sample_weight=WEIGHT)
-        monkeypatch.setattr(learnt, "ENOUGH", 150)
+        monkeypatch.setattr(fitted_classifier, "ENOUGH", 150)
         model = DecisionClassifier(TheirLogistic(), cv=folds).fit(RARE_X, RARE, sample_weight=WEIGHT)
         expected = log_loss(RARE[::3], logs[::3], sample_weight=WEIGHT[::3])
         assert model.calibration_test_.log_loss == pytest.approx(expected, rel=1e-9)
@@ -751,7 +793,7 @@ class TestWhatIsLearnt:
 
     def test_is_asked_anew_when_priors_or_costs_change(self):
         weighted = LogisticRegression(C=np.inf, class_weight={0: 1, 1: 8})
-        model = DecisionClassifier(weighted).fit(RARE_X, RARE)
+        model = DecisionClassifier(weighted, cv=5).fit(RARE_X, RARE)
         assert model.calibration_test_.is_off
         assert not model.set_decision(priors="observed").calibration_test_.is_off
         model.set_decision(reject={"coverage": 0.6}, costs=[[0, 1], [1, 0]])

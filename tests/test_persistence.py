@@ -23,7 +23,7 @@ from posterior import (
     families,
 )
 from posterior.datasets import load_penguins
-from posterior.decision.reject import RULES
+from posterior.decision.reject import REJECT_RULES
 from posterior.linear.solvers import SOLVERS
 from posterior.persistence import load, save
 from posterior.persistence.registry import BY_KIND, RECORDS
@@ -210,7 +210,9 @@ def test_every_family_density_solver_and_rule_has_a_record():
     bases = (families.Family, families.Distribution)
     named = [getattr(families, name) for name in families.__all__]
     public = {kind for kind in named if isinstance(kind, type) and issubclass(kind, bases)}
-    public = {kind for kind in public if not isabstract(kind)} | set(RULES.values()) | set(SOLVERS.values())
+    public = (
+        {kind for kind in public if not isabstract(kind)} | set(REJECT_RULES.values()) | set(SOLVERS.values())
+    )
     assert public - set(BY_KIND) == set()
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from posterior.cli.wishes import read_costs
+from posterior.cli.decision_options import read_costs
 from posterior.comparison import Comparison
 from posterior.datasets import load
 from posterior.decision import Costs, calibration_error, decide

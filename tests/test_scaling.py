@@ -27,11 +27,11 @@ from sklearn.utils.fixes import parse_version
 
 from posterior import GaussianNB, LogisticRegression, NaiveBayes
 from posterior.datasets import load_penguins
-from posterior.decision.held_out import HeldOut, TemperatureLoss, VectorLoss
-from posterior.decision.scaling import LEAST, SCALINGS, fit_temperature, fit_vector
+from posterior.decision.scaling import CALIBRATORS, LEAST, fit_temperature, fit_vector
+from posterior.decision.scaling_loss import ScalingRows, TemperatureLoss, VectorLoss
 from posterior.decision.scores import log_loss
 from posterior.estimators.calibration import CalibratedClassifier
-from posterior.estimators.classifiers import held_out_log_posterior
+from posterior.estimators.held_out import held_out_log_posterior
 from posterior.math import log_softmax
 from posterior.notices import DataWarning
 
@@ -124,13 +124,13 @@ def test_scaling_twice_by_temperature_is_scaling_once(seed):
 
 
 @few
-@given(SEEDS, st.sampled_from(sorted(SCALINGS)))
+@given(SEEDS, st.sampled_from(sorted(CALIBRATORS)))
 def test_weights_are_repetitions_and_classes_come_in_any_order(seed, method):
     logs, y = rows(seed, 80)
     rng = np.random.default_rng(seed)
     weight, order = rng.integers(0, 4, 80), rng.permutation(3)
     names = np.array(["a", "b", "c"])
-    fit = SCALINGS[method]
+    fit = CALIBRATORS[method]
     ours = fit(logs, y, sample_weight=weight)
     repeated = fit(np.repeat(logs, weight, axis=0), np.repeat(y, weight))
     renamed = fit(logs[:, order], names[y], classes=names[order], sample_weight=weight)
@@ -193,7 +193,7 @@ def test_two_classes_are_a_logistic_regression_on_two_logs():
 @pytest.mark.parametrize("zeros", [False, True])
 def test_derivatives_are_finite_differences(zeros):
     logs, y = rows(3, 60, 3, zeros=zeros)
-    plain = HeldOut.read(logs, y, None, np.random.default_rng(0).random(60))
+    plain = ScalingRows.read(logs, y, None, np.random.default_rng(0).random(60))
     for held_out in (plain, plain.smoothed()):
         for loss, at in [
             (TemperatureLoss(held_out), np.array([0.7])),
@@ -218,10 +218,10 @@ def test_a_class_that_the_rows_rank_the_wrong_way_round_gets_the_smallest_weight
 # -- zeros, certainty and separation --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", sorted(SCALINGS))
+@pytest.mark.parametrize("method", sorted(CALIBRATORS))
 def test_zeros_stay_zeros_and_tails_are_kept(method):
     logs, y = rows(0, 200, 3, zeros=True)
-    scaling = SCALINGS[method](logs, y)
+    scaling = CALIBRATORS[method](logs, y)
     scaled = scaling.apply(logs)
     assert (np.isneginf(scaled) == np.isneginf(logs)).all()
     np.testing.assert_allclose(np.exp(scaled).sum(axis=1), 1, atol=1e-12)
@@ -229,24 +229,24 @@ def test_zeros_stay_zeros_and_tails_are_kept(method):
     assert far[0, 0] == pytest.approx(-1e5 * scaling.weight[0] + scaling.bias[0] - scaling.bias[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("method", sorted(SCALINGS))
+@pytest.mark.parametrize("method", sorted(CALIBRATORS))
 def test_rows_of_a_class_with_probability_zero_are_left_out_and_counted(method):
     logs, y = rows(0, 100, 3)
     ruled_out = np.array([[0.0, -np.inf, -np.inf]])
     with pytest.warns(DataWarning, match="1 of 101 rows are of a class to which the posteriors give"):
-        found = SCALINGS[method](np.vstack([logs, ruled_out]), [*y, 1], sample_weight=[1.0] * 100 + [3.0])
+        found = CALIBRATORS[method](np.vstack([logs, ruled_out]), [*y, 1], sample_weight=[1.0] * 100 + [3.0])
     assert found.impossible == 3
-    kept = SCALINGS[method](logs, y)
+    kept = CALIBRATORS[method](logs, y)
     np.testing.assert_array_equal(found.weight, kept.weight)
     np.testing.assert_array_equal(found.bias, kept.bias)
     with pytest.warns(DataWarning, match="1 of 1 rows"):
-        assert SCALINGS[method](ruled_out, [1]).weight.tolist() == [1, 1, 1]
+        assert CALIBRATORS[method](ruled_out, [1]).weight.tolist() == [1, 1, 1]
 
 
 def test_if_every_row_is_right_one_in_all_is_taken_to_be_wrong():
     for n in (1, 5, 1000):
         logs = np.log([[0.9, 0.1]] * n)
-        for fit in SCALINGS.values():
+        for fit in CALIBRATORS.values():
             scaling = fit(logs, [0] * n)
             assert scaling.smoothed
             assert np.exp(scaling.apply(logs[:1]))[0, 0] == pytest.approx((n + 1) / (n + 2), rel=1e-9)
@@ -284,12 +284,12 @@ def test_a_class_without_rows_keeps_a_small_probability():
     assert 0.01 < np.exp(scaling.apply(logs))[:, 2].sum() < 1
 
 
-@pytest.mark.parametrize("method", sorted(SCALINGS))
+@pytest.mark.parametrize("method", sorted(CALIBRATORS))
 def test_what_rows_do_not_tell_stays_as_it_was(method):
     certain = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     undecided = np.log(np.full((4, 2), 0.5))
-    assert SCALINGS[method](certain, [0, 1]).weight.tolist() == [1, 1]
-    scaling = SCALINGS[method](undecided, [0, 1, 0, 1])
+    assert CALIBRATORS[method](certain, [0, 1]).weight.tolist() == [1, 1]
+    scaling = CALIBRATORS[method](undecided, [0, 1, 0, 1])
     np.testing.assert_allclose(scaling.apply(undecided), undecided)
     assert scaling.n_free == (0 if method == "temperature" else 1)
 
@@ -330,7 +330,7 @@ def copied_columns(seed, n, copies=5):
     return (y + rng.normal(size=n))[:, None] + 0.05 * rng.normal(size=(n, copies)), y
 
 
-@pytest.mark.parametrize("method", sorted(SCALINGS))
+@pytest.mark.parametrize("method", sorted(CALIBRATORS))
 def test_naive_bayes_that_counts_its_evidence_five_times_is_mended(method):
     X, y = copied_columns(0, 600)
     fresh, truth = copied_columns(1, 3000)
@@ -454,7 +454,7 @@ def test_it_takes_tables_with_strings_and_gaps_and_can_be_searched():
     frame = pd.DataFrame(X, columns=list("abcde"))
     search = GridSearchCV(
         CalibratedClassifier(GaussianNB(), cv=3),
-        {"method": sorted(SCALINGS), "estimator__priors": [None, "uniform"]},
+        {"method": sorted(CALIBRATORS), "estimator__priors": [None, "uniform"]},
         scoring="neg_log_loss",
         cv=3,
     ).fit(frame, y)
@@ -494,10 +494,10 @@ def test_metadata_goes_where_it_was_asked_for():
     np.testing.assert_array_equal(only.estimator_.class_prior_, np.bincount(y) / 150)
 
 
-@pytest.mark.parametrize("method", sorted(SCALINGS))
+@pytest.mark.parametrize("method", sorted(CALIBRATORS))
 def test_rows_that_are_all_right_are_smoothed_by_their_weight(method):
     logs = np.log([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
-    weighted = SCALINGS[method](logs, [0, 1, 0], sample_weight=[2, 3, 1])
-    repeated = SCALINGS[method](np.repeat(logs, [2, 3, 1], axis=0), np.repeat([0, 1, 0], [2, 3, 1]))
+    weighted = CALIBRATORS[method](logs, [0, 1, 0], sample_weight=[2, 3, 1])
+    repeated = CALIBRATORS[method](np.repeat(logs, [2, 3, 1], axis=0), np.repeat([0, 1, 0], [2, 3, 1]))
     assert weighted.smoothed
     np.testing.assert_allclose(weighted.weight, repeated.weight, rtol=1e-6)

@@ -19,7 +19,8 @@ from posterior import LDA, QDA, GaussianDiscriminantAnalysis, LogisticRegression
 from posterior.datasets import load_penguins
 from posterior.decision import effective_priors, log_probabilities, shift_priors
 from posterior.decision.posteriors import checked, class_codes
-from posterior.estimators.classifiers import held_out_log_posterior, log_posterior_of, training_priors
+from posterior.estimators.classifiers import log_posterior_of, training_priors
+from posterior.estimators.held_out import held_out_log_posterior
 
 PENGUINS = load_penguins()
 X, Y = PENGUINS.X, np.asarray(PENGUINS.y)

@@ -9,12 +9,12 @@ import typer
 from rich.text import Text
 
 from posterior.cli.console import CommandConsole
+from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, show_reading, table_of
-from posterior.cli.wishes import COSTS, is_file, label_of, read_costs
 from posterior.comparison import Comparison, Result
 from posterior.comparison.printing import seconds
 

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from posterior._text import cut
 from posterior.cli.console import CommandConsole
+from posterior.cli.decision_options import DecisionOptions
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions
 from posterior.cli.predict import decide
 from posterior.cli.shown import BAR, bar, number, table_of
-from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import contributions_of, predictions
 
@@ -28,7 +28,7 @@ def explain(
     file: ModelFile,
     data: Data,
     reading: FileOptions,
-    wishes: Wishes,
+    decision: DecisionOptions,
     talk: OutputOptions,
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
 ) -> None:
@@ -36,7 +36,7 @@ def explain(
     console = CommandConsole(talk)
     opened = open_model(file)
     with console.noticing():
-        decide(opened.model, wishes)
+        decide(opened.model, decision)
         X = opened.columns_of(row_of(opened, data, reading, row), data)
         said = {name: values[0] for name, values in predictions(opened.model, X).items()}
         parts = contributions_of(opened.model, X)

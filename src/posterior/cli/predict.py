@@ -13,12 +13,12 @@ from rich.text import Text
 from posterior import files
 from posterior._types import Floats, Progress
 from posterior.cli.console import CommandConsole
+from posterior.cli.decision_options import DecisionOptions
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
-from posterior.cli.wishes import Wishes
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
 from posterior.workflow.predictions import written
@@ -29,7 +29,7 @@ def predict(
     file: ModelFile,
     data: Data,
     reading: FileOptions,
-    wishes: Wishes,
+    decision: DecisionOptions,
     talk: OutputOptions,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to; standard output if not given.")
@@ -45,10 +45,10 @@ def predict(
     """
     console = CommandConsole(talk, results=False)
     opened = open_model(file)
-    refuse_output(output, data, file, *wishes.files)
+    refuse_output(output, data, file, *decision.files)
     scored = Scored(opened, data, tuple(keep or ()))
     with console.noticing(), console.progress() as told:
-        decide(opened.model, wishes)
+        decide(opened.model, decision)
         batches = opened.batches(data, reading)
         form = "jsonl" if talk.json and output == "-" else None
         files.write_batches(output, scored.tables(batches, told), format=form)
@@ -56,16 +56,16 @@ def predict(
     console.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
 
 
-def decide(model: Any, wishes: Wishes) -> None:
+def decide(model: Any, decision: DecisionOptions) -> None:
     """Do what the user asks for; a discriminant has nothing to decide by."""
-    if not wishes.any:
+    if not decision.any:
         return
     if not isinstance(model, DecisionClassifier):
         raise ValueError(
             f"{type(model).__name__} gives no probabilities: priors, costs, rejecting and outliers need a "
             "model that does; fit another one (posterior fit --model …)"
         )
-    model.set_decision(**wishes.knobs(model.classes_.tolist()))
+    model.set_decision(**decision.settings(model.classes_.tolist()))
 
 
 def refuse_keeping(keep: Sequence[str], names: Sequence[str], found: Mapping[str, Any]) -> None:

@@ -10,25 +10,44 @@ from posterior.decision.fusion import fuse, fusion_parts, fusion_weights
 from posterior.decision.outliers import chi2_p_values, conformal_p_values, conformal_threshold
 from posterior.decision.posteriors import log_probabilities
 from posterior.decision.priors import effective_priors, shift_priors
-from posterior.decision.reject import Coverage, RejectionCost, Threshold, least_expected_cost
+from posterior.decision.reject import (
+    Coverage,
+    HeldOutDecisions,
+    LearntRejectRule,
+    RejectionCost,
+    RejectRule,
+    Threshold,
+    least_expected_cost,
+    register_reject_rule,
+)
 from posterior.decision.reliability import (
     CalibrationTest,
     ReliabilityCurve,
     calibration_test,
     reliability_curve,
 )
-from posterior.decision.scaling import Scaling, fit_temperature, fit_vector
+from posterior.decision.scaling import (
+    CalibrationMap,
+    Scaling,
+    fit_temperature,
+    fit_vector,
+    register_calibrator,
+)
 from posterior.decision.scores import brier_score, brier_terms, log_loss, log_loss_terms
 from posterior.decision.shift import PriorEstimate, estimate_priors
 
 __all__ = [
     "CalibrationError",
+    "CalibrationMap",
     "CalibrationTest",
     "ConfusionTable",
     "Costs",
     "Coverage",
     "Explanation",
+    "HeldOutDecisions",
+    "LearntRejectRule",
     "PriorEstimate",
+    "RejectRule",
     "RejectionCost",
     "ReliabilityCurve",
     "RiskCoverage",
@@ -56,6 +75,8 @@ __all__ = [
     "log_loss",
     "log_loss_terms",
     "log_probabilities",
+    "register_calibrator",
+    "register_reject_rule",
     "reliability_curve",
     "risk_coverage_curve",
     "shift_priors",

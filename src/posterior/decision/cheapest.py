@@ -11,7 +11,8 @@ CELLS = 1 << 16  # rows are taken so many cells at a time
 CLOSE = 1e-9  # sums of non-negative terms are exact to far more digits than this
 SAME = 1e-14  # terms that cancel to less than this are summed exactly
 LARGEST = 960  # costs are scaled to below this power of two: the smallest stay, and sums stay finite
-TINY = 1e-290 * 2.0**LARGEST  # beside such costs, below this, products of probabilities lose digits
+SMALL = 1e-290  # below this, products of probabilities and costs lose digits
+TINY = SMALL * 2.0**LARGEST  # the same beside scaled costs
 
 
 def probabilities(logs: Floats) -> Floats:
@@ -25,6 +26,8 @@ def expected(logs: Floats, costs: Floats) -> Floats:
     A product of matrices does not promise that, and a threshold on the costs of other rows relies on it.
     """
     proba = probabilities(logs)
+    if costs.ndim == 2:
+        return _expected_in_columns(proba, costs)
     out = np.zeros((len(proba), costs.shape[-1]))
     for start, stop in _parts(len(proba), costs):
         part = out[start:stop]
@@ -33,7 +36,42 @@ def expected(logs: Floats, costs: Floats) -> Floats:
     return out
 
 
-def cheapest(logs: Floats, costs: Floats) -> Ints:
+def _expected_in_columns(proba: Floats, costs: Floats) -> Floats:
+    """The same sums with rows side by side, which is much faster where actions are few."""
+    out = np.zeros((costs.shape[-1], len(proba)))
+    for start in range(0, len(proba), CELLS):
+        columns = np.ascontiguousarray(proba[start : start + CELLS].T)
+        for action, of_action in enumerate(costs.T.tolist()):
+            total = out[action, start : start + CELLS]
+            for share, cost in zip(columns, of_action, strict=True):
+                total += share * cost
+    return out.T
+
+
+def cheapest(logs: Floats, costs: Floats) -> tuple[Ints, Floats]:
+    """The action of least expected cost, (n,), the first of equals, and that cost.
+
+    Rows whose two best actions are closer than rounding can tell are compared by their regrets.
+    """
+    if costs.shape[-1] == 1:
+        return np.zeros(len(logs), dtype=np.int64), expected(logs, costs)[:, 0]
+    # The last column is how large the terms of the sums are at most, and so how much is lost to rounding.
+    size = np.abs(costs).max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = expected(logs, np.concatenate([costs, size], axis=-1))
+        least, second = found[:, 0].copy(), np.full(len(found), np.inf)
+        action = np.zeros(len(found), dtype=np.int64)
+        for j, cost in enumerate(found[:, 1:-1].T, start=1):
+            action[cost < least] = j
+            np.minimum(second, np.maximum(least, cost), out=second)
+            np.minimum(least, cost, out=least)
+        close = ~(second - least > CLOSE * found[:, -1] + SMALL)  # so are sums that are not finite
+    if close.any():
+        action[close] = _by_regret(logs[close], costs if costs.ndim == 2 else costs[close])
+    return action, least
+
+
+def _by_regret(logs: Floats, costs: Floats) -> Ints:
     """The action of least expected cost, (n,), the first of equals.
 
     Costs are taken as regrets, less that of the cheapest action for the class: this changes no decision and
@@ -41,8 +79,6 @@ def cheapest(logs: Floats, costs: Floats) -> Ints:
     are decided by comparing actions in pairs.
     """
     action = np.zeros(len(logs), dtype=np.int64)
-    if costs.shape[-1] == 1:
-        return action
     for start, stop in _parts(len(logs), costs):
         part, table = logs[start:stop], _scaled(_of_rows(costs, start, stop))
         regret = expected(part, table - table.min(axis=-1, keepdims=True))

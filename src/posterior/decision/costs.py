@@ -7,8 +7,15 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.decision.cheapest import cheapest, expected
 from posterior.decision.cost_table import Costs, costs_of_rows, read_costs, refuse_other_rows
-from posterior.decision.posteriors import checked, class_codes, class_names, row_weights, same_rows
-from posterior.decision.reject import least_expected_cost, read_reject
+from posterior.decision.posteriors import (
+    checked,
+    class_codes,
+    class_names,
+    likeliest,
+    row_weights,
+    same_rows,
+)
+from posterior.decision.reject import RejectRule, error_probability, least_expected_cost, read_reject
 
 __all__ = [
     "Costs",
@@ -60,10 +67,22 @@ def decide(log_posterior: Any, costs: Any = None, *, reject: Any = None, classes
     """
     logs, rule = checked(log_posterior), read_reject(reject)
     table = None if costs is None else costs_of_rows(logs, costs, classes)
-    action = logs.argmax(axis=1) if table is None else cheapest(logs, table.matrix)
-    if rule is not None:
-        n_actions = logs.shape[1] if table is None else table.n_actions
-        action[rule.rejects(logs, least_expected_cost(logs, table))] = n_actions
+    return decisions(logs, table, rule)
+
+
+def decisions(logs: Floats, costs: Costs | None, reject: RejectRule | None) -> Ints:
+    """What `decide` gives, from log posteriors, costs and a rule that are checked already."""
+    needs_risk = reject is not None and getattr(reject, "uses_risk", True)
+    risk = np.zeros(0)
+    if costs is not None:
+        refuse_other_rows(costs.matrix, len(logs))
+        action, risk = cheapest(logs, costs.matrix)
+    else:
+        action = likeliest(logs)
+        if needs_risk:
+            risk = error_probability(logs, action)
+    if reject is not None:
+        action[reject.rejects(logs, risk)] = logs.shape[1] if costs is None else costs.n_actions
     return action
 
 

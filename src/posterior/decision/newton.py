@@ -1,4 +1,4 @@
-"""The least value of a convex function of a few parameters between bounds, or the word that there is none."""
+"""Newton's method for a convex function of a few parameters between bounds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,9 +52,17 @@ class Minimum:
 
 
 def minimize(
-    function: Callable[[Floats], Derivatives], start: Floats, low: Floats, high: Floats, max_iter: int = 200
+    function: Callable[[Floats], Derivatives],
+    start: Floats,
+    low: Floats,
+    high: Floats,
+    max_iter: int = 200,
+    *,
+    relative: float = 0.0,
 ) -> Minimum:
-    """Newton's method with halved steps, holding the parameters that have come to a bound.
+    """Newton's method with halved steps, holding the parameters that have come to a bound (Bertsekas 1982).
+
+    It ends when a step promises to gain less than 1e-22, or `relative` times the value of the function.
 
     The function is a sum over rows, so that curvatures are in units of rows. It is taken to fall for ever
     when a parameter that made a difference at the start makes none in the end, or is at its upper bound.
@@ -70,7 +78,7 @@ def minimize(
             at, here = tried
         if gain < 1e-8 and (here.rank(unit) < rank or (at >= high).any()):
             return Minimum(at, False, rank)
-        if tried is None or gain < 1e-22:
+        if tried is None or gain < max(1e-22, relative * abs(here.value)):
             return Minimum(at, True, rank)
     return Minimum(at, False, rank)
 

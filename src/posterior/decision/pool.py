@@ -6,6 +6,7 @@ import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
+from posterior.decision.newton import Derivatives, minimize
 from posterior.math import log_sum_exp, softmax
 from posterior.notices import PosteriorWarning, warn
 
@@ -39,51 +40,30 @@ class Pool:
     def _scores(self, weights: Floats) -> Floats:
         return np.asarray(self.offset + np.tensordot(weights, self.slopes, axes=1))
 
-    def value(self, weights: Floats) -> float:
-        """The log loss of all rows, and the cost of weights other than one."""
-        loss = self.row_weight @ log_sum_exp(self._scores(weights), axis=1)
-        return float(loss + 0.5 * self.precision * ((weights - 1) ** 2).sum())
-
-    def derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Gradient (M,) and Hessian (M, M)."""
-        share = softmax(self._scores(weights), axis=1)
+    def __call__(self, weights: Floats) -> Derivatives:
+        """The log loss of all rows and the cost of weights other than one, with derivatives."""
+        scores, precision = self._scores(weights), self.precision
+        loss = self.row_weight @ log_sum_exp(scores, axis=1)
+        share = softmax(scores, axis=1)
         mean = np.einsum("mik,ik->mi", self.slopes, share)
-        gradient = mean @ self.row_weight + self.precision * (weights - 1)
         spread = (self.slopes - mean[:, :, None]) * np.sqrt(share * self.row_weight[:, None])
         flat = spread.reshape(len(weights), -1)
-        return gradient, flat @ flat.T + self.precision * np.eye(len(weights))
+        return Derivatives(
+            float(loss + 0.5 * precision * ((weights - 1) ** 2).sum()),
+            mean @ self.row_weight + precision * (weights - 1),
+            flat @ flat.T + precision * np.eye(len(weights)),
+            np.zeros(len(weights)),
+        )
 
     def best_weights(self) -> Floats:
-        """The weights, none negative, of least value: Newton's method, projected (Bertsekas 1982)."""
-        weights = np.zeros(len(self.slopes))  # where no row is so sure that its curvature is lost
+        """The weights, none negative, of least value."""
+        start = np.zeros(len(self.slopes))  # where no row is so sure that its curvature is lost
         with one_blas_thread:
-            for _ in range(MOST_STEPS):
-                weights, gain, value = self._improved(weights)
-                if gain <= 1e-22 * (1.0 + value):
-                    return weights
-        warn(
-            f"the weights of the models are not final after {MOST_STEPS} steps; compare their log loss with "
-            "that of equal ones",
-            PosteriorWarning,
-        )
-        return weights
-
-    def _improved(self, weights: Floats) -> tuple[Floats, float, float]:
-        """The weights after one step, what its slope promised to gain, and the value before."""
-        value, (gradient, hessian) = self.value(weights), self.derivatives(weights)
-        step = _newton_step(weights, gradient, hessian)
-        gain = float(-gradient @ step)
-        moved = np.maximum(weights + step, 0.0)
-        while self.value(moved) > value + 1e-4 * (gradient @ (moved - weights)) + 1e-14 * (1.0 + value):
-            step /= 2
-            moved = np.maximum(weights + step, 0.0)
-        return moved, gain, value
-
-
-def _newton_step(weights: Floats, gradient: Floats, hessian: Floats) -> Floats:
-    """Newton's step; a weight that would cross zero on its own is put there."""
-    held = (gradient > 0) & (weights * np.diag(hessian) <= gradient)
-    free = np.flatnonzero(~held)
-    step = -weights
-    step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
-    return step
+            found = minimize(self, start, start, np.full(len(start), np.inf), MOST_STEPS, relative=1e-22)
+        if not found.exists:  # the prior of the weights sees to it that there is an optimum
+            warn(
+                f"the weights of the models are not final after {MOST_STEPS} steps; compare their log loss "
+                "with that of equal ones",
+                PosteriorWarning,
+            )
+        return found.at

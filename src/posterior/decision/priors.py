@@ -1,11 +1,12 @@
 """Other class frequencies than those of training, by Bayes' rule."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import AnyArray, Floats
 from posterior.bayes import given_priors, log_normalized, with_prior
 from posterior.decision.posteriors import checked, class_codes, class_names, row_weights
 
@@ -32,8 +33,33 @@ def shift_priors(log_posterior: Any, old: Any, new: Any, *, classes: Any = None)
 
     """
     logs = checked(log_posterior)
-    names = np.asarray(class_names(classes, logs.shape[1]))
-    before, after = given_priors(old, names), given_priors(new, names)
+    return PriorShift.between(old, new, np.asarray(class_names(classes, logs.shape[1]))).apply(logs)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorShift:
+    """A change of class priors, checked: what is taken off log densities, and what is added."""
+
+    log_old: Floats
+    log_new: Floats
+
+    @classmethod
+    def between(cls, old: Any, new: Any, names: AnyArray) -> "PriorShift":
+        """From the priors that posteriors have to those that they shall have."""
+        before, after = given_priors(old, names), given_priors(new, names)
+        refuse_unlearnt(before, after, names)
+        with np.errstate(divide="ignore"):
+            log_old, log_new = np.log(before), np.log(after)
+        log_old[before == 0] = 0.0
+        return cls(log_old, log_new)
+
+    def apply(self, logs: Floats) -> Floats:
+        """Log posteriors under the new priors, from checked ones, (n, K)."""
+        return log_normalized(with_prior(logs - self.log_old, self.log_new))
+
+
+def refuse_unlearnt(before: Floats, after: Floats, names: AnyArray) -> None:
+    """Refuse to give a prior to a class that had none."""
     unlearnt = (before == 0) & (after > 0)
     if unlearnt.any():
         k = int(unlearnt.argmax())
@@ -41,10 +67,6 @@ def shift_priors(log_posterior: Any, old: Any, new: Any, *, classes: Any = None)
             f"class {names.tolist()[k]!r} has an old prior of 0 and a new one of {after[k]:g}: posteriors "
             "under which a class cannot occur do not tell how likely it is otherwise; train with that class"
         )
-    with np.errstate(divide="ignore"):
-        log_old, log_new = np.log(before), np.log(after)
-    log_old[before == 0] = 0.0
-    return log_normalized(with_prior(logs - log_old, log_new))
 
 
 def effective_priors(

@@ -1,29 +1,78 @@
 """When not to answer: rules that reject a row, as one more action."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from posterior._types import Bools, Floats
+from posterior._types import Bools, Floats, Ints
 from posterior.decision.cheapest import expected, probabilities
 from posterior.decision.cost_table import costs_of_rows
-from posterior.decision.posteriors import checked, row_weights
+from posterior.decision.posteriors import checked, likeliest, row_weights
 
 SAME = 1e-15  # costs this close are equal: exp(ln 0.05) is not quite 0.05
 CLOSE = 1e-12  # the same row, scored alone or among others, may differ by so much
 
 
 @runtime_checkable
-class Rule(Protocol):
-    """What says of each row whether it is too unsure to be answered."""
+class RejectRule(Protocol):
+    """A rule that says of each row whether it is too uncertain to be answered.
+
+    A rule may have more than this: `learnt_from` (`LearntRejectRule`), a number `cost`, which is what a
+    rejected row costs (`PricedRejectRule`), and `uses_risk = False` where it looks at log posteriors only:
+    the risk may then be an empty array.
+    """
 
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, from its log posteriors (n, K) and its least expected cost (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutDecisions:
+    """Rows that the classifier has not seen, as they are decided: what a rule is learnt from.
+
+    `log_posterior` (n, K) is calibrated and under the class frequencies in use, `y` (n,) are class codes,
+    `risk` (n,) least expected costs, `weight` (n,) row weights or None. `new_weight` is the largest weight
+    that a new row may have; it is 1 unless class frequencies have changed.
+    """
+
+    log_posterior: Floats
+    y: Ints
+    risk: Floats
+    weight: Floats | None = None
+    new_weight: float = 1.0
+
+
+@runtime_checkable
+class LearntRejectRule(RejectRule, Protocol):
+    """A rule that is learnt from held-out rows before it is used; a `name` is what messages call it."""
+
+    def learnt_from(self, rows: HeldOutDecisions) -> RejectRule:
+        """The rule to be used for new rows."""
+
+
+@runtime_checkable
+class PricedRejectRule(RejectRule, Protocol):
+    """A rule that says what a rejected row costs."""
+
+    @property
+    def cost(self) -> float:
+        """Cost of rejecting a row."""
+
+
+@runtime_checkable
+class RankedRejectRule(RejectRule, Protocol):
+    """A rule that answers the rows of least expected cost, and so is a point of a risk–coverage curve."""
+
+    def risk_limit(self, coverage: Floats, risk: Floats, costly: bool) -> float | None:
+        """The largest risk that is answered, where `coverage` rows are if it is `risk`; None where none is.
+
+        Both rise. `costly` says that costs were given; without, the risk is that of a wrong class.
+        """
 
 
 @dataclass(frozen=True)
@@ -37,13 +86,22 @@ class Threshold:
     """
 
     theta: float
+    uses_risk: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _require_share("threshold", self.theta)
 
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, (n,)."""
-        return np.asarray(log_posterior.max(axis=1) < np.log(self.theta))
+        least = np.log(self.theta)
+        rejected = np.ones(len(log_posterior), dtype=np.bool_)
+        for column in log_posterior.T:  # much faster than the maximum of short rows
+            rejected &= column < least
+        return rejected
+
+    def risk_limit(self, coverage: Floats, risk: Floats, costly: bool) -> float | None:
+        """1 − θ, if the risk is that of a wrong class."""
+        return None if costly else 1.0 - self.theta
 
     def __str__(self) -> str:
         return f"the largest posterior is below {self.theta:g}"
@@ -68,6 +126,10 @@ class RejectionCost:
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, (n,)."""
         return np.asarray(risk > self.cost + SAME * abs(self.cost))
+
+    def risk_limit(self, coverage: Floats, risk: Floats, costly: bool) -> float | None:
+        """The cost of rejecting."""
+        return self.cost
 
     def __str__(self) -> str:
         return f"every action is expected to cost more than {self.cost:.3g}"
@@ -117,6 +179,11 @@ class Coverage:
     def __str__(self) -> str:
         return f"the row is not among the surest {100 * self.share:g} %"
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"a coverage of {self.share:g}"
+
     def calibrated(self, held_out_risk: Any, weight: Any = None, own_weight: float = 1.0) -> Limit:
         """The limit on the expected cost that answers a new row with a probability of at least the share.
 
@@ -143,38 +210,68 @@ class Coverage:
         last = int(np.searchsorted(rows, needed))
         return Limit(float(risk[order[last]]) if last < len(risk) else np.inf)
 
+    def risk_limit(self, coverage: Floats, risk: Floats, costly: bool) -> float | None:
+        """The risk at which the share is reached."""
+        return float(risk[np.searchsorted(coverage, self.share)])
+
+    def learnt_from(self, rows: HeldOutDecisions) -> Limit:
+        """The limit that `calibrated` sets on these rows."""
+        return self.calibrated(rows.risk, rows.weight, rows.new_weight)
+
     def _exact(self) -> Fraction:
         """The share as it is written: 0.07 of 100 rows are 7, though the float is a little more."""
         return Fraction(repr(float(self.share)))
 
 
-RULES: dict[str, type[Threshold] | type[RejectionCost] | type[Coverage]] = {
+# The rules that users write as {key: number}; `register_reject_rule` adds one.
+REJECT_RULES: dict[str, Callable[[Any], RejectRule]] = {
     "threshold": Threshold,
     "cost": RejectionCost,
     "coverage": Coverage,
 }
 
 
-def read_reject(reject: Any) -> Rule | None:
+def register_reject_rule(key: str, rule: Callable[[Any], RejectRule]) -> None:
+    """Let users write a rule for rejecting as {key: number}, in `reject=` and after `--reject`.
+
+    `rule(number)` gives the rule, or raises a `ValueError` that says what is wrong with the number: a class
+    with `rejects`, such as a dataclass with one field. To be saved in model files, it must be a dataclass.
+
+    >>> register_reject_rule("threshold", Threshold)  # the same again is allowed
+    >>> register_reject_rule("threshold", RejectionCost)
+    Traceback (most recent call last):
+    ...
+    ValueError: there is a reject rule 'threshold' already, Threshold; choose another key
+    """
+    if not isinstance(key, str) or not key.isidentifier():
+        raise ValueError(f"the key of a reject rule must be a name such as 'my_rule', found {key!r}")
+    if not callable(rule) or (isinstance(rule, type) and not hasattr(rule, "rejects")):
+        raise TypeError(f"a reject rule must be a class with a method `rejects`, found {rule!r}")
+    if REJECT_RULES.setdefault(key, rule) is not rule:
+        known = getattr(REJECT_RULES[key], "__name__", REJECT_RULES[key])
+        raise ValueError(f"there is a reject rule {key!r} already, {known}; choose another key")
+
+
+def read_reject(reject: Any) -> RejectRule | None:
     """The rule that a user wrote as {"threshold": θ}, {"cost": c} or {"coverage": share}, or is one already.
 
     >>> read_reject({"coverage": 0.9})
     Coverage(share=0.9)
     """
-    if reject is None or (isinstance(reject, Rule) and not isinstance(reject, type)):
+    if reject is None or (isinstance(reject, RejectRule) and not isinstance(reject, type)):
         return reject
     if not isinstance(reject, Mapping):
         raise TypeError(
-            f"reject must be None, a mapping with one of the keys {list(RULES)}, or a rule with a method "
-            f'`rejects`, found {reject!r}; for example {{"threshold": 0.9}}'
+            f"reject must be None, a mapping with one of the keys {list(REJECT_RULES)}, or a rule with a "
+            f'method `rejects`, found {reject!r}; for example {{"threshold": 0.9}}'
         )
-    if len(reject) != 1 or next(iter(reject)) not in RULES:
+    if len(reject) != 1 or next(iter(reject)) not in REJECT_RULES:
         raise ValueError(
-            f"reject must have exactly one of the keys {list(RULES)}, found {list(reject)}; "
+            f"reject must have exactly one of the keys {list(REJECT_RULES)}, found {list(reject)}; "
             'for example {"threshold": 0.9}'
         )
     (kind, value), *_ = reject.items()
-    return RULES[kind](value)
+    return REJECT_RULES[kind](value)
 
 
 def least_expected_cost(log_posterior: Any, costs: Any = None, *, classes: Any = None) -> Floats:
@@ -186,11 +283,19 @@ def least_expected_cost(log_posterior: Any, costs: Any = None, *, classes: Any =
     array([0.1, 0.5])
     """
     logs = checked(log_posterior)
-    if costs is not None:
-        return np.asarray(expected(logs, costs_of_rows(logs, costs, classes).matrix).min(axis=1))
+    if costs is None:
+        return error_probability(logs, likeliest(logs))
+    return np.asarray(expected(logs, costs_of_rows(logs, costs, classes).matrix).min(axis=1))
+
+
+def error_probability(logs: Floats, best: Ints) -> Floats:
+    """The probability that the likeliest class is wrong, (n,): the sum of the posteriors of the others."""
     others = probabilities(logs)
-    others[np.arange(len(logs)), logs.argmax(axis=1)] = 0.0
-    return np.asarray(np.sort(others, axis=1).sum(axis=1))  # the same whatever the order of the classes
+    others[np.arange(len(logs)), best] = 0.0
+    if others.shape[1] > 3:  # the sum of two is the same in any order
+        others.sort(axis=1)
+        return np.asarray(others.sum(axis=1))
+    return np.asarray(others @ np.ones(others.shape[1]))
 
 
 def _require_number(name: str, value: Any) -> None:

@@ -10,13 +10,14 @@ from scipy.stats import chi2
 from posterior._types import Floats
 from posterior.decision.bins import Binned, Events, bin_sums, calibrated_range, wilson
 from posterior.decision.posteriors import class_names
-from posterior.decision.scaling import SCALINGS, Scaling
+from posterior.decision.scaling import Scaling, fit_temperature, fit_vector
 from posterior.decision.scores import log_loss, scored_rows
 from posterior.notices import DataWarning
 from posterior.schema.decode import table_of
 
 TOP = "top label"
 # What makes posteriors count as off: a test that says so, and something to gain.
+TESTED = {"temperature": fit_temperature, "vector": fit_vector}
 SIGNIFICANT, RELEVANT, NEGLIGIBLE, OFTEN = 0.01, 0.02, 1e-4, 0.01
 
 
@@ -261,12 +262,12 @@ def calibration_test(
     held-out rows say that the posteriors are too sure of themselves: temperature 2, log loss 0.651, 0.598
     after scaling (p < 0.001)
     """
-    if method not in SCALINGS:
-        raise ValueError(f"method must be one of {sorted(SCALINGS)}, found {method!r}")
+    if method not in TESTED:
+        raise ValueError(f"method must be one of {sorted(TESTED)}, found {method!r}")
     logs, codes, weight = scored_rows(y, log_posterior, classes, sample_weight)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the result says it
-        scaling = SCALINGS[method](logs, codes, priors=priors, sample_weight=weight)
+        scaling = TESTED[method](logs, codes, priors=priors, sample_weight=weight)
     scaling = replace(scaling, classes=tuple(class_names(classes, logs.shape[1])))
     possible = np.isfinite(logs[np.arange(len(codes)), codes])
     share = float(weight[~possible].sum() / weight.sum())

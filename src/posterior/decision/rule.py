@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.decision.costs import Costs, decide, expected_cost
-from posterior.decision.reject import RejectionCost, Rule
+from posterior.decision.cheapest import expected
+from posterior.decision.cost_table import Costs, refuse_other_rows
+from posterior.decision.costs import decisions
+from posterior.decision.reject import PricedRejectRule, RejectRule
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionRule:
-    """What is done with a row of which the log posterior is known.
+    """What is done with a row, from its log posterior; everything here is checked already.
 
     An outlying row is called so; of the others those that `reject` holds too unsure are rejected, and the
     rest get the action of least expected cost. Without `costs` the actions are the classes.
@@ -25,7 +27,7 @@ class DecisionRule:
 
     classes: tuple[Any, ...]
     costs: Costs | None = None
-    reject: Rule | None = None
+    reject: RejectRule | None = None
     reject_label: Any = "reject"
     outlier_label: Any = "outlier"
     finds_outliers: bool = False
@@ -67,7 +69,7 @@ class DecisionRule:
         extra = len(self.labels) - len(self.actions)
         if not extra:
             return table
-        if not isinstance(self.reject, RejectionCost):
+        if not isinstance(self.reject, PricedRejectRule):
             raise ValueError(
                 "rows that get no answer have no cost, and so the others have no average with them; say what "
                 'one costs by reject={"cost": …}, which prices outliers as well, or look at '
@@ -79,16 +81,16 @@ class DecisionRule:
 
     def codes(self, log_posterior: Floats, outlying: Bools | None = None) -> Ints:
         """Positions in `labels`, (n,)."""
-        matrix = None if self.costs is None else self.costs
-        chosen = decide(log_posterior, matrix, reject=self.reject, classes=self.classes)
+        chosen = decisions(log_posterior, self.costs, self.reject)
         if outlying is not None:
             chosen[outlying] = len(self.labels) - 1
         return chosen
 
     def expected_cost(self, log_posterior: Floats) -> Floats:
         """Expected cost of each action for each row, (n, A); zero-one costs where none were given."""
-        k = len(self.classes)
-        return expected_cost(log_posterior, 1.0 - np.eye(k) if self.costs is None else self.costs)
+        matrix = 1.0 - np.eye(len(self.classes)) if self.costs is None else self.costs.matrix
+        refuse_other_rows(matrix, len(log_posterior))
+        return expected(log_posterior, matrix)
 
 
 def as_labels(labels: tuple[Any, ...], classes: AnyArray) -> AnyArray:

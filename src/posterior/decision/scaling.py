@@ -2,20 +2,35 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from posterior._types import Floats
 from posterior.bayes import given_priors
-from posterior.decision.held_out import HeldOut, TemperatureLoss, VectorLoss
 from posterior.decision.newton import Minimum, minimize
 from posterior.decision.posteriors import checked, class_names
+from posterior.decision.scaling_loss import ScalingRows, TemperatureLoss, VectorLoss
 from posterior.math import log_softmax
 from posterior.schema.decode import table_of
 
 # Weights of log posteriors, and so temperatures, are sought from a millionth to a million, about.
 LEAST, MOST = 2.0**-20, 2.0**20
+
+
+@runtime_checkable
+class CalibrationMap(Protocol):
+    """What a calibrator learns from held-out rows: a map from log posteriors to calibrated ones.
+
+    `str` of it is shown to users. `by_class` says whether it can change the frequency of each class.
+    """
+
+    @property
+    def by_class(self) -> bool:
+        """Whether each class has parameters of its own."""
+
+    def calibrated(self, logs: Floats) -> Floats:
+        """Calibrated log posteriors from checked ones, (n, K); each row sums to one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +68,11 @@ class Scaling:
 
     def apply(self, log_posterior: Any) -> Floats:
         """Scaled log posteriors, (n, K)."""
-        return log_softmax(self.weight * checked(log_posterior, len(self.weight)) + self.bias)
+        return self.calibrated(checked(log_posterior, len(self.weight)))
+
+    def calibrated(self, logs: Floats) -> Floats:
+        """Scaled log posteriors from checked ones, (n, K)."""
+        return log_softmax(self.weight * logs + self.bias)
 
     def frame(self) -> Any:
         """A data frame with the weight and the bias of each class."""
@@ -90,7 +109,7 @@ def fit_temperature(
     >>> round(fit_temperature(np.log([[0.9, 0.1]] * 10), [0] * 9 + [1]).temperature, 9)
     1.0
     """
-    rows = HeldOut.read(log_posterior, y, classes, sample_weight)
+    rows = ScalingRows.read(log_posterior, y, classes, sample_weight)
     K = rows.logs.shape[1]
     names, log_prior = tuple(class_names(classes, K)), np.zeros(K)
     if priors is not None:
@@ -120,7 +139,7 @@ def fit_vector(
     array([[0.71, 0.29],
            [0.34, 0.66]])
     """
-    rows = HeldOut.read(log_posterior, y, classes, sample_weight)
+    rows = ScalingRows.read(log_posterior, y, classes, sample_weight)
     smoothed = rows.all_right
     loss, found = _best_vector(rows.smoothed() if smoothed else rows)
     if not smoothed and not found.exists:
@@ -130,10 +149,34 @@ def fit_vector(
     return Scaling(*loss.parts(found.at), names, smoothed, rows.impossible, found.rank, by_class=True)
 
 
-SCALINGS: dict[str, Callable[..., Scaling]] = {"temperature": fit_temperature, "vector": fit_vector}
+# How posteriors are calibrated, by name; `register_calibrator` adds one.
+CALIBRATORS: dict[str, Callable[..., CalibrationMap]] = {"temperature": fit_temperature, "vector": fit_vector}
 
 
-def _best_temperature(rows: HeldOut) -> Minimum:
+def register_calibrator(name: str, fit: Callable[..., CalibrationMap]) -> None:
+    """Let users calibrate by a method of this name, in `calibration=` and `method=`.
+
+    `fit(log_posterior, y, *, priors, classes, sample_weight)` gets log posteriors (n, K) of held-out rows,
+    class codes, and the class frequencies that are in the posteriors (or None); it gives a `CalibrationMap`,
+    often a `Scaling`. For model files it must be a `Scaling`, or of a class that
+    `posterior.persistence.register` knows.
+
+    >>> register_calibrator("vector", fit_vector)  # the same again is allowed
+    >>> register_calibrator("vector", fit_temperature)
+    Traceback (most recent call last):
+    ...
+    ValueError: there is a calibrator 'vector' already, fit_vector; choose another name
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"a calibrator must have a name such as 'my_method', found {name!r}")
+    if not callable(fit):
+        raise TypeError(f"a calibrator must be a function, found {fit!r}")
+    if CALIBRATORS.setdefault(name, fit) is not fit:
+        known = getattr(CALIBRATORS[name], "__name__", CALIBRATORS[name])
+        raise ValueError(f"there is a calibrator {name!r} already, {known}; choose another name")
+
+
+def _best_temperature(rows: ScalingRows) -> Minimum:
     loss = TemperatureLoss(rows)
     if loss.is_constant():
         return Minimum(np.ones(1), True, 0)
@@ -147,7 +190,7 @@ def _best_temperature(rows: HeldOut) -> Minimum:
     return minimize(loss, np.array([2.0**below]), np.array([LEAST]), np.array([MOST]))
 
 
-def _best_vector(rows: HeldOut) -> tuple[VectorLoss, Minimum]:
+def _best_vector(rows: ScalingRows) -> tuple[VectorLoss, Minimum]:
     weight = float(_best_temperature(rows).at[0])
     loss = VectorLoss.about(rows, weight)
     start = loss.start(weight)

@@ -186,11 +186,12 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             warn_of_names(source, self.model_.schema, who)
         return self.model_.schema.align(source, who=who)
 
-    def _dataset(self, X: Any) -> LocalDataset:
+    def _dataset(self, X: Any, *, reports_unseen: bool = True) -> LocalDataset:
         check_is_fitted(self)
         source = self._aligned(read_table(X))
         data = self.model_.schema.encode(source)
-        self._report_unseen(data)
+        if reports_unseen:
+            self._report_unseen(data)
         dataset = LocalDataset(self.model_.schema, data)
         self._report_outside(dataset)
         return dataset

@@ -1,4 +1,4 @@
-"""Any classifier, with its probabilities made calibrated on rows it has not seen."""
+"""Any classifier, with its probabilities calibrated on held-out rows."""
 
 from typing import Any, Self
 
@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.decision.scaling import SCALINGS
-from posterior.estimators.around import Around
+from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
-from posterior.estimators.learnt import learn
+from posterior.estimators.fitted_classifier import Adjustment, fit_classifier
+from posterior.estimators.meta_estimator import MetaClassifier
 
 
-class CalibratedClassifier(Around):
+class CalibratedClassifier(MetaClassifier):
     """Temperature or vector scaling of the log posteriors of any classifier (Guo et al. 2017).
 
     The scaling is fitted to rows held out, each scored by a clone of the classifier that was trained without
@@ -25,7 +25,7 @@ class CalibratedClassifier(Around):
     estimator : classifier with `predict_proba` or `predict_log_proba`
         Ours or any of scikit-learn's conventions. Wrapped in `sklearn.frozen.FrozenEstimator` it stays as
         it is: the rows of `fit` are then rows it has not seen.
-    method : {"temperature", "vector"}, default="temperature"
+    method : {"temperature", "vector"} or the name of a registered calibrator, default="temperature"
         One number for all classes, which makes all posteriors more or less sure and leaves the most probable
         class what it is; or a weight and a bias for each class, which need more rows.
     cv : int, splitter or array-like of shape (n_samples,), default=5
@@ -86,12 +86,12 @@ class CalibratedClassifier(Around):
             The fitted estimator.
 
         """
-        if self.method not in SCALINGS:
-            raise ValueError(f"method must be one of {sorted(SCALINGS)}, found {self.method!r}")
+        if self.method not in CALIBRATORS:
+            raise ValueError(f"method must be one of {sorted(CALIBRATORS)}, found {self.method!r}")
         if self.cv is None and not is_frozen(self.estimator):
             raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
         rows = self._rows(X, y, sample_weight, fit_params)
-        learnt = learn(self.estimator, rows, needed=True)
+        learnt = fit_classifier(self.estimator, rows, needs_held_out=True)
         self.learnt_, self.scaling_ = learnt, learnt.scaling_by(self.method)
         return self
 
@@ -116,8 +116,8 @@ class CalibratedClassifier(Around):
     def predict_log_proba(self, X: Any) -> Floats:
         """Log posterior of each class, scaled."""
         check_is_fitted(self)
-        logs = self.learnt_.as_observed(log_posterior_of(self.estimator_, X))
-        return np.asarray(self.scaling_.apply(logs))
+        adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
+        return adjustment.apply(log_posterior_of(self.estimator_, X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of each class, scaled."""

@@ -1,12 +1,10 @@
-"""Any classifier with scikit-learn's methods, read as what the rules need: log posteriors and priors."""
+"""Any classifier of scikit-learn's conventions: its log posteriors, class priors and sample weights."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.naive_bayes import ComplementNB
@@ -17,11 +15,9 @@ from sklearn.utils.validation import has_fit_parameter
 from posterior._types import AnyArray, Floats
 from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
-from posterior.estimators._sklearn import check_method_params, routing_enabled, safe_indexing
-from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators._sklearn import routing_enabled
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.splits import read_folds
 
 # Fitted attributes in which classifiers tell their class priors.
 PRIORS = ("priors_", "class_prior_", "class_log_prior_")
@@ -32,59 +28,42 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
 
     They are checked: a classifier whose probabilities are negative, or do not sum to one, is refused.
     """
-    who, n_classes = type(bare(estimator)).__name__, len(classes_of(estimator))
+    n_classes = len(classes_of(estimator))
+    read: Callable[[Any], Floats] = checked
     if hasattr(estimator, "predict_log_proba"):
         with np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
-            logs = estimator.predict_log_proba(X)
-        read: Callable[[Any], Floats] = checked
+            given = estimator.predict_log_proba(X)
     elif hasattr(estimator, "predict_proba"):
-        logs, read = estimator.predict_proba(X), log_probabilities
+        given, read = estimator.predict_proba(X), log_probabilities
     else:
         raise TypeError(
-            f"{who} gives no probabilities (no predict_proba), and decisions are made from probabilities; "
-            "use another classifier, or put scikit-learn's CalibratedClassifierCV around it"
+            f"{model_name(estimator)} gives no probabilities (no predict_proba), and decisions are made from "
+            "probabilities; use another classifier, or put scikit-learn's CalibratedClassifierCV around it"
         )
     try:
-        found = read(logs)
+        logs = read(given)
     except ValueError as error:
-        raise ValueError(f"{who} gives no proper probabilities: {error}") from error
-    if found.shape[1] != n_classes:
-        raise ValueError(f"{who} has {n_classes} classes and gives {found.shape[1]} probabilities a row")
-    return found
+        raise ValueError(f"{model_name(estimator)} gives no proper probabilities: {error}") from error
+    if logs.shape[1] != n_classes:
+        raise ValueError(
+            f"{model_name(estimator)} has {n_classes} classes and gives {logs.shape[1]} probabilities a row"
+        )
+    return logs
+
+
+def model_name(estimator: Any) -> str:
+    """What the model inside pipelines and the like is called in messages."""
+    return type(bare(estimator)).__name__
 
 
 def classes_of(estimator: Any) -> AnyArray:
     """The class labels of a fitted classifier; anything else is refused."""
     if not hasattr(estimator, "classes_"):
         raise TypeError(
-            f"{type(bare(estimator)).__name__} is not a classifier (it has no classes_); pass one, such as "
+            f"{model_name(estimator)} is not a classifier (it has no classes_); pass one, such as "
             "LogisticRegression() or NaiveBayes()"
         )
     return np.asarray(estimator.classes_)
-
-
-def held_out_log_posterior(
-    estimator: Any, X: Any, y: AnyArray, classes: AnyArray, cv: Any, fit_params: Mapping[str, Any]
-) -> Floats:
-    """Log posteriors of each row by a clone of the classifier that has not seen it, (n, K).
-
-    `cv` is a number of folds, a splitter, or the fold of each row. A class that the other folds lack gets
-    −inf. Our generative models need one reading for all folds; others are fitted once for each.
-    """
-    weight = fit_params.get("sample_weight")
-    if isinstance(estimator, GenerativeEstimator) and set(fit_params) <= {"sample_weight"}:
-        return estimator.k_fold_log_proba(X, y, cv, weight)
-    folds, n_folds = read_folds(cv, np.searchsorted(classes, y))
-    out = np.full((len(y), len(classes)), -np.inf)
-    for fold in range(n_folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        params = check_method_params(X, dict(fit_params), indices=train)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has said it already
-            model = clone(estimator).fit(safe_indexing(X, train), y[train], **params)
-        logs = log_posterior_of(model, safe_indexing(X, test))
-        out[np.ix_(test, np.searchsorted(classes, model.classes_))] = logs
-    return out
 
 
 def training_priors(

@@ -1,6 +1,5 @@
-"""What was learnt and what is asked for, put together: settings that fit each other and the classifier."""
+"""The settings of a decision, read once and checked against each other and the classifier."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +10,16 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.cost_table import Costs, read_costs
 from posterior.decision.outliers import refuse_rate
-from posterior.decision.reject import Coverage, Rule, read_reject
+from posterior.decision.reject import LearntRejectRule, read_reject
 from posterior.decision.rule import DecisionRule, as_labels
 from posterior.decision.shift import PriorEstimate
 from posterior.estimators.classifiers import log_posterior_of
-from posterior.estimators.learnt import Learnt
+from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier
 from posterior.estimators.outliers import OutlierRule
-from posterior.notices import UnseenCategoryWarning
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class DecisionSettings:
     """The settings of a decision as a user writes them."""
 
     costs: Any
@@ -32,56 +30,60 @@ class Settings:
     reject_label: Any
     outlier_label: Any
 
+    def same_as(self, other: "DecisionSettings") -> bool:
+        """Whether these are the same objects, so that nothing has to be read again."""
+        return all(value is getattr(other, name) for name, value in vars(self).items())
+
 
 @dataclass(frozen=True, eq=False)
 class Decider:
-    """A rule, and how posteriors are brought to it: scaled, and under new class frequencies, if any."""
+    """A classifier with all that is done about its posteriors: adjustment, outliers, costs, rejecting.
 
-    learnt: Learnt
+    `priors` are new class frequencies, if any; `labels` everything that may be answered.
+    """
+
+    learnt: FittedClassifier
+    adjustment: Adjustment
     rule: DecisionRule
-    calibration: str | None
-    priors: Floats | None
-    alpha: float | None
-    outlier_rule: OutlierRule | None
+    labels: AnyArray
+    priors: Floats | None = None
+    alpha: float | None = None
+    outlier_rule: OutlierRule | None = None
 
     @classmethod
-    def of(cls, learnt: Learnt, settings: Settings, costs: Any = None) -> "Decider":
+    def of(cls, learnt: FittedClassifier, settings: DecisionSettings, costs: Any = None) -> "Decider":
         """Check everything against everything; `costs` of a call stand in for those of the settings."""
-        learnt.scaling(settings.calibration)
         priors = _new_priors(learnt, settings.priors, settings.calibration)
+        adjustment = learnt.adjustment(settings.calibration, priors)
         table = _costs(learnt, settings.costs, costs)
+        reject = read_reject(settings.reject)
+        if isinstance(reject, LearntRejectRule):
+            reject = learnt.learnt_rule(reject, table, adjustment, priors)
         rule = DecisionRule(
             tuple(learnt.classes.tolist()),
             table,
-            _reject(learnt, settings, table, priors),
+            reject,
             settings.reject_label,
             settings.outlier_label,
             finds_outliers=settings.outliers is not None,
         )
-        used = _outlier_rule(learnt, settings.outliers)
-        if used is None:
-            return cls(learnt, rule, settings.calibration, priors, None, None)
+        labels, asked = as_labels(rule.labels, learnt.classes), settings.outliers
+        if asked is None:
+            return cls(learnt, adjustment, rule, labels, priors)
+        alpha = refuse_rate(asked.alpha if isinstance(asked, OutlierRule) else asked, "outliers")
+        used = _outlier_rule(learnt, asked)
         used.smallest_p_value(priors)  # refuses priors of classes that it knows nothing of
-        given = settings.outliers.alpha if isinstance(settings.outliers, OutlierRule) else settings.outliers
-        return cls(learnt, rule, settings.calibration, priors, refuse_rate(given, "outliers"), used)
-
-    @property
-    def labels(self) -> AnyArray:
-        """Everything that may be answered."""
-        return as_labels(self.rule.labels, self.learnt.classes)
+        return cls(learnt, adjustment, rule, labels, priors, alpha, used)
 
     def log_posterior(self, X: Any) -> Floats:
         """Log posteriors by which rows are decided, (n, K)."""
-        return self.learnt.adjusted(log_posterior_of(self.learnt.model, X), self.calibration, self.priors)
+        return self.adjustment.apply(log_posterior_of(self.learnt.model, X))
 
     def p_values(self, X: Any) -> Floats | None:
         """How odd each row is, where outliers are looked for."""
-        if self.outlier_rule is None:
-            return None
-        with warnings.catch_warnings():
-            # The rule was trained with fewer rows; what the classifier has not seen, it says itself.
-            warnings.simplefilter("ignore", UnseenCategoryWarning)
-            return self.outlier_rule.p_values(X, priors=self.priors)
+        # The rule was trained with fewer rows; the classifier reports unseen categories itself.
+        rule = self.outlier_rule
+        return None if rule is None else rule._p_values(X, self.priors, reports_unseen=False)
 
     def report_outliers(self) -> None:
         """Say that no row can be called an outlier, where that is so."""
@@ -98,7 +100,7 @@ class Decider:
         return self.codes(self.log_posterior(X), self.p_values(X))
 
 
-def _new_priors(learnt: Learnt, priors: Any, method: str | None) -> Floats | None:
+def _new_priors(learnt: FittedClassifier, priors: Any, method: str | None) -> Floats | None:
     """The class frequencies asked for; None where those of training stay."""
     if priors is None:
         return None
@@ -115,10 +117,8 @@ def _new_priors(learnt: Learnt, priors: Any, method: str | None) -> Floats | Non
     return learnt.observed
 
 
-def _outlier_rule(learnt: Learnt, outliers: Any) -> OutlierRule | None:
-    """What finds outliers: the rule of fit, or a fitted one that was given since; None if nobody asked."""
-    if outliers is None:
-        return None
+def _outlier_rule(learnt: FittedClassifier, outliers: Any) -> OutlierRule:
+    """What finds outliers: the rule of fit, or a fitted one that was given since."""
     rule = learnt.outliers
     if isinstance(outliers, OutlierRule) and outliers is not learnt.asked:
         check_is_fitted(outliers)
@@ -126,14 +126,13 @@ def _outlier_rule(learnt: Learnt, outliers: Any) -> OutlierRule | None:
         rule = outliers
     if rule is None:
         raise ValueError(
-            "outliers are rows of a small density p(row), and no model of it was learnt: the classifier must "
-            "be generative, with score_samples; or pass outliers=OutlierRule(LDA(), alpha=…), before fit, or "
-            "fitted"
+            "outliers are rows of a small density p(row), and no model of it was learnt: pass "
+            "outlier_rule=OutlierRule(LDA()) before fit, or a rule that is fitted as outliers=…"
         )
     return rule
 
 
-def _refuse_other_table(learnt: Learnt, rule: OutlierRule) -> None:
+def _refuse_other_table(learnt: FittedClassifier, rule: OutlierRule) -> None:
     """Refuse a rule that was fitted to other classes or columns than the classifier."""
     for name in ("classes_", "n_features_in_"):
         mine, theirs = getattr(learnt.model, name, None), getattr(rule, name, None)
@@ -144,7 +143,7 @@ def _refuse_other_table(learnt: Learnt, rule: OutlierRule) -> None:
             )
 
 
-def _costs(learnt: Learnt, costs: Any, of_the_call: Any) -> Costs | None:
+def _costs(learnt: FittedClassifier, costs: Any, of_the_call: Any) -> Costs | None:
     """The costs of the settings, or those of a call, which have the same actions."""
     classes = learnt.classes.tolist()
     own = None if costs is None else _classes_first(read_costs(costs, len(classes), classes), classes)
@@ -175,11 +174,3 @@ def _classes_first(costs: Costs, classes: list[Any]) -> Costs:
     rank = {label: k for k, label in enumerate(classes)}
     order = sorted(range(len(actions)), key=lambda j: rank.get(actions[j], len(classes)))
     return Costs(costs.matrix[..., order], tuple(actions[j] for j in order))
-
-
-def _reject(learnt: Learnt, settings: Settings, costs: Costs | None, priors: Floats | None) -> Rule | None:
-    """The rule for rejecting; a coverage becomes a limit that held-out rows set."""
-    rule = read_reject(settings.reject)
-    if isinstance(rule, Coverage):
-        return learnt.answering(rule, costs, settings.calibration, priors)
-    return rule

@@ -1,10 +1,11 @@
-"""Any classifier, with what is done about its probabilities."""
+"""Decisions from the probabilities of any classifier: costs, rejecting, priors, outliers, calibration."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,22 +13,22 @@ from posterior._types import AnyArray, Floats
 from posterior.bayes import given_priors
 from posterior.decision.costs import incurred
 from posterior.decision.explanation import Explanation
-from posterior.decision.reject import Coverage, read_reject
+from posterior.decision.reject import LearntRejectRule, read_reject
 from posterior.decision.reliability import CalibrationTest
 from posterior.decision.rule import as_labels
-from posterior.decision.scaling import Scaling
+from posterior.decision.scaling import CalibrationMap
 from posterior.decision.shift import PriorEstimate, estimate_priors
-from posterior.estimators.around import Around
 from posterior.estimators.classifiers import log_posterior_of
-from posterior.estimators.decider import Decider, Settings
-from posterior.estimators.explained import explanations
-from posterior.estimators.learnt import Learnt, learn, outlier_rule
+from posterior.estimators.decider import Decider, DecisionSettings
+from posterior.estimators.decision_explanations import explanations
+from posterior.estimators.fitted_classifier import FittedClassifier, fit_classifier
+from posterior.estimators.meta_estimator import MetaClassifier, TrainingRows
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.target import known_codes, read_labels, read_weights
 from posterior.notices import CalibrationWarning, warn
 
-KNOBS = tuple(field.name for field in fields(Settings))
+SETTINGS = tuple(field.name for field in fields(DecisionSettings))
 
 REWEIGHTED = (
     " (the classifier was trained with other class frequencies than these rows have, which "
@@ -43,14 +44,15 @@ def refused(read: Callable[[], Any]) -> Any:
         raise RefusedError(str(error)) from error
 
 
-class DecisionClassifier(Around):
+class DecisionClassifier(MetaClassifier):
     """What to do with each row, from the probabilities of any classifier.
 
     The steps are always taken in this order: posteriors of the classifier, scaled to be calibrated
     (`calibration`), brought to other class frequencies (`priors`); rows that look like nothing seen
     before are set apart (`outliers`); of the others, the action of least expected cost (`costs`), unless
-    that is too unsure (`reject`). No step but the first needs training: `set_decision` changes any of them
-    afterwards.
+    that is too uncertain (`reject`). Costs, priors and rejecting are changed without training by
+    `set_decision`; so are calibration, coverage and outliers where `fit` was asked to prepare them, by `cv`
+    and `outlier_rule`. What is not asked for is not done: with a threshold alone, `fit` fits the classifier.
 
     Parameters
     ----------
@@ -68,22 +70,27 @@ class DecisionClassifier(Around):
         {"cost": 0.1} if every action is expected to cost more, {"coverage": 0.9} to answer nine of ten
         rows, those with the least expected cost, by a limit set on held-out rows. That is at least so with a
         frozen classifier, and about so otherwise: models that saw fewer rows are surer of themselves, so that
-        with few rows and many columns fewer are answered.
+        with few rows and many columns fewer are answered. Or an object with the method `rejects`
+        (`posterior.decision.RejectRule`), or the key of a rule that `register_reject_rule` has added.
     priors : "uniform", "observed", array of shape (n_classes,) or mapping, default=None
         Class frequencies where the decisions are made, if other than in training. "observed" are those of
         the rows of training, which undoes `class_weight` and priors that the estimator was given.
     outliers : float or OutlierRule, default=None
-        Rate of false alarms at which a row is called an outlier, for classifiers with `score_samples`;
-        or a rule around another model of the same rows.
-    calibration : {"temperature", "vector"}, default=None
-        Scale the posteriors so that held-out rows are predicted best. None does not, and warns where
-        held-out rows say that it would matter.
+        Rate of false alarms at which a row is called an outlier, by `outlier_rule`; or a rule with a rate of
+        its own.
+    calibration : {"temperature", "vector"} or the name of a registered calibrator, default=None
+        Scale the posteriors so that held-out rows are predicted best. None does not, and warns where rows
+        were held out and say that it would matter.
     training_priors : array of shape (n_classes,), "uniform" or mapping, default=None
         The class frequencies that are in the posteriors; None asks the estimator, or counts the classes in
         training with its `class_weight`.
-    cv : int, splitter or array of shape (n_samples,), default=5
-        How rows are held out for calibration, coverage and the check of calibration: the estimator is
-        fitted once more for each fold (ours that are generative are not). None holds out nothing.
+    cv : int, splitter or array of shape (n_samples,), default=None
+        How rows are held out for calibration, coverage, the check of calibration and `estimate_priors`: the
+        estimator is fitted once more for each fold (ours that are generative are not). None holds rows out
+        only where `calibration` or `reject` must be learnt from them, in five folds.
+    outlier_rule : OutlierRule, default=None
+        What is fitted to find outliers, now or after `set_decision(outliers=…)`. None is a rule around the
+        estimator, which must have `score_samples`, where `outliers` is a rate.
     reject_label : label, default="reject"
         What `predict` answers where it rejects.
     outlier_label : label, default="outlier"
@@ -101,7 +108,7 @@ class DecisionClassifier(Around):
         The class frequencies that are in the posteriors of the classifier.
     priors_ : ndarray of shape (n_classes,)
         The class frequencies that the posteriors of this estimator are under.
-    scaling_ : Scaling or None
+    scaling_ : Scaling (or what another calibrator learns) or None
         How posteriors are scaled.
     calibration_test_ : CalibrationTest or None
         What held-out rows say about the posteriors, scaled if they are.
@@ -142,7 +149,8 @@ class DecisionClassifier(Around):
         outliers: Any = None,
         calibration: str | None = None,
         training_priors: Any = None,
-        cv: Any = 5,
+        cv: Any = None,
+        outlier_rule: OutlierRule | None = None,
         reject_label: Any = "reject",
         outlier_label: Any = "outlier",
     ) -> None:
@@ -154,6 +162,7 @@ class DecisionClassifier(Around):
         self.calibration = calibration
         self.training_priors = training_priors
         self.cv = cv
+        self.outlier_rule = outlier_rule
         self.reject_label = reject_label
         self.outlier_label = outlier_label
 
@@ -180,16 +189,32 @@ class DecisionClassifier(Around):
 
         """
         rows = self._rows(X, y, sample_weight, fit_params)
-        needed = self.calibration is not None or isinstance(read_reject(self.reject), Coverage)
-        learnt = learn(self.estimator, rows, self.training_priors, needed=needed)
-        rule = outlier_rule(self.estimator, rows, self.outliers)
-        learnt = replace(learnt, outliers=rule, asked=self.outliers)
-        decider = Decider.of(learnt, self._settings())
+        needed = self.calibration is not None or isinstance(read_reject(self.reject), LearntRejectRule)
+        learnt = fit_classifier(self.estimator, rows, self.training_priors, needs_held_out=needed)
+        learnt = replace(learnt, outliers=self._fitted_outlier_rule(rows), asked=self.outliers)
+        settings = self._settings()
+        decider = Decider.of(learnt, settings)
         learnt.calibration_test(self.calibration, as_trained=self.priors is None)
-        self.learnt_ = learnt
+        self.learnt_, self._read = learnt, (settings, decider)
         self._report_calibration()
         decider.report_outliers()
         return self
+
+    def _fitted_outlier_rule(self, rows: TrainingRows) -> OutlierRule | None:
+        """The rule that was asked for, fitted; None where none was."""
+        rule, outliers = self.outlier_rule, self.outliers
+        if isinstance(outliers, OutlierRule):
+            if rule is not None:
+                raise ValueError(
+                    "outliers and outlier_rule are both rules; give a rate and a rule, or one rule"
+                )
+            rule = outliers
+        elif rule is None and outliers is not None:
+            rule = OutlierRule(self.estimator, alpha=outliers)
+        fitted: OutlierRule | None = rule
+        if rule is not None:
+            fitted = clone(rule).fit(rows.X, rows.y, sample_weight=rows.weight)
+        return fitted
 
     def _report_calibration(self) -> None:
         """Say that posteriors should not be taken at their word, where rows held out say so."""
@@ -203,34 +228,44 @@ class DecisionClassifier(Around):
             undone = REWEIGHTED
         warn(
             f"held-out rows say that the posteriors {test.fault}{undone}, and decisions take them at their "
-            f"word: {remedy}. See calibration_test_; cv=None skips this check",
+            f"word: {remedy}. See calibration_test_",
             CalibrationWarning,
         )
 
-    def set_decision(self, **knobs: Any) -> Self:
+    def set_decision(self, **changes: Any) -> Self:
         """Change what is done, without training: costs, reject, priors, outliers, calibration, labels.
 
         What does not fit the classifier is refused, and nothing is changed. Returns the estimator itself.
         """
-        unknown = [name for name in knobs if name not in KNOBS]
+        unknown = [name for name in changes if name not in SETTINGS]
         if unknown:
-            raise TypeError(f"set_decision knows {', '.join(KNOBS)}; found {', '.join(unknown)}")
-        decider = Decider.of(self._learnt, replace(self._settings(), **knobs))
-        for name, value in knobs.items():
+            raise TypeError(f"set_decision knows {', '.join(SETTINGS)}; found {', '.join(unknown)}")
+        settings = replace(self._settings(), **changes)
+        decider = Decider.of(self._learnt, settings)
+        for name, value in changes.items():
             setattr(self, name, value)
+        self._read = settings, decider
         decider.report_outliers()
         return self
 
-    def _settings(self) -> Settings:
-        return Settings(**{name: getattr(self, name) for name in KNOBS})
+    def _settings(self) -> DecisionSettings:
+        return DecisionSettings(**{name: getattr(self, name) for name in SETTINGS})
 
     def _decider(self, costs: Any = None) -> Decider:
-        return Decider.of(self._learnt, self._settings(), costs)
+        """The settings as they were read last, or read again if there are others now or costs of a call."""
+        settings, learnt = self._settings(), self._learnt
+        read: tuple[DecisionSettings, Decider] | None = vars(self).get("_read")
+        if costs is None and read is not None and read[0].same_as(settings) and read[1].learnt is learnt:
+            return read[1]
+        decider = Decider.of(learnt, settings, costs)
+        if costs is None and hasattr(self, "learnt_"):
+            self._read = settings, decider
+        return decider
 
     # -- what was learnt --------------------------------------------------------------------------
 
     @property
-    def _learnt(self) -> Learnt:
+    def _learnt(self) -> FittedClassifier:
         if hasattr(self, "learnt_"):
             return self.learnt_
         try:
@@ -241,7 +276,8 @@ class DecisionClassifier(Around):
                 "is fitted"
             ) from error
         given = self.training_priors
-        return Learnt(self.estimator, None if given is None else given_priors(given, self.estimator.classes_))
+        priors = None if given is None else given_priors(given, self.estimator.classes_)
+        return FittedClassifier(self.estimator, priors)
 
     def __sklearn_is_fitted__(self) -> bool:
         try:
@@ -262,8 +298,8 @@ class DecisionClassifier(Around):
     @property
     def actions_(self) -> AnyArray:
         """Everything that `predict` may answer."""
-        rule = refused(self._decider).rule
-        return as_labels(tuple(dict.fromkeys(rule.labels)), self.classes_)
+        labels = refused(self._decider).rule.labels
+        return as_labels(tuple(dict.fromkeys(labels)), self.classes_)
 
     @property
     def training_priors_(self) -> Floats:
@@ -282,9 +318,11 @@ class DecisionClassifier(Around):
         return self._learnt.calibration_test(self.calibration, as_trained=self.priors is None)
 
     @property
-    def scaling_(self) -> Scaling | None:
+    def scaling_(self) -> CalibrationMap | None:
         """How posteriors are scaled."""
-        scaling: Scaling | None = refused(lambda: self._learnt.scaling(self.calibration))
+        scaling: CalibrationMap | None = refused(
+            lambda: self._learnt.adjustment(self.calibration)
+        ).calibration
         return scaling
 
     @property
@@ -303,7 +341,7 @@ class DecisionClassifier(Around):
         first, in the order of `classes_`, then the others as they were named.
         """
         decider = self._decider(costs)
-        return np.asarray(decider.labels[decider.decide(X)])
+        return np.asarray(decider.labels.take(decider.decide(X)))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Log posterior of each class, scaled and under the class frequencies asked for."""
@@ -336,18 +374,15 @@ class DecisionClassifier(Around):
         """The class frequencies among rows without labels, with intervals, and whether they have changed.
 
         `method` and `settings` are those of `posterior.decision.estimate_priors`, which is given the
-        held-out rows of `fit`. Pass the result on: `set_decision(priors=estimate.priors)`.
+        held-out rows of `fit`, if there are any (`cv=5`). Pass the result on:
+        `set_decision(priors=estimate.priors)`.
         """
         learnt, rows = self._learnt, self._learnt.held_out
-        held_out = None
+        adjustment, held_out = learnt.adjustment(self.calibration), None
         if rows is not None:
-            held_out = (
-                learnt.scaled(rows.log_posterior, self.calibration),
-                self.classes_[rows.y],
-                rows.weight,
-            )
+            held_out = adjustment.apply(rows.log_posterior), self.classes_[rows.y], rows.weight
         return estimate_priors(
-            learnt.scaled(log_posterior_of(learnt.model, X), self.calibration),
+            adjustment.apply(log_posterior_of(learnt.model, X)),
             learnt.priors_after(self.calibration),
             method=method,
             held_out=held_out,

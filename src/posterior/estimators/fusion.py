@@ -23,6 +23,7 @@ from posterior.estimators.members import (
     counted_twice,
     learnt_weights,
     log_of,
+    named_as_trained,
     names_only,
     read_members,
     said_by,
@@ -223,6 +224,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         source, who = read_table(X), type(self).__name__
         warn_of_names(source, self._table, who)
         source, prior = self._table.align(source, who=who), log_of(self.priors_)
+        source = named_as_trained(source, self._table)
         return [
             member.log_posterior(source, self.priors_) if weight > 0 else np.tile(prior, (source.n_rows, 1))
             for member, weight in zip(self.members_, self.weights_, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
-from posterior.estimators.explanation import Contributions
+from posterior.estimators.contributions import Contributions
 from posterior.estimators.linear import LinearEstimator
 
 

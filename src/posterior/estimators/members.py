@@ -1,6 +1,5 @@
 """The members of a fusion: classifiers with their columns, fitted, and held out."""
 
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,17 +12,13 @@ from posterior._text import listed
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
-from posterior.estimators.classifiers import (
-    held_out_log_posterior,
-    is_frozen,
-    log_posterior_of,
-    training_priors,
-    weight_taken,
-)
+from posterior.estimators.classifiers import is_frozen, log_posterior_of, training_priors, weight_taken
+from posterior.estimators.held_out import held_out_log_posterior
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import counted
 from posterior.estimators.target import encode_labels, refuse_one_class
-from posterior.schema import Column, Schema, Source
+from posterior.schema import Column, Schema, Source, read_table
+from posterior.schema.decode import table_of
 from posterior.schema.select import resolve
 from posterior.schema.sources import ArraySource, FrameSource, SparseSource, names_of
 
@@ -63,10 +58,7 @@ class FittedMember:
 
     def log_posterior(self, source: Source, priors: Floats) -> Floats:
         """Its log posteriors under common priors, (n, K)."""
-        with said_by(self.name), warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", "X .* feature names", UserWarning
-            )  # the fusion says that itself
+        with said_by(self.name):
             logs = log_posterior_of(self.model, take(source, self.columns))
             return shift_priors(logs, self.priors, priors)
 
@@ -253,6 +245,21 @@ def take(source: Source, columns: Sequence[int]) -> Any:
         return source.native if whole else source.native.tocsr()[:, list(columns)]
     array = source.array if isinstance(source, ArraySource) else np.asarray(source.native)
     return array if whole else array[:, list(columns)]
+
+
+def named_as_trained(source: Source, table: Schema) -> Source:
+    """An aligned table with column names if that of training had them, and without if it had not.
+
+    So that no member warns of names again, which the fusion has done.
+    """
+    if (source.names is not None) == table.named:
+        return source
+    if isinstance(source, FrameSource):
+        return read_table(source.frame.to_numpy())
+    if isinstance(source, ArraySource):
+        columns = {name: source.array[:, j] for j, name in enumerate(table.names)}
+        return read_table(table_of(columns, table.container))
+    return source
 
 
 def names_only(source: Source, used: Collection[int]) -> Schema:

@@ -1,6 +1,5 @@
 """Outliers by log p(row), at a rate of false alarms that is kept."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,23 +12,23 @@ from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
 from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.calibration_rows import (
-    Calibration,
+from posterior.estimators.classifiers import is_frozen
+from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
+from posterior.estimators.outlier_calibration import (
+    CalibrationScores,
     Part,
     class_counts,
     distances,
-    generative,
     part_of,
+    refuse_other_models,
     split,
     trained,
     unwrapped,
 )
-from posterior.estimators.classifiers import is_frozen
-from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.target import known_codes, read_labels, read_weights
 from posterior.math import log_sum_exp
-from posterior.notices import DataWarning, UnseenCategoryWarning, warn
+from posterior.notices import DataWarning, warn
 from posterior.schema import read_table
 
 METHODS = ("conformal", "chi2")
@@ -140,10 +139,7 @@ class OutlierRule(BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         train, held = split(read_table(X).n_rows, labels, self.calibration, rng)
         model = trained(self.estimator, *part_of(train, X, labels, weight))
-        with warnings.catch_warnings():
-            # That rows held out show what training has not is what they are for.
-            warnings.simplefilter("ignore", UnseenCategoryWarning)
-            self._install(model, *part_of(held, X, labels, weight), of_all=(labels, weight))
+        self._install(model, *part_of(held, X, labels, weight), of_all=(labels, weight))
         return self
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -179,16 +175,17 @@ class OutlierRule(BaseEstimator):
         inner, rows = unwrapped(model, X)
         typical, found = None, None
         if isinstance(inner, GenerativeEstimator):
-            data = inner._dataset(rows)
+            # That rows held out show categories which training has not is what they are for.
+            data = inner._dataset(rows, reports_unseen=of_all is None)
             codes = None if labels is None else known_codes(labels, inner.classes_)
             typical = TypicalRows.of(inner.model_, data, codes, weight)
             if calibrates or self.method == "conformal":
                 logs = inner.model_.log_density(data)
                 score = log_sum_exp(logs + inner.model_.log_prior)
                 seen = class_counts(*(of_all or (labels, weight)), inner.classes_)
-                found = Calibration(score, weight, logs, codes, seen)
+                found = CalibrationScores(score, weight, logs, codes, seen)
         elif self.method == "conformal":
-            found = Calibration(np.asarray(model.score_samples(X), dtype=np.float64), weight)
+            found = CalibrationScores(np.asarray(model.score_samples(X), dtype=np.float64), weight)
         if self.method == "chi2":
             distances(model, safe_indexing(X, [0]), None)  # refuses what is not Gaussian
         if found is not None:
@@ -220,11 +217,16 @@ class OutlierRule(BaseEstimator):
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """Log density of each row, ln p(row); `priors` replaces the class priors for this call."""
+        return self._scores(X, priors)
+
+    def _scores(self, X: Any, priors: Any, *, reports_unseen: bool = True) -> Floats:
         check_is_fitted(self, "estimator_")
-        if priors is None:
-            return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
-        model, rows = generative(self.estimator_, X, "priors=…")
-        return model.score_samples(rows, priors=priors)
+        model, rows = unwrapped(self.estimator_, X)
+        if priors is not None or isinstance(model, GenerativeEstimator):
+            known = refuse_other_models(model, "priors=…")
+            data = known._dataset(rows, reports_unseen=reports_unseen)
+            return known.model_.log_evidence(data, known._log_prior(priors))
+        return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
 
     def p_values(self, X: Any, priors: Any = None) -> Floats:
         """How rare a row this odd is among rows like those of calibration, (n_samples,).
@@ -234,11 +236,14 @@ class OutlierRule(BaseEstimator):
         class has become likelier. A new row counts as the class that gains most, since its class is not
         known; that keeps the rate of false alarms.
         """
+        return self._p_values(X, priors)
+
+    def _p_values(self, X: Any, priors: Any, *, reports_unseen: bool = True) -> Floats:
         check_is_fitted(self, "estimator_")
         self._refuse_settings()
         if self.method == "chi2":
-            return chi2_p_values(*distances(self.estimator_, X, priors))
-        score = self.score_samples(X, priors)
+            return chi2_p_values(*distances(self.estimator_, X, priors, reports_unseen=reports_unseen))
+        score = self._scores(X, priors, reports_unseen=reports_unseen)
         return self._calibration_rows(priors).p_values(score)
 
     def predict(self, X: Any, priors: Any = None) -> Ints:
@@ -269,9 +274,15 @@ class OutlierRule(BaseEstimator):
 
         `n_features` is how many of a row are listed.
         """
-        p = self.p_values(X, priors)
-        model, rows = generative(self.estimator_, X, "odd_features")
-        data = model._dataset(rows)
+        return self._odd_features(X, priors, n_features)
+
+    def _odd_features(
+        self, X: Any, priors: Any, n_features: int = 3, *, reports_unseen: bool = True
+    ) -> OddFeatures:
+        p = self._p_values(X, priors, reports_unseen=reports_unseen)
+        model, rows = unwrapped(self.estimator_, X)
+        model = refuse_other_models(model, "odd_features")
+        data = model._dataset(rows, reports_unseen=False)  # the p-values have reported them
         log_prior = model._log_prior(priors)
         codes = model.model_.best(data, log_prior)
         typical: Any = self._typical
@@ -296,7 +307,7 @@ class OutlierRule(BaseEstimator):
             )
         return self._calibration_rows(None).threshold(self.alpha)
 
-    def _calibration_rows(self, priors: Any) -> Calibration:
+    def _calibration_rows(self, priors: Any) -> CalibrationScores:
         if self._calibration is None:
             raise RefusedError("no row was held out with method='chi2'; call calibrate(X, y) with new rows")
         if priors is None:

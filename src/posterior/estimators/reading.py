@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
-from posterior.estimators.explanation import Contributions, class_code
+from posterior.estimators.contributions import Contributions, class_code
 from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import ClassStatistics, GenerativeModel, Note
 from posterior.schema import Schema

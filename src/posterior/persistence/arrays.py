@@ -13,10 +13,11 @@ import numpy as np
 from posterior._types import AnyArray
 from posterior.decision.scaling import Scaling
 from posterior.decision.shift import PriorEstimate
-from posterior.estimators.calibration_rows import Calibration
-from posterior.estimators.learnt import Learnt, UnseenRows
+from posterior.estimators.fitted_classifier import FittedClassifier
+from posterior.estimators.held_out import HeldOutRows
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
+from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.families import (
     BernoulliDistribution,
     CategoricalDistribution,
@@ -117,10 +118,10 @@ ARRAYS: dict[type, Mapping[str, str]] = {
     Separation: {"direction": "R d any", "apart": "K K code", "rows": "K code", "unbounded": "R p any"},
     # what is around other models
     Scaling: {"weight": "K >0", "bias": "K finite"},
-    UnseenRows: {"log_posterior": "n K log", "y": "n code", "weight": "n >=0"},
-    Learnt: {"priors": "K share", "observed": "K share"},
+    HeldOutRows: {"log_posterior": "n K log", "y": "n code", "weight": "n >=0"},
+    FittedClassifier: {"priors": "K share", "observed": "K share"},
     FittedMember: {"priors": "K share"},
-    Calibration: {
+    CalibrationScores: {
         "score": "n number",
         "weight": "n >=0",
         "log_density": "n K number",

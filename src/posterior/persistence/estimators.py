@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior import estimators as e
 from posterior._types import AnyArray, Floats
-from posterior.decision.scaling import Scaling
-from posterior.estimators.calibration_rows import Calibration
-from posterior.estimators.learnt import Learnt
+from posterior.estimators.fitted_classifier import FittedClassifier
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
+from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.families import (
     BernoulliDistribution,
     CategoricalDistribution,
@@ -33,15 +32,22 @@ from posterior.linear import Design, Fit, LinearModel
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.persistence.checks import refuse_unless
-from posterior.persistence.checks.around import check_calibrated, check_decision, check_fusion, check_rule
 from posterior.persistence.checks.generative import check_density
 from posterior.persistence.checks.linear import check_least_squares, check_logistic, check_regression
+from posterior.persistence.checks.meta_estimators import (
+    check_calibrated,
+    check_decision,
+    check_fusion,
+    check_rule,
+)
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.records import Record
 from posterior.schema import Schema
 
 # What estimators have as attributes because something else says so.
 FOLLOWING = ("classes_", "n_features_in_", "feature_names_in_")
+# What is made again when it is asked for: the settings of a decision as they were read.
+MADE_AGAIN = ("_read",)
 # Settings that are declared as anything, and of which more is known.
 NARROWER = {"random_state": int | None, "estimator": BaseEstimator}
 # How scikit-learn notes set_output(transform="pandas").
@@ -72,7 +78,7 @@ def record_of_estimator(
         for name, value in vars(estimator).items():
             if name in learnt or name in perhaps:
                 found[name] = value
-            elif name not in settings and name not in FOLLOWING:
+            elif name not in settings and name not in FOLLOWING + MADE_AGAIN:
                 raise ModelFileError(
                     f"has an attribute {name!r} that is none of {kind.__name__}'s, and no place in a model "
                     f"file; delete it first: del model.{name}"
@@ -235,21 +241,21 @@ ESTIMATOR_RECORDS = (
         _install_nothing,
         check_decision,
         {},
-        {"learnt_": Learnt},
+        {"learnt_": FittedClassifier},
     ),
     record_of_estimator(
         "calibrated-classifier",
         e.CalibratedClassifier,
         _install_nothing,
         check_calibrated,
-        {"learnt_": Learnt, "scaling_": Scaling},
+        {"learnt_": FittedClassifier, "scaling_": Any},
     ),
     record_of_estimator(
         "outlier-rule",
         e.OutlierRule,
         _install_rule,
         check_rule,
-        {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": Calibration | None},
+        {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": CalibrationScores | None},
     ),
     record_of_estimator(
         "fusion-classifier",

@@ -11,10 +11,11 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.reject import Coverage, Limit, RejectionCost, Threshold
 from posterior.decision.scaling import Scaling
 from posterior.decision.shift import PriorEstimate
-from posterior.estimators.calibration_rows import Calibration
-from posterior.estimators.learnt import Learnt, UnseenRows
+from posterior.estimators.fitted_classifier import FittedClassifier
+from posterior.estimators.held_out import HeldOutRows
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
+from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.families import shrinkage
 from posterior.families.categorical import Unknown
 from posterior.families.gaussian import Shape
@@ -40,10 +41,10 @@ from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.separation import Separation
 from posterior.linear.solvers.sgd import Progress
 from posterior.linear.summary import Summary
-from posterior.persistence.checks.around import check_learnt
 from posterior.persistence.checks.densities import check_bernoulli, check_categorical, check_scatter
 from posterior.persistence.checks.generative import check_model, check_tuning
 from posterior.persistence.checks.linear import check_design, check_stream, check_summary
+from posterior.persistence.checks.meta_estimators import check_learnt
 from posterior.persistence.checks.tables import check_alike, check_column, check_schema
 from posterior.persistence.estimators import ESTIMATOR_RECORDS
 from posterior.persistence.records import (
@@ -255,8 +256,8 @@ OTHERS = (
         shape=tuple[int, int],
     ),
     # what is around other models
-    record_of_dataclass("learnt", Learnt, leave_out=("_limits", "_tests"), check=check_learnt),
-    record_of_dataclass("unseen-rows", UnseenRows),
+    record_of_dataclass("learnt", FittedClassifier, leave_out=("_tests",), check=check_learnt),
+    record_of_dataclass("unseen-rows", HeldOutRows),
     record_of_dataclass("scaling", Scaling),
     record_of_dataclass("threshold", Threshold),
     record_of_dataclass("rejection-cost", RejectionCost),
@@ -264,7 +265,7 @@ OTHERS = (
     record_of_dataclass("coverage", Coverage),
     record_of_dataclass("prior-estimate", PriorEstimate),
     record_of_dataclass("fitted-member", FittedMember),
-    record_of_dataclass("calibration", Calibration),
+    record_of_dataclass("calibration", CalibrationScores),
     record_of_dataclass("typical-rows", TypicalRows),
     # settings of scikit-learn's
     record_of_parts(

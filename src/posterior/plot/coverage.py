@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterior.decision import Coverage, RejectionCost, RiskCoverage, Threshold, risk_coverage_curve
-from posterior.decision.reject import CLOSE, read_reject
+from posterior.decision import RiskCoverage, risk_coverage_curve
+from posterior.decision.reject import CLOSE, RankedRejectRule, read_reject
 from posterior.plot.captions import label, write_title
 from posterior.plot.display import PosteriorDisplay, drawing, read_posteriors
 from posterior.plot.style import COLOURS, FAINT, INK
@@ -122,13 +122,12 @@ class RiskCoverageDisplay(PosteriorDisplay):
 def _place(curve: RiskCoverage, reject: Any, *, costly: bool) -> int:
     """The point of the curve where a rule for rejecting stands."""
     rule = read_reject(reject)
-    if isinstance(rule, Coverage):
-        return int(np.searchsorted(curve.coverage, rule.share))
-    if isinstance(rule, RejectionCost):
-        limit = rule.cost
-    elif isinstance(rule, Threshold) and not costly:
-        limit = 1.0 - rule.theta
-    else:
+    limit = (
+        rule.risk_limit(curve.coverage, curve.threshold, costly)
+        if isinstance(rule, RankedRejectRule)
+        else None
+    )
+    if limit is None:
         raise ValueError(
             f"reject={reject!r} is no point of this curve, on which rows come in the order of their expected "
             'cost; pass {"coverage": share} or {"cost": c}'

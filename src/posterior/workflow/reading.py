@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from posterior.estimators import FusionClassifier, LogisticRegression
-from posterior.estimators.explanation import Contributions
+from posterior.estimators.contributions import Contributions
 from posterior.schema import Schema
 from posterior.workflow.layers import peeled
 

@@ -47,7 +47,7 @@ def train(
     labels, folds = {str(label) for label in found.tolist()}, max(2, min(FOLDS, int(counts.max())))
     decision = DecisionClassifier(
         estimator,
-        outliers=OutlierRule(_density(estimator, kinds), alpha=ALPHA, random_state=seed),
+        outlier_rule=OutlierRule(_density(estimator, kinds), alpha=ALPHA, random_state=seed),
         calibration=calibration,
         cv=StratifiedKFold(folds, shuffle=True, random_state=seed),
         reject_label=_unlike(labels, "reject"),
@@ -61,7 +61,7 @@ def train(
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         decision.fit(X, y)
-    return decision.set_decision(outliers=None)
+    return decision
 
 
 def _unlike(classes: set[str], word: str) -> str:

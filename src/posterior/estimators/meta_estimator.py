@@ -1,4 +1,4 @@
-"""What estimators around another classifier share: rows, columns, tags, and what is routed to it."""
+"""The base of classifiers that have another classifier inside: training rows, columns, tags, routing."""
 
 import copy
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class TrainingRows:
     cv: Any
 
 
-class Around(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that is another one, in `estimator`, and something more."""
+class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier with another one inside, its parameter `estimator`."""
 
     estimator: Any
     cv: Any

@@ -18,7 +18,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class ScalingRows:
     """Log posteriors and classes of rows, without those whose class has a posterior of zero.
 
     `target` (n, K) is 1 for the true class; or nearly, where labels are smoothed. `impossible` is the weight
@@ -32,7 +32,7 @@ class HeldOut:
     offset: Any = 0.0
 
     @classmethod
-    def read(cls, log_posterior: Any, y: Any, classes: Any, sample_weight: Any) -> "HeldOut":
+    def read(cls, log_posterior: Any, y: Any, classes: Any, sample_weight: Any) -> "ScalingRows":
         """Rows as users give them; says how many are left out."""
         logs, codes, weight = scored_rows(y, log_posterior, classes, sample_weight)
         possible = np.isfinite(logs[np.arange(len(codes)), codes])
@@ -82,7 +82,7 @@ class HeldOut:
 class TemperatureLoss:
     """Total log loss as a function of 1/T."""
 
-    rows: HeldOut
+    rows: ScalingRows
 
     def __call__(self, at: Floats) -> Derivatives:
         """Value and derivatives."""
@@ -107,11 +107,11 @@ class VectorLoss:
     weights and biases at zero would be hard to tell apart.
     """
 
-    rows: HeldOut
+    rows: ScalingRows
     center: Floats
 
     @classmethod
-    def about(cls, rows: HeldOut, weight: float) -> "VectorLoss":
+    def about(cls, rows: ScalingRows, weight: float) -> "VectorLoss":
         """Centred on the rows that one weight for all classes leaves undecided."""
         _, fitted = rows.loss(weight, 0.0)
         unsure = rows.weight[:, None] * fitted * (1 - fitted)

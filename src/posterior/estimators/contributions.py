@@ -1,4 +1,4 @@
-"""Why a row got its class: log odds by feature."""
+"""Contributions: the log odds of two classes, by feature."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

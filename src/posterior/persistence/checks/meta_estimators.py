@@ -6,16 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from posterior._types import Floats
-from posterior.decision.scaling import SCALINGS
+from posterior.decision.scaling import CALIBRATORS, CalibrationMap
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.calibration_rows import Calibration
 from posterior.estimators.classifiers import bare
-from posterior.estimators.learnt import Learnt
+from posterior.estimators.fitted_classifier import FittedClassifier
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows, feature_positions
+from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.generative import GenerativeModel
 from posterior.persistence.checks import are_places, refuse_unless, sum_to_one
 from posterior.persistence.checks.tables import check_classes
+
+OTHER_SCALING = "a scaling of other classes"
 
 
 def _check_probabilities(classifier: Any) -> None:
@@ -29,7 +31,7 @@ def _check_priors(priors: Floats | None, n_classes: int) -> None:
     refuse_unless(proper, "priors that do not sum to one")
 
 
-def check_learnt(learnt: Learnt) -> None:
+def check_learnt(learnt: FittedClassifier) -> None:
     """Priors, rows held out and scalings are of the classes of the model."""
     _check_probabilities(learnt.model)
     n_classes, rows = len(learnt.classes), learnt.held_out
@@ -43,7 +45,13 @@ def check_learnt(learnt: Learnt) -> None:
         refuse_unless(sum_to_one(np.exp(rows.log_posterior)), "posteriors that do not sum to one")
         refuse_unless(rows.weight is None or rows.weight.any(), "rows of no weight")
     for method, scaling in learnt._scalings.items():
-        refuse_unless(method in SCALINGS and len(scaling.weight) == n_classes, "a scaling of other classes")
+        refuse_unless(method in CALIBRATORS, f"calibration by {method!r:.40}, which is not registered")
+        _check_scaling(scaling, n_classes)
+
+
+def _check_scaling(scaling: Any, n_classes: int) -> None:
+    known = isinstance(scaling, CalibrationMap)
+    refuse_unless(known and len(getattr(scaling, "weight", range(n_classes))) == n_classes, OTHER_SCALING)
 
 
 def check_decision(classifier: Any) -> None:
@@ -53,8 +61,7 @@ def check_decision(classifier: Any) -> None:
 
 def check_calibrated(classifier: Any) -> None:
     """The scaling is of the classes of the model."""
-    n_classes = len(classifier.learnt_.classes)
-    refuse_unless(len(classifier.scaling_.weight) == n_classes, "a scaling of other classes")
+    _check_scaling(classifier.scaling_, len(classifier.learnt_.classes))
 
 
 def check_rule(rule: Any) -> None:
@@ -81,7 +88,7 @@ def _check_typical(typical: TypicalRows | None, model: GenerativeModel) -> None:
     refuse_unless(np.array_equal(typical.classes, model.classes), "typical rows of other classes")
 
 
-def _check_calibration(rows: Calibration, n_classes: int) -> None:
+def _check_calibration(rows: CalibrationScores, n_classes: int) -> None:
     refuse_unless(len(rows.score) and rows.total > 0, "no rows that were held out")
     refuse_unless(0 < rows.own_weight < np.inf, "a row of no weight")
     widths = [array.shape[-1] for array in (rows.log_density, rows.count) if array is not None]

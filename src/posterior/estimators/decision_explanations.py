@@ -1,6 +1,5 @@
-"""Decisions in words: what the classifier and the outlier rule say of each row, beside what was done."""
+"""Explanations of decisions: what the classifier and the outlier rule say of each row, and what was done."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,10 +8,9 @@ from posterior._types import Floats
 from posterior.decision.explanation import Explanation
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import bare, log_posterior_of
+from posterior.estimators.contributions import log_odds
 from posterior.estimators.decider import Decider
-from posterior.estimators.explanation import log_odds
-from posterior.estimators.learnt import Learnt
-from posterior.notices import UnseenCategoryWarning
+from posterior.estimators.fitted_classifier import FittedClassifier
 
 FEW = 5  # features named for a row
 
@@ -20,8 +18,9 @@ FEW = 5  # features named for a row
 def explanations(decider: Decider, X: Any) -> list[Explanation]:
     """One explanation for each row."""
     rule, learnt = decider.rule, decider.learnt
-    logs, p_values = decider.log_posterior(X), decider.p_values(X)
-    raw, expected = np.exp(log_posterior_of(learnt.model, X)), rule.expected_cost(logs)
+    given, p_values = log_posterior_of(learnt.model, X), decider.p_values(X)
+    logs = decider.adjustment.apply(given)
+    raw, expected = np.exp(given), rule.expected_cost(logs)
     because, odd = _evidence(learnt, X, logs), _odd_features(decider, X, p_values)
     return [
         Explanation(
@@ -42,7 +41,7 @@ def explanations(decider: Decider, X: Any) -> list[Explanation]:
     ]
 
 
-def _evidence(learnt: Learnt, X: Any, logs: Floats) -> list[str]:
+def _evidence(learnt: FittedClassifier, X: Any, logs: Floats) -> list[str]:
     """What the features say for the likeliest class against the next, where the model can tell."""
     model = learnt.model
     if not isinstance(model, GenerativeEstimator) or logs.shape[1] < 2:
@@ -65,7 +64,5 @@ def _odd_features(decider: Decider, X: Any, p_values: Floats | None) -> list[str
     rule = decider.outlier_rule
     if rule is None or p_values is None or not isinstance(bare(rule.estimator_), GenerativeEstimator):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenCategoryWarning)
-        lines = rule.odd_features(X, priors=decider.priors).in_lines()
+    lines = rule._odd_features(X, decider.priors, reports_unseen=False).in_lines()
     return [line if p <= decider.alpha else "" for line, p in zip(lines, p_values, strict=True)]

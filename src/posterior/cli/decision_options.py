@@ -1,4 +1,4 @@
-"""What a user asks of a decision, as text: priors, costs, when not to answer."""
+"""Decision options of the command line: priors, costs, rejecting, outliers, read from text."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from posterior import files
+from posterior.decision.reject import REJECT_RULES
 from posterior.workflow.predictions import written
 
 COSTS = (
@@ -17,12 +18,13 @@ COSTS = (
 )
 REJECT = "When not to answer: threshold=0.9, cost=0.1 or coverage=0.9."
 PRIORS = 'Class frequencies where the model is used: uniform, observed, or "a=0.2,b=0.8".'
+EXAMPLES = {"threshold": 0.9, "cost": 0.1, "coverage": 0.9}
 NAMED = ("uniform", "observed")
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is to be done with probabilities."""
+class DecisionOptions:
+    """Options of commands that say what is done with probabilities."""
 
     priors: Annotated[str | None, typer.Option("--priors", metavar="TEXT", help=PRIORS)] = None
     costs: Annotated[str | None, typer.Option("--costs", metavar="TEXT|FILE", help=COSTS)] = None
@@ -32,7 +34,7 @@ class Wishes:
         typer.Option("--outliers", metavar="RATE", help="Call rows outliers, at this rate of false alarms."),
     ] = None
 
-    def knobs(self, classes: Sequence[Any]) -> dict[str, Any]:
+    def settings(self, classes: Sequence[Any]) -> dict[str, Any]:
         """What `DecisionClassifier.set_decision` is called with."""
         return {
             "priors": None if self.priors is None else read_priors(self.priors, classes),
@@ -49,7 +51,7 @@ class Wishes:
     @property
     def any(self) -> bool:
         """Whether anything was asked for."""
-        return any(wish is not None for wish in (self.priors, self.costs, self.reject, self.outliers))
+        return any(option is not None for option in (self.priors, self.costs, self.reject, self.outliers))
 
 
 def read_priors(text: str, classes: Sequence[Any]) -> Any:
@@ -76,10 +78,11 @@ def read_reject(text: str) -> dict[str, float]:
     >>> read_reject("coverage=0.9")
     {'coverage': 0.9}
     """
-    wishes = dict(_pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9"))
-    if len(wishes) != 1 or not set(wishes) <= {"threshold", "cost", "coverage"}:
-        raise ValueError(f"--reject {text}: expected one of threshold=0.9, cost=0.1, coverage=0.9")
-    return wishes
+    rule = dict(_pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9"))
+    if len(rule) != 1 or not set(rule) <= set(REJECT_RULES):
+        known = [f"{key}={EXAMPLES.get(key, 'NUMBER')}" for key in REJECT_RULES]
+        raise ValueError(f"--reject {text}: expected one of {', '.join(known)}")
+    return rule
 
 
 def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:

@@ -1,4 +1,4 @@
-"""Rows that a model has not seen, by whose log densities others are judged."""
+"""Calibration of outlier rules: log densities of rows that a model was not trained with."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +19,7 @@ Part = tuple[Any, AnyArray | None, Floats | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class CalibrationScores:
     """Scores of rows that the model has not seen, with what their scores under other priors take.
 
     `log_density` is (n, K) and `y` (n,) where the model is generative and the classes of the rows known.
@@ -52,7 +52,7 @@ class Calibration:
         """The p-value of a row with a score below all of these."""
         return self.own_weight / (self.total + self.own_weight)
 
-    def under(self, priors: Floats, classes: AnyArray) -> "Calibration":
+    def under(self, priors: Floats, classes: AnyArray) -> "CalibrationScores":
         """The same rows under other class priors, weighted by how much likelier their classes have become.
 
         A new row has the largest weight of a class, since its own class is not known.
@@ -94,15 +94,14 @@ def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
     return estimator, X
 
 
-def generative(estimator: Any, X: Any, what: str) -> tuple[GenerativeEstimator, Any]:
-    """A fitted generative classifier and the rows as they reach it; any other model is refused."""
-    model, rows = unwrapped(estimator, X)
+def refuse_other_models(model: Any, what: str) -> GenerativeEstimator:
+    """A fitted generative classifier; any other model is refused."""
     if not isinstance(model, GenerativeEstimator):
         raise TypeError(
             f"{what} needs the density of a row in each class, which {type(model).__name__} does not give; "
             "use a generative classifier of this library, such as NaiveBayes() or LDA()"
         )
-    return model, rows
+    return model
 
 
 def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:
@@ -139,10 +138,11 @@ def split(n: int, labels: AnyArray | None, share: float, rng: np.random.Generato
     return np.flatnonzero(~is_held), np.flatnonzero(is_held)
 
 
-def distances(estimator: Any, X: Any, priors: Any) -> tuple[Floats, Ints]:
+def distances(estimator: Any, X: Any, priors: Any, *, reports_unseen: bool = True) -> tuple[Floats, Ints]:
     """Squared distances from classes that can occur, and the number of cells that each row has."""
-    model, rows = generative(estimator, X, 'method="chi2"')
-    data = model._dataset(rows)
+    model, rows = unwrapped(estimator, X)
+    model = refuse_other_models(model, 'method="chi2"')
+    data = model._dataset(rows, reports_unseen=reports_unseen)
     try:
         squared, cells = model.model_.squared_distance(data)
     except ValueError as error:
