@@ -366,7 +366,8 @@ def test_a_decision_is_told_beside_the_model_that_it_is_made_from(penguins):
 
 
 def test_a_rule_for_outliers_that_nobody_asks_is_told_as_such(penguins):
-    model = fitted(DecisionClassifier(LDA()), penguins[SIZES], penguins["species"])
+    model = DecisionClassifier(LDA(), outlier_rule=OutlierRule(LDA()))
+    model = fitted(model, penguins[SIZES], penguins["species"])
     assert inspect(model).decision["outliers"]["alpha"] is None
     assert "outliers are not looked for, though a rule was learnt" in str(inspect(model))
 
