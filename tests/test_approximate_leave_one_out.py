@@ -150,7 +150,7 @@ def test_a_given_number_of_refits_goes_to_the_rows_that_move_most():
     theta = TIGHT.minimize(ob).theta
     one_step, two, all_of_them = (leave_one_out_scores(ob, theta, refits=k) for k in (0, 2, 150))
     coef, level = ob.free(theta)
-    step = np.hstack([np.zeros((150, 1)), one_step - (X - ob.axes.centre) @ coef.T - level])
+    step = np.hstack([np.zeros((150, 1)), one_step - (X - ob.basis.centre) @ coef.T - level])
     moved = np.ptp(step, axis=1)
     changed = np.flatnonzero((two != one_step).any(axis=1))
     assert sorted(changed) == sorted(np.argsort(-moved)[:2])
@@ -202,7 +202,7 @@ def test_a_row_of_weight_two_goes_with_all_its_weight():
     ob = objective_of(X, y, GaussianLoss(), 1.0, weight=weight)
     without = objective_of(np.delete(X, 7, 0), np.delete(y, 7), GaussianLoss(), 1.0)
     coef, level = without.free(TIGHT.minimize(without).theta)
-    expected = (X[7] - without.axes.centre) @ coef[0] + level[0]
+    expected = (X[7] - without.basis.centre) @ coef[0] + level[0]
     scores = leave_one_out_scores(ob, TIGHT.minimize(ob).theta)
     assert scores[7, 0] == pytest.approx(expected, rel=1e-10)
 
@@ -213,7 +213,7 @@ def test_a_row_of_weight_two_goes_with_all_its_weight():
 @pytest.mark.parametrize("loss", [SoftmaxLoss(3), SoftmaxLoss(3, symmetric=True)])
 @pytest.mark.parametrize("axes", ["whitened", "scaled", "plain"])
 @pytest.mark.parametrize("refits", [0, None])
-def test_coordinates_and_gauge_do_not_matter(loss, axes, refits):
+def test_coordinates_and_contrasts_do_not_matter(loss, axes, refits):
     X, y = softmax_data(80)
     X = np.hstack([X, np.full((80, 1), 3.0)]) * [1, 5, 0.2, 1]
     reference = objective_of(X, y, SoftmaxLoss(3), 0.5)
@@ -227,7 +227,7 @@ def test_coordinates_and_gauge_do_not_matter(loss, axes, refits):
 def _moved_to(ob, reference):
     """The optimum of one objective, as coefficients and levels about the centre of another."""
     coef, level = reference.shown(TIGHT.minimize(reference).theta)
-    return coef, level + coef @ (ob.axes.centre - reference.axes.centre)
+    return coef, level + coef @ (ob.basis.centre - reference.basis.centre)
 
 
 def test_chunks_tiles_and_threads_do_not_matter(monkeypatch):
@@ -438,7 +438,7 @@ def test_too_many_coefficients_are_refused(monkeypatch):
 def test_firth_and_regression_are_refused_where_they_make_no_sense():
     X, y = softmax_data(50)
     ob = objective_of(X, y, SoftmaxLoss(3), 0.0)
-    firth = JeffreysObjective(ob.scan, ob.loss, ob.penalty, ob.axes)
+    firth = JeffreysObjective(ob.scan, ob.loss, ob.penalty, ob.basis)
     with pytest.raises(ValueError, match="a JeffreysObjective lacks"):
         leave_one_out_scores(firth, firth.zero())
     line = objective_of(X, y.astype(float), GaussianLoss(), 1.0)

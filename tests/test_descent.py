@@ -427,7 +427,7 @@ def test_a_penalty_with_kinks_is_refused(solver):
 def test_firths_penalty_is_refused(solver):
     ob = problem(l2=0.0)
     with pytest.raises(ValueError, match="Firth's penalty is not; use FisherScoring"):
-        solver.minimize(JeffreysObjective(ob.scan, ob.loss, ob.penalty, ob.axes))
+        solver.minimize(JeffreysObjective(ob.scan, ob.loss, ob.penalty, ob.basis))
 
 
 def test_a_loss_of_unknown_curvature_needs_a_step():
@@ -442,7 +442,7 @@ def test_a_loss_of_unknown_curvature_needs_a_step():
 
 
 def test_stochastic_descent_wants_the_columns_own_coordinates():
-    ob = replace(problem(), axes=Basis.scaled(np.ones(4), np.full(4, 2.0)))
+    ob = replace(problem(), basis=Basis.scaled(np.ones(4), np.full(4, 2.0)))
     with pytest.raises(ValueError, match=r"Basis\.plain"):
         SGD().minimize(ob)
 

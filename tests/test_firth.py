@@ -35,10 +35,10 @@ def fitted(X, y, K, **given):
     solution = TIGHT.minimize(o)
     assert solution.converged
     coef, level = o.shown(solution.theta)
-    scores = ((X.toarray() if sparse.issparse(X) else X) - o.axes.centre) @ coef.T + level
+    scores = ((X.toarray() if sparse.issparse(X) else X) - o.basis.centre) @ coef.T + level
     scores = np.hstack([np.zeros_like(scores), scores]) if K == 2 else scores
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return coef, level - coef @ o.axes.centre, odds / odds.sum(axis=1, keepdims=True)
+    return coef, level - coef @ o.basis.centre, odds / odds.sum(axis=1, keepdims=True)
 
 
 def sample(rng, n, d, K, strength=1.0):
@@ -261,7 +261,7 @@ def test_information_lost_to_rounding_is_no_way_down():
     X, y = sample(rng, 7, 8, 2)
     o = objective(X, y, 2, 10 ** rng.uniform(-3, 3, 7))
     lightest = int(np.argmin(o.scan.collected().weight))
-    z = o.axes.pulled(X - o.axes.centre)[lightest]
+    z = o.basis.pulled(X - o.basis.centre)[lightest]
     away = np.append(z / (z @ z), 0.0) * 2000
     for _ in range(50):
         assert o.slope(rng.normal(size=o.size) + away).value == np.inf
@@ -363,8 +363,8 @@ def test_other_losses_and_other_penalties_are_refused():
     X, y = sample(np.random.default_rng(0), 30, 2, 2)
     o = objective(X, y, 2)
     with pytest.raises(ValueError, match="held against the first"):
-        JeffreysObjective(o.scan, GaussianLoss(), ElasticNet(), o.axes)
+        JeffreysObjective(o.scan, GaussianLoss(), ElasticNet(), o.basis)
     with pytest.raises(ValueError, match="held against the first"):
-        JeffreysObjective(o.scan, SoftmaxLoss(3, symmetric=True), ElasticNet(), o.axes)
+        JeffreysObjective(o.scan, SoftmaxLoss(3, symmetric=True), ElasticNet(), o.basis)
     with pytest.raises(ValueError, match="takes the place of any other"):
-        JeffreysObjective(o.scan, SoftmaxLoss(2), ElasticNet(l2=1.0), o.axes)
+        JeffreysObjective(o.scan, SoftmaxLoss(2), ElasticNet(l2=1.0), o.basis)

@@ -253,7 +253,7 @@ def test_the_coordinates_of_the_solver_are_irrelevant(coordinates):
     other = Objective(whitened.scan, whitened.loss, whitened.penalty, axes)
     theta = optimum(whitened)
     coef, level = whitened.shown(theta)
-    moved = other.theta(coef, level + coef @ (axes.centre - whitened.axes.centre))
+    moved = other.theta(coef, level + coef @ (axes.centre - whitened.basis.centre))
     a = summarize(whitened, theta, labels="abc")
     b = summarize(other, moved, labels="abc")
     close(b.frame.to_numpy(), a.frame.to_numpy(), rtol=1e-7)
@@ -264,7 +264,7 @@ def test_a_score_for_every_class_says_the_same():
     X, y = table(300, 3, 3)
     held = objective_of(X, y, 3)
     theta = optimum(held)
-    every = Objective(held.scan, SoftmaxLoss(3, symmetric=True), held.penalty, held.axes)
+    every = Objective(held.scan, SoftmaxLoss(3, symmetric=True), held.penalty, held.basis)
     a, b = estimates(held, theta), estimates(every, every.theta(*held.shown(theta)))
     close(b.coef, a.coef)
     close(b.error, a.error)
@@ -407,13 +407,13 @@ def test_columns_do_without_pandas_and_the_frame_says_what_it_needs(monkeypatch)
 def test_a_penalised_fit_has_no_standard_errors(penalty):
     X, y = table()
     plain = objective_of(X, y, 2)
-    penalised = Objective(plain.scan, plain.loss, penalty, plain.axes)
+    penalised = Objective(plain.scan, plain.loss, penalty, plain.basis)
     with pytest.raises(ValueError, match=r"penalised \(l. = 0.1\).*C=np.inf.*firth"):
         summarize(penalised, plain.zero(), labels="ab")
     X, y = regression()
     plain = objective_of(X, y)
     with pytest.raises(ValueError, match=r"fit without a penalty$"):
-        summarize(Objective(plain.scan, plain.loss, penalty, plain.axes), plain.zero())
+        summarize(Objective(plain.scan, plain.loss, penalty, plain.basis), plain.zero())
 
 
 def test_separated_classes_have_no_standard_errors():
@@ -468,7 +468,7 @@ def test_absolute_errors_have_no_standard_errors():
     X, y = regression()
     plain = objective_of(X, y)
     with pytest.raises(ValueError, match="LaplaceLoss has no curvature"):
-        summarize(Objective(plain.scan, LaplaceLoss(), plain.penalty, plain.axes), plain.zero())
+        summarize(Objective(plain.scan, LaplaceLoss(), plain.penalty, plain.basis), plain.zero())
 
 
 def test_labels_are_one_a_class_and_may_be_an_array():
@@ -496,12 +496,12 @@ def test_a_table_of_constants_has_an_intercept_only():
 def test_firth_has_the_errors_of_the_information_and_the_likelihood_without_its_penalty(n_classes):
     X, y = table(60, 2, n_classes)
     plain = objective_of(X, y, n_classes)
-    firth = JeffreysObjective(plain.scan, plain.loss, plain.penalty, plain.axes)
+    firth = JeffreysObjective(plain.scan, plain.loss, plain.penalty, plain.basis)
     theta = optimum(plain) * 0.9
     made = estimates(firth, theta)
     information = firth.curvature(theta) * len(y)
     turn = np.linalg.inv(information)[:2, :2]
-    directions = plain.axes.directions
+    directions = plain.basis.directions
     close(made.covariance[1:3, 1:3], directions @ turn @ directions.T, rtol=1e-7)
     close(made.value, plain.slope(theta).loss * len(y))
 

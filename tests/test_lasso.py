@@ -390,14 +390,14 @@ def test_the_gap_is_a_bound_at_any_point(kind, penalty, coordinates, intercept, 
     scan = best.scan
     axes = {
         "plain": lambda: Basis.plain(3, intercept),
-        "scaled": lambda: best.axes,
+        "scaled": lambda: best.basis,
         "whitened": lambda: Basis.whitened(moments(scan), scan.n_rows, intercept),
     }[coordinates]()
     objective = Objective(scan, LOSSES[kind], penalty, axes)
     theta = rng.normal(size=objective.size) * 10.0**log_size
     if seed % 3:
         coef, level = best.shown(solution.theta)
-        theta += objective.theta(coef, level + coef @ (axes.centre - best.axes.centre))
+        theta += objective.theta(coef, level + coef @ (axes.centre - best.basis.centre))
     point = objective.slope(theta)
     value = objective.value(point)
     gap = by_duality(objective, point, objective.slope(objective.zero())).gap

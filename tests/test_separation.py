@@ -450,7 +450,7 @@ def test_a_linear_program_has_a_budget_of_steps_and_no_clock(monkeypatch):
     assert find_separation(objective, at_zero(objective)) is None
     assert asked
     assert all("time_limit" not in options for options in asked)
-    monkeypatch.setattr("posterior.linear.recession.WORK", 2 * 300 * 6)
+    monkeypatch.setattr("posterior.linear.separating_directions.WORK", 2 * 300 * 6)
     with pytest.warns(
         SeparationWarning, match=r"not known: a linear program .* not solved within its budget"
     ):
