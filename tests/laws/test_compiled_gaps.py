@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import posterior
 from posterior import LDA, QDA
 from posterior.families import MultivariateNormalDistribution
-from posterior.kernels import choice, gappy, gaps
+from posterior.kernels import choice, gaps, gaussian_gaps
 
 COLUMNS = [1, 2, 3, 4, 5, 7, 8, 16, 20, 21, 40]
 
@@ -30,9 +30,9 @@ def rows_with_gaps(n, d, n_classes, share, seed, offset=0.0, near=0.0):
 
 def expected(x, y, weight, density):
     with choice.using("reference"):
-        slow = gappy.expected_sums(x, y, weight, density.gaussians)
+        slow = gaussian_gaps.expected_sums(x, y, weight, density.gaussians)
     with choice.using("compiled"):
-        fast = gappy.expected_sums(x, y, weight, density.gaussians)
+        fast = gaussian_gaps.expected_sums(x, y, weight, density.gaussians)
     return fast, slow
 
 
@@ -79,8 +79,10 @@ def test_weights_are_repetitions():
     density = MultivariateNormalDistribution(location, covariance)
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     with choice.using("compiled"):
-        once = gappy.expected_sums(x, y, weight.astype(float), density.gaussians)
-        often = gappy.expected_sums(x.repeat(weight, axis=0), y.repeat(weight), None, density.gaussians)
+        once = gaussian_gaps.expected_sums(x, y, weight.astype(float), density.gaussians)
+        often = gaussian_gaps.expected_sums(
+            x.repeat(weight, axis=0), y.repeat(weight), None, density.gaussians
+        )
     assert_same_sums(once, often, rtol=1e-11)
 
 
@@ -95,7 +97,7 @@ def test_layout_and_stride_of_the_rows_and_who_may_write_them_change_no_bit():
         array.flags.writeable = False
     with choice.using("compiled"):
         sums = [
-            gappy.expected_sums(rows, y, weight, density.gaussians)
+            gaussian_gaps.expected_sums(rows, y, weight, density.gaussians)
             for rows in (x, fixed, np.asfortranarray(x), wide[::2, 1:6])
         ]
     for other in sums[1:]:
@@ -112,7 +114,7 @@ def test_log_determinants_beyond_the_range_of_doubles_are_no_trouble():
     exact = [-0.5 * (v * v + np.log(2 * np.pi)) for v in (0.5, -1.0, 2.0)]
     out = np.empty((3, 1))
     with choice.using("compiled"):
-        sums = gappy.expected_sums(x, np.zeros(3, dtype=np.int64), None, density.gaussians)
+        sums = gaussian_gaps.expected_sums(x, np.zeros(3, dtype=np.int64), None, density.gaussians)
         gappy.gappy_log_density(x, np.arange(3), density.gaussians, out)
     np.testing.assert_allclose(sums.log_likelihood, [sum(exact)], rtol=1e-6)
     np.testing.assert_allclose(out[:, 0], exact, rtol=1e-9)
