@@ -208,7 +208,8 @@ def alter_tensor(entries, data, rng):
 def there(entries, data):
     """The tensors of numbers that are where their entries say."""
     tensors = [e for name, e in entries.items() if name != "__metadata__" and e["dtype"] in ("F64", "I64")]
-    return [e for e in tensors if 0 <= e["data_offsets"][0] < e["data_offsets"][1] <= len(data)]
+    spans = [(e, *e["data_offsets"]) for e in tensors]
+    return [e for e, begin, end in spans if 0 <= begin < end <= len(data) and (end - begin) % 8 == 0]
 
 
 def alter_numbers(entries, data, rng):

@@ -237,6 +237,15 @@ def test_settings_that_make_no_model_are_refused(name, setting, value):
     assert refusal(changed(change, cases.case(name)[0]))
 
 
+def test_a_summary_of_what_has_no_name_is_refused():
+    def change(tree, _):
+        columns = tree["fit_"]["summaries"][0]["columns"]["items"]
+        names = next(values for name, values in columns if name == "term")
+        names["items"][0] = {"is": "dict", "items": []}
+
+    assert "neither a term nor a class" in refusal(changed(change, cases.case("logistic regression")[0]))
+
+
 def test_a_table_of_categories_that_is_smaller_than_its_schema_is_refused():
     """Compiled code would read beyond its end."""
     model, _, _ = cases.case("categorical naive Bayes")

@@ -11,7 +11,7 @@ from posterior.linear.incremental import IncrementalFit
 from posterior.linear.summary import Summary
 from posterior.persistence.arrays import LARGEST_COEF, LARGEST_VALUE
 from posterior.persistence.checks import are_places, refuse_unless
-from posterior.persistence.checks.tables import check_classes, columns_at
+from posterior.persistence.checks.tables import LEVELS, check_classes, columns_at
 from posterior.schema import Column
 
 NAMES = ("term", "class")
@@ -68,6 +68,8 @@ def check_summary(summary: Summary) -> None:
     for name, values in summary.columns.items():
         refuse_unless(values.shape == (n,), "a summary of other coefficients")
         refuse_unless(values.dtype == (object if name in NAMES else np.float64), "a summary without numbers")
+        plain = name not in NAMES or all(isinstance(value, (*LEVELS, np.generic)) for value in values)
+        refuse_unless(plain, "a summary of what is neither a term nor a class")
 
 
 def check_coefficients(estimator: Any, n_scores: int) -> None:
