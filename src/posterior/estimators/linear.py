@@ -28,6 +28,7 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
+from posterior.linear.extremes import refuse_extremes
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning
 from posterior.schema import Schema, Source, read_table
@@ -68,6 +69,7 @@ class LinearEstimator(BaseEstimator):
         design = Design.of(schema, reference=reference, missing=missing)
         if missing == "error":
             design.refuse_gaps(dataset)
+        refuse_extremes(dataset, design.numbers, schema, degree)
         return Scan.of(dataset, design.learnt(dataset, degree))
 
     def _reading(self, X: Any) -> Scan:

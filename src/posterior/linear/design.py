@@ -329,9 +329,10 @@ class Design:
                 "degree=2 would fill a sparse table with products; pass a dense table, or add the products "
                 "you want as columns of their own"
             )
-        z = numbers - self.centre
         a, b = (list(side) for side in zip(*self.squares, strict=True))
-        return z[:, a] * z[:, b]
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that are not finite are refused
+            z = numbers - self.centre
+            return z[:, a] * z[:, b]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,8 @@ from posterior._types import Floats, Ints
 Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "wordless"]
 # Statistics that differ by less, relative to the spread of their column, are of the same rows.
 ALIKE = 1e-6
+# Sums of squares below this may have lost digits, or all.
+VANISHING = 1e-280
 Recoding = Sequence["Ints | None"]
 
 
@@ -72,6 +74,11 @@ class Statistics(ABC):
     def magnitude(self) -> float:
         """About the largest number among the rows, for statistics of numbers; not finite if one was not."""
         return 0.0
+
+    @property
+    def faint(self) -> Ints:
+        """Columns whose sum of squares, in statistics that have it, is zero or nearly so."""
+        return np.zeros(0, dtype=np.int64)
 
     @property
     def unread(self) -> float:

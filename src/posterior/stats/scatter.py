@@ -9,7 +9,7 @@ import numpy as np
 from posterior import kernels
 from posterior._linalg import dependent_columns
 from posterior._types import Bools, Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, duplicate_facts
+from posterior.stats.base import ALIKE, VANISHING, ColumnFact, Fill, Statistics, duplicate_facts
 from posterior.stats.location import Location, merge_locations, place
 from posterior.stats.moments import Moments
 
@@ -83,6 +83,11 @@ class Scatter(Statistics):
         size = np.abs(self.location.pivot).max(initial=0.0)
         spread = np.sqrt(np.einsum("kjj->", self.scatter))
         return float(size + spread) + (0.0 if self.gaps is None else self.gaps.magnitude)
+
+    @property
+    def faint(self) -> Ints:
+        """Columns whose sum of squares is zero or nearly so."""
+        return np.flatnonzero(np.einsum("kjj->j", self.scatter) < VANISHING)
 
     @property
     def has_gaps(self) -> bool:
