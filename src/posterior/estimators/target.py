@@ -92,11 +92,12 @@ def _refuse_wild(numbers: Floats) -> None:
     if not len(numbers):
         return
     spread = float(numbers.max() / 2 - numbers.min() / 2)
-    if np.abs(numbers).max() > LARGEST or 0 < spread < SMALLEST:
+    largest, smallest = LARGEST**0.5, SMALLEST**0.5  # for they are multiplied with other numbers, and squared
+    if np.abs(numbers).max() > largest or 0 < spread < smallest:
         row = int(np.abs(numbers).argmax())
         raise ValueError(
-            f"y holds {numbers[row]:g} in row {row}; numbers here must be at most {LARGEST:g} and differ "
-            f"by {SMALLEST:g} or more, or squares overflow or vanish: rescale y, such as by dividing it "
+            f"y holds {numbers[row]:g} in row {row}; numbers here must be at most {largest:.0e} and differ "
+            f"by {smallest:.0e} or more, or squares overflow or vanish: rescale y, such as by dividing it "
             "by its standard deviation"
         )
 

@@ -181,6 +181,10 @@ class GenerativeModel:
                 distribution.add_relative(block.scored(chunk), scores)
                 refuse_overflow(block, distribution, chunk, scores, self.schema)
 
+    def refuse_overflow(self, chunk: Chunk) -> None:
+        """Raise the error of a number too large for the log density of its row, if there is one."""
+        self._chunk_kept_density(chunk)
+
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = self._chunk_kept_density(chunk)
         for rule in self.rules:
@@ -210,7 +214,7 @@ class GenerativeModel:
 
         def terms(chunk: Chunk) -> Floats:
             parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
-            self._chunk_kept_density(chunk)  # which refuses numbers that are too large
+            self.refuse_overflow(chunk)
             parts += [d.log_terms(b.read(chunk)) for b, d in used]
             return np.concatenate(parts, axis=1)
 
@@ -248,7 +252,8 @@ class GenerativeModel:
             for block, distribution in self.distributions:
                 cells = block.read(chunk)
                 try:
-                    total[:, :-1] += distribution.squared_distance(cells)
+                    with np.errstate(over="ignore"):  # a distance without end is one
+                        total[:, :-1] += distribution.squared_distance(cells)
                 except ValueError as error:
                     names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
                     raise ValueError(f"column {names}: {error}") from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posterior import kernels
-from posterior._types import Floats, Ints
+from posterior._types import Floats
 from posterior.dataset import Chunk
 from posterior.families import Distribution
 from posterior.schema import Schema
@@ -52,19 +52,20 @@ def refuse_large(block: "Block", chunk: Chunk, sums: Statistics, schema: Schema)
     cells = dense(block.read(chunk))  # which refuses infinity by its name
     size = np.nan_to_num(np.abs(cells), nan=-1.0)
     i, j = np.unravel_index(int(size.argmax()), size.shape)
-    if size[i, j] > LARGEST or not np.isfinite(sums.magnitude):
+    if size[i, j] > LARGEST ** (1 / sums.degree) or not np.isfinite(sums.magnitude):
         name = schema.names[block.columns[int(j)]]
         raise ValueError(overflow_message(name, cells[i, j].item(), chunk.row(int(i))))
 
 
-def refuse_faint(block: "Block", chunk: Chunk, columns: Ints, schema: Schema) -> None:
+def refuse_faint(block: "Block", chunk: Chunk, sums: Statistics, schema: Schema) -> None:
     """Raise the error of a column that varies, but by so little that its sums of squares vanish."""
+    columns = sums.faint
     cells = dense(block.read(chunk))[:, columns]
     if not len(cells):
         return
     with np.errstate(over="ignore"):
         spread = np.fmax.reduce(cells, axis=0) - np.fmin.reduce(cells, axis=0)
-    for k in np.flatnonzero((spread > 0) & (spread < SMALLEST)).tolist():
+    for k in np.flatnonzero((spread > 0) & (spread < SMALLEST ** (1 / sums.degree))).tolist():
         name, row = schema.names[block.columns[columns[k]]], chunk.row(int(np.nanargmax(cells[:, k])))
         raise ValueError(faint_message(name, spread[k].item(), row))
 

@@ -69,7 +69,7 @@ class GenerativeSpec:
 
     def fit(self, rows: Rows, classes: AnyArray) -> GenerativeModel:
         """The model of these rows: one reading, and more only to fill in gaps where a family needs them."""
-        with one_blas_thread:
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             spec = self.prepared(rows)
             return spec.finished(spec.summarize(rows, classes), rows)
 
@@ -110,11 +110,11 @@ class GenerativeSpec:
                 rows = chunk.matrix(columns, check=False)
             with np.errstate(over="ignore", invalid="ignore"):
                 part = family.summarize(rows, y, weight, n_classes)
-            if family.reads in ("values", "matrix") and not part.magnitude < suspicious:
+            if family.reads in ("values", "matrix") and not part.magnitude < suspicious ** (1 / part.degree):
                 refuse_large(block, chunk, part, schema)
                 family.check(block.read(chunk), schema.names_of(columns))
             if len(part.faint):
-                refuse_faint(block, chunk, part.faint, schema)
+                refuse_faint(block, chunk, part, schema)
             parts.append(part)
         return Sums(kernels.class_weights(y, weight, n_classes), chunk.n_rows, tuple(parts))
 
@@ -159,7 +159,7 @@ class GenerativeSpec:
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             if sums.has_gaps:
                 raise ValueError(gaps_message([statistics.schema.names[j] for j in block.columns]))
-        with one_blas_thread:
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
             return self._estimate(statistics, self.plans(statistics), None)
 
     def _estimate(

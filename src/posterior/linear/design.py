@@ -184,6 +184,7 @@ class Design:
         codes = chunk.codes(tuple(f.column for f in self.factors)).array if self.factors else None
         return int(kernels.has_missing(values)) + int(codes is not None and bool((codes < 0).any()))
 
+    @np.errstate(over="ignore", invalid="ignore")  # numbers too large for a sum are refused elsewhere
     def _seen(self, chunk: Chunk) -> "_Seen":
         """Weight, weighted sum and gaps of every number, and the gaps of every category."""
         w = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight

@@ -63,10 +63,13 @@ class _Place:
 
 
 def refuse_extremes(rows: Rows, numbers: tuple[int, ...], schema: Schema, degree: int) -> None:
-    """Refuse a column of numbers that cannot be squared, or with `degree` 2 squared twice."""
+    """Refuse a column of numbers so large, or so close together, that a fit would overflow or lose them.
+
+    Slopes are products of numbers and targets, and are squared; with `degree` 2 numbers are squared before.
+    """
     if not numbers:
         return
-    largest, smallest = LARGEST ** (1 / degree), SMALLEST ** (1 / degree)
+    largest, smallest = LARGEST ** (0.5 / degree), SMALLEST ** (0.5 / degree)
     seen = rows.reduce(lambda chunk: Ranges.of(chunk.matrix(numbers), largest, smallest), dense=len(numbers))
     size = np.fmax(np.abs(seen.low), np.abs(seen.high))
     large = np.flatnonzero(size > largest).tolist()

@@ -30,6 +30,15 @@ class LinearModel:
         """The score of a row of zeros."""
         return self.level - self.coef @ self.centre
 
+    def checked(self) -> "LinearModel":
+        """The model itself, if its coefficients are numbers; a solver that diverged leaves others."""
+        if np.isfinite(self.coef).all() and np.isfinite(self.level).all():
+            return self
+        raise ValueError(
+            "the solver left the range of numbers, and its coefficients are not finite; bring the columns to "
+            'one scale (StandardScaler), or use solver="auto"'
+        )
+
     def with_coef(self, coef: Floats, intercept: Floats) -> "LinearModel":
         """The model of other coefficients, about the same centre; itself where they are the same."""
         if np.array_equal(coef, self.coef) and np.array_equal(intercept, self.intercept):

@@ -49,7 +49,8 @@ class Stream:
         progress = self.progress or Progress()
         order = np.random.default_rng([solver.seed, progress.steps]).permutation(m)
         settings = self.settings or solver
-        theta, progress = settings.update(self.loss, penalty, self.theta, rows, progress, order)
+        with np.errstate(over="ignore", invalid="ignore"):  # `model` refuses what is not finite
+            theta, progress = settings.update(self.loss, penalty, self.theta, rows, progress, order)
         return replace(self, theta=theta, weight=weight, progress=progress, settings=settings)
 
     @property
@@ -61,4 +62,5 @@ class Stream:
         block = theta.reshape(self.loss.n_scores, -1)
         gauge = gauge_of(self.loss)
         level = block[:, self.n_features] if block.shape[1] > self.n_features else np.zeros(len(block))
-        return LinearModel(gauge @ block[:, : self.n_features], gauge @ level, np.zeros(self.n_features))
+        coef = gauge @ block[:, : self.n_features]
+        return LinearModel(coef, gauge @ level, np.zeros(self.n_features)).checked()

@@ -76,6 +76,11 @@ class Statistics(ABC):
         return 0.0
 
     @property
+    def degree(self) -> int:
+        """1 where numbers are squared, 2 where their squares are squared too."""
+        return 1
+
+    @property
     def faint(self) -> Ints:
         """Columns whose sum of squares, in statistics that have it, is zero or nearly so."""
         return np.zeros(0, dtype=np.int64)

@@ -85,9 +85,14 @@ class Scatter(Statistics):
         return float(size + spread) + (0.0 if self.gaps is None else self.gaps.magnitude)
 
     @property
+    def degree(self) -> int:
+        """1 where numbers are squared, 2 where their squares are squared too."""
+        return 1 if self.fourth is None else 2
+
+    @property
     def faint(self) -> Ints:
         """Columns whose sum of squares is zero or nearly so."""
-        return np.flatnonzero(np.einsum("kjj->j", self.scatter) < VANISHING)
+        return np.flatnonzero(np.einsum("kjj->j", self.scatter) < VANISHING ** (1 / self.degree))
 
     @property
     def has_gaps(self) -> bool:
