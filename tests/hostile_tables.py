@@ -83,7 +83,7 @@ ESTIMATORS = {
     "GDA diagonal": GaussianDiscriminantAnalysis(tied=1.0, shape="diagonal", shrinkage="ledoit-wolf"),
     "GDA spherical": GaussianDiscriminantAnalysis(shape="spherical"),
     "GDA unbiased": GaussianDiscriminantAnalysis(bias=False),
-    "GDA auto": GaussianDiscriminantAnalysis(tied="auto", shrinkage="auto", cv="loo"),
+    "GDA auto": GaussianDiscriminantAnalysis(tied="auto", shrinkage="auto", cv=2),
     "Normal": described(Normal()),
     "MultivariateNormal": described(MultivariateNormal()),
     "Laplace": described(Laplace()),

@@ -87,5 +87,9 @@ def _newton_step(weights: Floats, gradient: Floats, hessian: Floats) -> Floats:
     held = (gradient > 0) & (weights * np.diag(hessian) <= gradient)
     free = np.flatnonzero(~held)
     step = -weights
-    step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+    bend = hessian[np.ix_(free, free)]
+    try:
+        step[free] = -np.linalg.solve(bend, gradient[free])
+    except np.linalg.LinAlgError:  # models so sure that their difference is lost: they share a step
+        step[free] = -np.linalg.lstsq(bend, gradient[free], rcond=None)[0]
     return step

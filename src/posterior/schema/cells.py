@@ -141,7 +141,7 @@ class Labels:
         """Return the column as numbers if all its levels are numbers (or there are none)."""
         if not all(isinstance(level, int | float) for level in self.levels):
             return None
-        table = np.array([*self.levels, np.nan], dtype=np.float64)
+        table = np.array([*map(_float, self.levels), np.nan])
         return Numbers("float", table[self.codes])
 
     def lookup(self, categories: Sequence[Any], *, single: bool = False) -> Codes32:
@@ -248,29 +248,28 @@ def read_objects(values: Sequence[Any], name: str) -> Cells:
         if found == {"boolean"}:
             filled = [not gap and bool(value) for value, gap in zip(values, missing, strict=True)]
             return Numbers("boolean", np.array(filled), missing if missing.any() else None)
-        return _read_number_objects(values, missing, name)
+        return _read_number_objects(values, missing)
     labels = factorize(values, "string")
     if labels.levels and not all(isinstance(level, str) for level in labels.levels):
         return Labels("mixed", labels.codes, labels.levels)
     return labels
 
 
-def _read_number_objects(values: Sequence[Any], missing: Bools, name: str) -> Numbers:
+def _read_number_objects(values: Sequence[Any], missing: Bools) -> Numbers:
     pairs = list(zip(values, missing.tolist(), strict=True))
     if all(gap or isinstance(value, int | np.integer) for value, gap in pairs):
         whole = [0 if gap else int(value) for value, gap in pairs]
         if max(map(abs, whole)) < 2**63:
             return Numbers("integer", np.array(whole, dtype=np.int64), missing if missing.any() else None)
-    numbers = np.full(len(pairs), math.nan)
-    for row, (value, gap) in enumerate(pairs):
-        try:
-            numbers[row] = math.nan if gap else float(value)
-        except OverflowError as error:
-            raise ValueError(
-                f"column {name!r}, row {row}: the number is beyond the largest that can be "
-                "reckoned with, 1.8e308; replace it by a missing value (NaN) or a smaller number"
-            ) from error
-    return Numbers("float", numbers)
+    return Numbers("float", np.array([math.nan if gap else _float(value) for value, gap in pairs]))
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float; infinity, which is refused later on, for an integer beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _family(kind: type) -> Literal["missing", "boolean", "number", "string", "other"]:
