@@ -17,7 +17,8 @@ def posteriors(scores: Floats, log_prior: Floats, *, logs: bool) -> bool:
     if kernel is not None:
         return not kernel.normalize(scores, log_prior, logs)
     finite, peak = _peak(scores, log_prior)
-    scores -= peak
+    with np.errstate(over="ignore"):  # beyond the range of numbers a log posterior is −inf
+        scores -= peak
     if logs:
         scores[:] = log_normalized(scores)
     else:
