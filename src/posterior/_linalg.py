@@ -15,6 +15,7 @@ CLEAR = 1e-6
 FAR_APART = 1e3
 
 
+@np.errstate(over="ignore", invalid="ignore")  # rounding beyond all bounds leaves a column undetermined
 def dependent_columns(scatter: Floats, weight: float, rounding: Floats) -> list[tuple[int, tuple[int, ...]]]:
     """Columns that are linear combinations of the columns before them, and of which.
 

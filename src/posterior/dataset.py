@@ -35,6 +35,9 @@ class Chunk(Protocol):
     def fold(self) -> Ints:
         """In which part of a cross-validation each row is held out."""
 
+    def row(self, i: int) -> int:
+        """The number in the table of row `i` of these."""
+
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, (m, b), NaN for missing."""
 
@@ -84,6 +87,10 @@ class SomeRows:
         """In which part of a cross-validation each row is held out."""
         return self.chunk.fold[self.rows]
 
+    def row(self, i: int) -> int:
+        """The number in the table of row `i` of these."""
+        return self.chunk.row(int(self.rows[i]))
+
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, NaN for missing."""
         return self.chunk.values(columns)[self.rows]
@@ -117,6 +124,10 @@ class ReadOnce:
     def fold(self) -> Ints:
         """In which part of a cross-validation each row is held out."""
         return self.chunk.fold
+
+    def row(self, i: int) -> int:
+        """The number in the table of row `i` of these."""
+        return self.chunk.row(i)
 
     def _read(self, form: str, columns: tuple[int, ...]) -> Any:
         if (form, columns) not in self._kept:

@@ -115,7 +115,7 @@ def test_log_determinants_beyond_the_range_of_doubles_are_no_trouble():
     out = np.empty((3, 1))
     with choice.using("compiled"):
         sums = gaussian_gaps.expected_sums(x, np.zeros(3, dtype=np.int64), None, density.gaussians)
-        gappy.gappy_log_density(x, np.arange(3), density.gaussians, out)
+        gaussian_gaps.gappy_log_density(x, np.arange(3), density.gaussians, out)
     np.testing.assert_allclose(sums.log_likelihood, [sum(exact)], rtol=1e-6)
     np.testing.assert_allclose(out[:, 0], exact, rtol=1e-9)
 
@@ -145,11 +145,11 @@ def test_log_densities_are_those_of_the_reference(  # noqa: PLR0917  (what hypot
     fast, slow = np.full((n, n_classes), 7.0), np.full((n, n_classes), 7.0)
     gaps.gappy_log_density(x, rows, density.gaussians, slow)
     with choice.using("compiled"):
-        gappy.gappy_log_density(np.asfortranarray(x), rows, density.gaussians, fast)
+        gaussian_gaps.gappy_log_density(np.asfortranarray(x), rows, density.gaussians, fast)
     digits = 1e-8 if near else 1e-10  # a correlation of 1 − 1e-6 costs both of them digits
     np.testing.assert_allclose(fast, slow, rtol=digits, atol=digits)
     with choice.using("compiled"):
-        gappy.gappy_log_density(x, rows, density.gaussians, slow)
+        gaussian_gaps.gappy_log_density(x, rows, density.gaussians, slow)
     np.testing.assert_array_equal(fast, slow)  # the same bits from another layout
     others = np.setdiff1d(np.arange(n), rows)
     assert (fast[others] == 7.0).all()

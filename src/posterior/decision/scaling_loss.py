@@ -16,6 +16,10 @@ from posterior.notices import DataWarning, warn
 # Beside the terms of a sum, what is so small may be rounding.
 ROUNDING = 1e-13
 
+# A log posterior below this is that of an impossible class at every temperature that is looked at, and its
+# square might overflow.
+IMPOSSIBLE = -1e100
+
 
 @dataclass(frozen=True, eq=False)
 class ScalingRows:
@@ -35,6 +39,7 @@ class ScalingRows:
     def read(cls, log_posterior: Any, y: Any, classes: Any, sample_weight: Any) -> "ScalingRows":
         """Rows as users give them; says how many are left out."""
         logs, codes, weight = scored_rows(y, log_posterior, classes, sample_weight)
+        logs = np.where(logs < IMPOSSIBLE, -np.inf, logs)
         possible = np.isfinite(logs[np.arange(len(codes)), codes])
         if not possible.all():
             warn(

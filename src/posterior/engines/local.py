@@ -93,6 +93,10 @@ class LocalChunk:
             raise ValueError("these rows have no folds")
         return self.all_folds[self.rows]
 
+    def row(self, i: int) -> int:
+        """The number in the table of row `i` of these."""
+        return range(*self.rows.indices(self.data.n_rows))[i]
+
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, NaN for missing."""
         return self.data.values(self.rows, columns)

@@ -160,13 +160,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         coef, level = self._linear()
         columns = tuple(self._kept()[0])
         xbar, coef = self.xbar_[list(columns)], coef[:, list(columns)]
-        scores = data.map(
-            lambda chunk: np.asarray((chunk.values(columns) - xbar) @ coef.T + level), dense=len(columns)
-        )
-        gaps = np.isnan(scores[:, 0])
-        if gaps.any():
-            scores[gaps] = self.model_.log_posterior(data)[gaps]
-        return scores
+
+        def linear(chunk: Chunk) -> Floats:
+            values = chunk.values(columns)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = np.asarray((values - xbar) @ coef.T + level)
+            gaps = np.isnan(values).any(axis=1)
+            if not np.isfinite(scores[~gaps]).all():
+                self.model_.refuse_overflow(chunk)
+            if gaps.any():
+                scores[gaps] = self.model_.chunk_log_posterior(chunk)[gaps]
+            return scores
+
+        return data.map(linear, dense=len(columns))
 
     @property
     def coef_(self) -> Floats:
@@ -228,6 +234,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             values = chunk.values(tuple(columns))
             if kernels.has_missing(values):
                 values = distribution.filled(values, np.exp(self.model_.chunk_log_posterior(chunk)))
-            return np.asarray((values - xbar) @ directions)
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.asarray((values - xbar) @ directions)
+            if not np.isfinite(found).all():
+                self.model_.refuse_overflow(chunk)
+            return found
 
         return data.map(coordinates, dense=len(columns))

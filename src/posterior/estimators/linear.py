@@ -25,6 +25,7 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
+from posterior.linear.extremes import refuse_extremes
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
@@ -65,6 +66,7 @@ class LinearEstimator(BaseEstimator):
         design = Design.of(schema, reference=reference, missing=missing)
         if missing == "error":
             design.refuse_gaps(dataset)
+        refuse_extremes(dataset, design.numbers, schema, degree)
         return Scan.of(dataset, design.learnt(dataset, degree))
 
     def _reading(self, X: Any) -> Scan:

@@ -16,7 +16,7 @@ from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
-from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.estimators.target import encode_labels, refuse_one_class, refuse_wild_weights
 from posterior.linear import (
     SGD,
     Design,
@@ -287,7 +287,10 @@ class LogisticRegression(LinearProbabilities):
                 "class by leaving out its rows"
             )
         extra = by_class[np.searchsorted(classes, labels)]
-        return np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            both = np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
+        refuse_wild_weights(both, labels)
+        return both
 
     def _start(self, scan: Scan, classes: AnyArray) -> LinearModel | None:
         """The last solution, where it is asked for and is one of the same columns and classes."""

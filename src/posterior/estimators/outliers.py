@@ -156,7 +156,7 @@ class OutlierRule(BaseEstimator):
         (X,), n = indexable(X), source.n_rows
         wanted = needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
         labels = read_labels(y, n, who) if wanted or y is not None else None
-        weight = read_weights(sample_weight, np.empty(n))
+        weight = read_weights(sample_weight, np.empty(n), classes=False)
         if weight is None or weight.all():
             return X, labels, weight
         return part_of(np.flatnonzero(weight), X, labels, weight)

@@ -10,6 +10,11 @@ from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators._sklearn import check_sample_weight
 from posterior.schema.cells import is_missing, sorted_levels
+from posterior.schema.kinds import LARGEST, SMALLEST
+
+# Weights of all rows together, or of those of a class, between which sums of weighted squares neither vanish
+# nor overflow.
+LIGHTEST, HEAVIEST = 1e-50, 1e50
 
 
 def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
@@ -83,7 +88,23 @@ def read_numbers(y: Any, n_rows: int, who: str) -> Floats:
             f"Input y contains {what}: {bad.sum()} of {len(numbers)} rows have no finite number, first row "
             f"{int(bad.argmax())}; leave those rows out of training (you can still predict them)"
         )
+    _refuse_wild(numbers)
     return numbers
+
+
+def _refuse_wild(numbers: Floats) -> None:
+    """Refuse numbers to predict whose squares overflow, or vanish though the numbers differ."""
+    if not len(numbers):
+        return
+    spread = float(numbers.max() / 2 - numbers.min() / 2)
+    largest, smallest = LARGEST**0.5, SMALLEST**0.5  # for they are multiplied with other numbers, and squared
+    if np.abs(numbers).max() > largest or 0 < spread < smallest:
+        row = int(np.abs(numbers).argmax())
+        raise ValueError(
+            f"y holds {numbers[row]:g} in row {row}; numbers here must be at most {largest:.0e} and differ "
+            f"by {smallest:.0e} or more, or squares overflow or vanish: rescale y, such as by dividing it "
+            "by its standard deviation"
+        )
 
 
 def _missing(labels: AnyArray) -> int:
@@ -155,8 +176,8 @@ def refuse_one_class(classes: AnyArray) -> None:
         )
 
 
-def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
-    """Row weights, finite and not negative, or None where all are 1."""
+def read_weights(sample_weight: Any, labels: AnyArray, *, classes: bool = True) -> Floats | None:
+    """Row weights, finite and not negative, or None where all are 1; `classes` says what the labels are."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
@@ -178,8 +199,35 @@ def read_weights(sample_weight: Any, labels: AnyArray) -> Floats | None:
                 f"sample_weight: {bad.sum()} of {len(given)} rows are negative, NaN or infinite, first row "
                 f"{row} ({given[row]}); a weight must be finite and not negative: drop the row, or give it 0"
             )
+    if given.dtype.kind not in "biufc":
+        raise ValueError(
+            f"sample_weight must be numbers, one for each row, found {given.dtype} values; pass numbers"
+        )
     rows = np.empty((len(labels), 1))
     weight = check_sample_weight(sample_weight, rows, dtype=np.float64)
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one row must count")
-    return np.asarray(weight, dtype=np.float64)
+    weight = np.asarray(weight, dtype=np.float64)
+    refuse_wild_weights(weight, labels if classes else None)
+    return weight
+
+
+def refuse_wild_weights(weight: Floats, labels: AnyArray | None) -> None:
+    """Refuse weights whose sum, by class where rows have classes, is beyond what sums of squares can bear.
+
+    A single weight may be as small as it likes: posteriors of other models make good weights.
+    """
+    n = len(weight)
+    if weight.min() >= LIGHTEST and weight.max() <= HEAVIEST / n:
+        return
+    codes = np.zeros(n, np.int64) if labels is None else _distinct(labels)[1]
+    mean = np.bincount(codes, weight / n)  # which does not overflow
+    wrong = (mean > HEAVIEST / n) | ((mean < LIGHTEST / n) & (np.bincount(codes, weight > 0) > 0))
+    if wrong.any():
+        rows = np.flatnonzero((codes == wrong.argmax()) & (weight > 0))
+        of = "all rows" if labels is None else f"the rows of class {labels[rows[0]]!s}"
+        raise ValueError(
+            f"sample_weight: {of} weigh {'more' if mean[wrong.argmax()] > 1 else 'less'} than can be summed "
+            f"up, first row {rows[0]} ({weight[rows[0]]:g}), expected {LIGHTEST:g} to {HEAVIEST:g} together; "
+            "divide all weights by their mean, or leave rows out by a weight of 0"
+        )

@@ -16,10 +16,9 @@ from threadpoolctl import ThreadpoolController
 from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
-from posterior.families.base import Distribution, Family, Repair, refuse_outside
+from posterior.families.base import Distribution, Family, Repair
 from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.multivariate_normal import MultivariateNormal
-from posterior.families.normal import LARGEST, TOO_LARGE
 from posterior.families.parameters import Parameter, of_normals
 from posterior.math import LOG_2PI, log_sum_exp, softmax
 from posterior.stats import Location, Sample, Scatter
@@ -297,8 +296,7 @@ class MixtureOfNormals(Family[CompleteSample]):
         )
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
-        """Complete rows, whose squares do not overflow."""
-        refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
+        """Complete rows."""
         if kernels.has_missing(block):
             gaps = np.flatnonzero(np.isnan(block).any(axis=0)).tolist()
             columns = ", ".join(repr(names[j]) for j in gaps)

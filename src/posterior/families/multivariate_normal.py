@@ -1,6 +1,6 @@
 """The multivariate normal and everything between LDA and QDA."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,6 @@ from posterior.families.base import (
     NoClosedFormError,
     is_open,
     never_seen,
-    refuse_outside,
 )
 from posterior.families.filling import (
     Anchor,
@@ -29,7 +28,6 @@ from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.left_out.covariances import Covariances
 from posterior.families.left_out.normal import Score, left_out_normal
 from posterior.families.mending import Mender, OnSingular
-from posterior.families.normal import LARGEST, TOO_LARGE
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.stats import Location, Scatter
 from posterior.stats.base import Problem
@@ -110,10 +108,6 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
     def takes_tables(self) -> bool:
         """Moments of infinite numbers are not finite."""
         return True
-
-    def check(self, block: Floats, names: Sequence[str]) -> None:
-        """Squares must not overflow."""
-        refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
 
     def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""

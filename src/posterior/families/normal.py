@@ -28,8 +28,6 @@ from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
 from posterior.stats import Location, Moments
 
-LARGEST = 1e150
-TOO_LARGE = f"numbers beyond {LARGEST:g} overflow when squared, rescale the column"
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
 
 
@@ -204,10 +202,6 @@ class Normal(Family[Moments]):
     def takes_tables(self) -> bool:
         """Moments of infinite numbers are not finite."""
         return True
-
-    def check(self, block: Floats, names: Sequence[str]) -> None:
-        """Squares must not overflow."""
-        refuse_outside(np.abs(block) > LARGEST, block, names, TOO_LARGE)
 
     def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
         """Weight, mean and sum of squares by class."""

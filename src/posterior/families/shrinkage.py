@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from posterior._types import Floats
+from posterior.stats.base import VANISHING
 
 
 class Shrinkage(ABC):
@@ -27,12 +28,11 @@ class Shrinkage(ABC):
         `covariance` and `fourth` are by maximum likelihood, `spare` the standard deviations used where
         a column has none.
         """
-        sd = np.sqrt(np.diagonal(covariance))
-        sd = np.where(sd > 0, sd, np.where(spare > 0, spare, 1.0))
+        variance = np.diagonal(covariance)
+        sd = np.where(variance > VANISHING, np.sqrt(variance), np.where(spare > 0, spare, 1.0))
         unit = sd[:, None] * sd
         correlation = covariance / unit
-        with np.errstate(over="ignore", invalid="ignore"):  # the intensity says so
-            quart = None if fourth is None else fourth / unit**2
+        quart = None if fourth is None else fourth / unit / unit
         g = self.intensity(correlation, weight, quart)
         target = np.diagonal(correlation).mean() * np.eye(len(sd))
         return np.asarray(((1 - g) * correlation + g * target) * unit * inflation)

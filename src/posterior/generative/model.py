@@ -12,6 +12,7 @@ from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note, gaps_message
+from posterior.generative.overflow import refuse_overflow
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
@@ -171,10 +172,18 @@ class GenerativeModel:
                 distribution.add_relative(block.scored(chunk), out)
 
     def _accept(self, finite: bool, chunk: Chunk) -> None:
-        """Raise the error of an infinite number, if that is why scores were not finite."""
-        if not finite:
-            for block, _ in self.distributions:
-                block.read(chunk)
+        """Raise the error of an infinite or too large number, if that is why scores were not finite."""
+        if finite:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block, distribution in self.distributions:
+                scores = np.zeros((chunk.n_rows, self.n_classes))
+                distribution.add_relative(block.scored(chunk), scores)
+                refuse_overflow(block, distribution, chunk, scores, self.schema)
+
+    def refuse_overflow(self, chunk: Chunk) -> None:
+        """Raise the error of a number too large for the log density of its row, if there is one."""
+        self._chunk_kept_density(chunk)
 
     def _chunk_density(self, chunk: Chunk) -> Floats:
         total = self._chunk_kept_density(chunk)
@@ -184,8 +193,12 @@ class GenerativeModel:
 
     def _chunk_kept_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))
-        for block, distribution in self.distributions:
-            total += distribution.log_density(block.read(chunk))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block, distribution in self.distributions:
+                part = distribution.log_density(block.read(chunk))
+                if not np.isfinite(part.sum()):
+                    refuse_overflow(block, distribution, chunk, part, self.schema)
+                total += part
         return total
 
     def log_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
@@ -201,6 +214,7 @@ class GenerativeModel:
 
         def terms(chunk: Chunk) -> Floats:
             parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
+            self.refuse_overflow(chunk)
             parts += [d.log_terms(b.read(chunk)) for b, d in used]
             return np.concatenate(parts, axis=1)
 
@@ -238,7 +252,8 @@ class GenerativeModel:
             for block, distribution in self.distributions:
                 cells = block.read(chunk)
                 try:
-                    total[:, :-1] += distribution.squared_distance(cells)
+                    with np.errstate(over="ignore"):  # a distance without end is one
+                        total[:, :-1] += distribution.squared_distance(cells)
                 except ValueError as error:
                     names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
                     raise ValueError(f"column {names}: {error}") from error

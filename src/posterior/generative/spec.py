@@ -22,14 +22,16 @@ from posterior.generative.notes import (
     refusal,
     repair_note,
 )
+from posterior.generative.overflow import refuse_faint, refuse_large, refuse_parameters
 from posterior.generative.plan import Block, Plan, planned
 from posterior.generative.priors import Priors
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
+from posterior.schema.kinds import LARGEST
 from posterior.stats import Statistics
 
 # Statistics of numbers this large are looked at again, cell by cell.
-SUSPICIOUS = 1e149
+SUSPICIOUS = 0.1 * LARGEST
 # How often the values of a chunk are in memory at once, in families that do not read them as they lie.
 COPIES = 4
 
@@ -67,7 +69,7 @@ class GenerativeSpec:
 
     def fit(self, rows: Rows, classes: AnyArray) -> GenerativeModel:
         """The model of these rows: one reading, and more only to fill in gaps where a family needs them."""
-        with one_blas_thread:
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             spec = self.prepared(rows)
             return spec.finished(spec.summarize(rows, classes), rows)
 
@@ -102,14 +104,17 @@ class GenerativeSpec:
             if not family.takes_tables:
                 rows = block.read(chunk)
                 family.check(rows, schema.names_of(columns))
-                parts.append(family.summarize(rows, y, weight, n_classes))
-                continue
-            numbers = family.reads == "values"
-            as_it_lies = chunk.table(columns) if numbers else chunk.matrix(columns, check=False)
+            elif family.reads == "values":
+                rows = chunk.table(columns)
+            else:
+                rows = chunk.matrix(columns, check=False)
             with np.errstate(over="ignore", invalid="ignore"):
-                part = family.summarize(as_it_lies, y, weight, n_classes)
-            if not part.magnitude < suspicious:
+                part = family.summarize(rows, y, weight, n_classes)
+            if family.reads in ("values", "matrix") and not part.magnitude < suspicious ** (1 / part.degree):
+                refuse_large(block, chunk, part, schema)
                 family.check(block.read(chunk), schema.names_of(columns))
+            if len(part.faint):
+                refuse_faint(block, chunk, part, schema)
             parts.append(part)
         return Sums(kernels.class_weights(y, weight, n_classes), chunk.n_rows, tuple(parts))
 
@@ -154,7 +159,7 @@ class GenerativeSpec:
         for block, sums in zip(self.blocks, statistics.blocks, strict=True):
             if sums.has_gaps:
                 raise ValueError(gaps_message([statistics.schema.names[j] for j in block.columns]))
-        with one_blas_thread:
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
             return self._estimate(statistics, self.plans(statistics), None)
 
     def _estimate(
@@ -171,7 +176,7 @@ class GenerativeSpec:
         parts = zip(self.blocks, statistics.blocks, plans, strict=True)
         for i, (block, sums, plan) in enumerate(parts):
             expected = None if filled is None else filled.blocks.get(i)
-            part, gain = _estimate_block(block, sums, plan, expected)
+            part, gain = _estimate_block(block, sums, plan, expected, statistics.schema)
             notes += _notes(block, plan, part, statistics)
             fitted.append(part)
             log_likelihood += gain
@@ -211,15 +216,18 @@ class GenerativeSpec:
 
 
 def _estimate_block(
-    block: Block, sums: Statistics, plan: Plan, expected: Expected[Any] | None
+    block: Block, sums: Statistics, plan: Plan, expected: Expected[Any] | None, schema: Schema
 ) -> tuple[FittedBlock, float]:
     """The distribution of the columns worth keeping, and its log-likelihood."""
     if not plan.keep:
         return FittedBlock((), None, plan.fillings), 0.0
     kept = plan.part(sums) if expected is None else expected.statistics
-    distribution = plan.family.estimate(kept)
-    gain = distribution.log_likelihood(kept) if expected is None else expected.log_likelihood
     columns = block.columns if plan.whole else tuple(block.columns[j] for j in plan.keep)
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_parameters(kept.magnitude, columns, schema)
+        distribution = plan.family.estimate(kept)
+        gain = distribution.log_likelihood(kept) if expected is None else expected.log_likelihood
+        refuse_parameters(gain, columns, schema)
     return FittedBlock(columns, distribution, plan.fillings, block.family.reads, plan), gain
 
 

@@ -184,6 +184,7 @@ class Design:
         codes = chunk.codes(tuple(f.column for f in self.factors)).array if self.factors else None
         return int(kernels.has_missing(values)) + int(codes is not None and bool((codes < 0).any()))
 
+    @np.errstate(over="ignore", invalid="ignore")  # numbers too large for a sum are refused elsewhere
     def _seen(self, chunk: Chunk) -> "_Seen":
         """Weight, weighted sum and gaps of every number, and the gaps of every category."""
         w = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight
@@ -329,9 +330,10 @@ class Design:
                 "degree=2 would fill a sparse table with products; pass a dense table, or add the products "
                 "you want as columns of their own"
             )
-        z = numbers - self.centre
         a, b = (list(side) for side in zip(*self.squares, strict=True))
-        return z[:, a] * z[:, b]
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that are not finite are refused
+            z = numbers - self.centre
+            return z[:, a] * z[:, b]
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,7 +159,9 @@ class Fit:
         """The fit whose coefficients are those of a solution."""
         coef, level = objective.shown(solution.theta)
         basis = objective.basis
-        return cls(LinearModel(coef, level, basis.centre, basis.far), solution, objective, separation)
+        return cls(
+            LinearModel(coef, level, basis.centre, basis.far).checked(), solution, objective, separation
+        )
 
     def labelled(self, labels: Sequence[Any]) -> "Fit":
         """The same, with the classes called by their labels."""
@@ -212,7 +214,7 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
             f"{type(solver).__name__} needs a smooth objective, and the l1 penalty has kinks; "
             'use solver="auto" (ProximalNewton), or l1_ratio=0'
         )
-    with one_blas_thread:
+    with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
         solution = solver.minimize(objective, theta) if objective.size else _nothing(objective)

@@ -48,7 +48,8 @@ class IncrementalFit:
         progress = self.progress or Progress()
         order = np.random.default_rng([solver.seed, progress.steps]).permutation(m)
         settings = self.settings or solver
-        theta, progress = settings.update(self.loss, penalty, self.theta, rows, progress, order)
+        with np.errstate(over="ignore", invalid="ignore"):  # `model` refuses what is not finite
+            theta, progress = settings.update(self.loss, penalty, self.theta, rows, progress, order)
         return replace(self, theta=theta, weight=weight, progress=progress, settings=settings)
 
     @property
@@ -60,6 +61,5 @@ class IncrementalFit:
         block = theta.reshape(self.loss.n_scores, -1)
         contrasts = self.loss.contrasts
         level = block[:, self.n_features] if block.shape[1] > self.n_features else np.zeros(len(block))
-        return LinearModel(
-            contrasts @ block[:, : self.n_features], contrasts @ level, np.zeros(self.n_features)
-        )
+        coef = contrasts @ block[:, : self.n_features]
+        return LinearModel(coef, contrasts @ level, np.zeros(self.n_features)).checked()

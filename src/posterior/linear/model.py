@@ -10,6 +10,7 @@ from posterior._types import Floats, Ints
 from posterior.linear.design import Matrix
 from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
+from posterior.schema.kinds import overflow_message
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,15 @@ class LinearModel:
         """The score of a row of zeros."""
         return self.level - self.coef @ self.centre
 
+    def checked(self) -> "LinearModel":
+        """The model itself, if its coefficients are numbers; a solver that diverged leaves others."""
+        if np.isfinite(self.coef).all() and np.isfinite(self.level).all():
+            return self
+        raise ValueError(
+            "the solver left the range of numbers, and its coefficients are not finite; bring the columns to "
+            'one scale (StandardScaler), or use solver="auto"'
+        )
+
     def with_coef(self, coef: Floats, intercept: Floats) -> "LinearModel":
         """The model of other coefficients, about the same centre; itself where they are the same."""
         if np.array_equal(coef, self.coef) and np.array_equal(intercept, self.intercept):
@@ -36,18 +46,22 @@ class LinearModel:
         return LinearModel(coef, intercept + coef @ self.centre, self.centre, self.far)
 
     def scores(self, X: Matrix) -> Floats:
-        """Scores (m, K) of rows, or (m, 1)."""
-        if kernels.is_sparse(X):
+        """Scores (m, K) of rows, or (m, 1); not finite where they overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.far and not kernels.is_sparse(X):
+                return np.asarray((X - self.centre) @ self.coef.T) + self.level
             return np.asarray(X @ self.coef.T) + self.intercept
-        if self.far:
-            return np.asarray((X - self.centre) @ self.coef.T) + self.level
-        return np.asarray(X @ self.coef.T) + self.intercept
 
     def read(self, scan: Scan) -> Floats:
         """Scores of all rows of a table."""
         if scan.sparse:
-            return scan.each(lambda block: self.scores(block.matrix))
-        return scan.fill(self._write, np.empty((scan.n_rows, len(self.coef))))
+            scores = scan.each(lambda block: self.scores(block.matrix))
+        else:
+            scores = scan.fill(self._write, np.empty((scan.n_rows, len(self.coef))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(scores.sum()):  # which all scores must be for that
+                self._refuse_overflow(scan)
+        return scores
 
     def log_posterior(self, scan: Scan) -> Floats:
         """Log probabilities, ln p(class | row), (n, K); two classes have the scores 0 and η."""
@@ -85,13 +99,14 @@ class LinearModel:
         """The most probable class of each row; the first of equals."""
         model = self._of_every_class
         if scan.sparse:
-            return scan.each(lambda block: model.scores(block.matrix).argmax(axis=1))
+            return np.asarray(model.read(scan).argmax(axis=1), dtype=np.int64)
         even = np.zeros(len(model.coef))
 
         def write(block: RowBlock, out: Ints) -> None:
-            scores = model._written(block)
+            scores = np.empty((len(block.target), len(model.coef)))
+            model._write(block, scores)
             if not kernels.best(scores, even, out):
-                out[:] = model._written(block).argmax(axis=1)
+                model._refuse_overflow(scan)
 
         return scan.fill(write, np.empty(scan.n_rows, dtype=np.int64))
 
@@ -104,25 +119,45 @@ class LinearModel:
         return replace(self, coef=coef, level=level)
 
     def _posterior(self, scan: Scan, *, logs: bool) -> Floats:
-        model, normalized = self._of_every_class, log_softmax if logs else softmax
+        model = self._of_every_class
         if scan.sparse:
-            return scan.each(lambda block: normalized(model.scores(block.matrix), axis=1))
+            return (log_softmax if logs else softmax)(model.read(scan), axis=1)
         even = np.zeros(len(model.coef))
 
         def write(block: RowBlock, out: Floats) -> None:
             model._write(block, out)
-            if not kernels.posteriors(out, even, logs=logs):  # of scores that are not finite
-                out[:] = normalized(model._written(block), axis=1)
+            if not kernels.posteriors(out, even, logs=logs):
+                model._refuse_overflow(scan)
 
         return scan.fill(write, np.empty((scan.n_rows, len(model.coef))))
 
-    def _written(self, block: RowBlock) -> Floats:
-        scores = np.empty((len(block.target), len(self.coef)))
-        self._write(block, scores)
-        return scores
-
     def _write(self, block: RowBlock, out: Floats) -> None:
-        """Write the scores of dense rows."""
+        """Write the scores of dense rows; not finite where they overflow."""
         X = block.packed().matrix
-        np.matmul(X - self.centre if self.far else X, self.coef.T, out=out)
-        out += self.level if self.far else self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(X - self.centre if self.far else X, self.coef.T, out=out)
+            out += self.level if self.far else self.intercept
+
+    def _refuse_overflow(self, scan: Scan) -> None:
+        """Raise the error of the first row whose scores are not finite, naming the column that did it."""
+
+        def worst(block: RowBlock) -> Floats:
+            scores, X = self.scores(block.matrix), block.packed().matrix
+            wrong = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+            out = np.full((len(scores), 2), np.nan)
+            rows = X[wrong].toarray() if kernels.is_sparse(X) else X[wrong]
+            with np.errstate(over="ignore", invalid="ignore"):
+                size = np.nan_to_num(
+                    np.abs(rows - self.centre) * np.abs(self.coef).max(axis=0), posinf=np.inf
+                )
+            out[wrong, 0] = size.argmax(axis=1)
+            out[wrong, 1] = rows[np.arange(len(rows)), size.argmax(axis=1)]
+            return out
+
+        found = scan.each(worst)
+        wrong = np.flatnonzero(~np.isnan(found[:, 0]))
+        if not len(wrong):
+            return
+        row = int(wrong[0])
+        name = scan.design.names[int(found[row, 0])]
+        raise ValueError(overflow_message(name, found[row, 1].item(), row))

@@ -142,7 +142,7 @@ class Labels:
         """Return the column as numbers if all its levels are numbers (or there are none)."""
         if not all(isinstance(level, int | float) for level in self.levels):
             return None
-        table = np.array([*self.levels, np.nan], dtype=np.float64)
+        table = np.array([*map(_float, self.levels), np.nan])
         return Numbers("float", table[self.codes])
 
     def lookup(self, categories: Sequence[Any], *, single: bool = False) -> Codes32:
@@ -277,7 +277,15 @@ def _read_number_objects(values: Sequence[Any], missing: Bools) -> Numbers:
         whole = [0 if gap else int(value) for value, gap in pairs]
         if max(map(abs, whole)) < 2**63:
             return Numbers("integer", np.array(whole, dtype=np.int64), missing if missing.any() else None)
-    return Numbers("float", np.array([math.nan if gap else float(value) for value, gap in pairs]))
+    return Numbers("float", np.array([math.nan if gap else _float(value) for value, gap in pairs]))
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float; infinity, which is refused later on, for an integer beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _family(kind: type) -> Literal["missing", "boolean", "number", "string", "other"]:

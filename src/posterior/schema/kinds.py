@@ -17,6 +17,10 @@ RULE = (
     'Say otherwise with kinds={"column": "count"}.'
 )
 
+# Numbers no larger, and columns that vary by no less, have sums of squares that neither overflow nor vanish,
+# with weights of rows that are within their own bounds.
+LARGEST, SMALLEST = 1e120, 1e-120
+
 
 def check_kind(kind: object) -> Kind:
     """Return `kind` if it is one of the five, and say which five if not."""
@@ -59,6 +63,22 @@ def infinity_message(name: str, value: float, row: int | None = None) -> str:
     return (
         f"column {name!r} contains infinity ({value}){where}; "
         "replace it by a missing value (NaN) or a finite number"
+    )
+
+
+def faint_message(name: str, spread: float, row: int) -> str:
+    """Return the message that refuses a column whose numbers differ by too little to be squared."""
+    return (
+        f"column {name!r} varies by no more than {spread:.1g} (row {row}), which vanishes when squared; "
+        "rescale the column, such as by dividing it by its standard deviation"
+    )
+
+
+def overflow_message(name: str, value: float, row: int) -> str:
+    """Return the message that refuses a number too large for the arithmetic of a model."""
+    return (
+        f"column {name!r} holds {value:g} in row {row}, with which the sums of this model overflow; "
+        "rescale the column, or make the value missing (NaN)"
     )
 
 

@@ -19,6 +19,8 @@ ALIKE = 1e-6
 LARGEST_SUM = 1e306
 # What rounding may make of sums that should be equal, relative to them.
 ROUNDING = 1e-9
+# Sums of squares below this may have lost digits, or all.
+VANISHING = 1e-280
 Recoding = Sequence["Ints | None"]
 
 
@@ -83,6 +85,16 @@ class Statistics(ABC):
     def magnitude(self) -> float:
         """About the largest number among the rows, for statistics of numbers; not finite if one was not."""
         return 0.0
+
+    @property
+    def degree(self) -> int:
+        """1 where numbers are squared, 2 where their squares are squared too."""
+        return 1
+
+    @property
+    def faint(self) -> Ints:
+        """Columns whose sum of squares, in statistics that have it, is zero or nearly so."""
+        return np.zeros(0, dtype=np.int64)
 
     @property
     def unread(self) -> float:

@@ -162,8 +162,8 @@ class Totals(Statistics):
 
     @property
     def magnitude(self) -> float:
-        """Not finite if a number among the rows was not."""
-        return 0.0 if np.isfinite(self.total).all() else np.inf
+        """Not finite if a number among the rows was not, or all of them together are not."""
+        return 0.0 if np.isfinite(self.total.sum()) else np.inf
 
     @property
     def _is_one_variable(self) -> bool:

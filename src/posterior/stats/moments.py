@@ -8,7 +8,16 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, addable, duplicate_facts, within
+from posterior.stats.base import (
+    ALIKE,
+    VANISHING,
+    ColumnFact,
+    Fill,
+    Statistics,
+    addable,
+    duplicate_facts,
+    within,
+)
 from posterior.stats.location import Location, merge_locations, place
 
 
@@ -34,6 +43,11 @@ class Moments(Statistics):
     def magnitude(self) -> float:
         """About the largest number among the rows; not finite if one was not."""
         return float(np.abs(self.location.pivot).max(initial=0.0) + np.sqrt(self.scatter.sum()))
+
+    @property
+    def faint(self) -> Ints:
+        """Columns whose sum of squares is zero or nearly so."""
+        return np.flatnonzero(self.scatter.sum(axis=0) < VANISHING)
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(

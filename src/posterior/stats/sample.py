@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from posterior._types import Floats, Ints
+from posterior.schema.kinds import SMALLEST
 from posterior.stats.base import ColumnFact, Fill, Statistics, within
 
 
@@ -31,6 +32,17 @@ class Sample(Statistics):
             np.concatenate([self.weight, other.weight]),
             self.n_classes,
         )
+
+    @property
+    def magnitude(self) -> float:
+        """The largest number among the rows."""
+        return float(np.nanmax(np.abs(self.values), initial=0.0))
+
+    @property
+    def faint(self) -> Ints:
+        """Columns that are constant or nearly so."""
+        spread = np.fmax.reduce(self.values, axis=0) - np.fmin.reduce(self.values, axis=0)
+        return np.flatnonzero(spread < SMALLEST)
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""

@@ -9,7 +9,16 @@ import numpy as np
 from posterior import kernels
 from posterior._linalg import dependent_columns
 from posterior._types import Bools, Floats, Ints
-from posterior.stats.base import ALIKE, ColumnFact, Fill, Statistics, addable, duplicate_facts, within
+from posterior.stats.base import (
+    ALIKE,
+    VANISHING,
+    ColumnFact,
+    Fill,
+    Statistics,
+    addable,
+    duplicate_facts,
+    within,
+)
 from posterior.stats.location import Location, merge_locations, place
 from posterior.stats.moments import Moments
 
@@ -83,6 +92,16 @@ class Scatter(Statistics):
         size = np.abs(self.location.pivot).max(initial=0.0)
         spread = np.sqrt(np.einsum("kjj->", self.scatter))
         return float(size + spread) + (0.0 if self.gaps is None else self.gaps.magnitude)
+
+    @property
+    def degree(self) -> int:
+        """1 where numbers are squared, 2 where their squares are squared too."""
+        return 1 if self.fourth is None else 2
+
+    @property
+    def faint(self) -> Ints:
+        """Columns whose sum of squares is zero or nearly so."""
+        return np.flatnonzero(np.einsum("kjj->j", self.scatter) < VANISHING ** (1 / self.degree))
 
     @property
     def has_gaps(self) -> bool:

@@ -8,29 +8,32 @@ from posterior.kernels.compiled.jit import LOWEST, NUMBERS, ROWS, exp, kernel
 TILE = 64
 
 
-@kernel(f"int64({ROWS}, int64, {NUMBERS}, float64[:, ::1], float64[::1])")
-def load(scores: Floats, start: int, log_prior: Floats, tile: Floats, peak: Floats) -> int:
+@kernel(f"int64({ROWS}, int64, {NUMBERS}, float64[:, ::1], float64[::1], float64[::1])")
+def load(scores: Floats, start: int, log_prior: Floats, tile: Floats, peak: Floats, mark: Floats) -> int:
     """Turn a tile of rows so that they lie side by side, less the largest score of each.
 
-    A row that no class can have gets the priors. Returns how many rows have no finite largest score.
+    A row without a finite largest score gets the priors. Returns how many rows have a score that is not
+    finite; `mark` is room for one number a row.
     """
     n_classes = len(tile)
     for r in range(TILE):
         for k in range(n_classes):
             tile[k, r] = scores[start + r, k]
     for r in range(TILE):
-        peak[r] = -np.inf
+        peak[r], mark[r] = -np.inf, 0.0
     for k in range(n_classes):
         for r in range(TILE):
             peak[r] = tile[k, r] if tile[k, r] > peak[r] else peak[r]
+            mark[r] += 0.0 * tile[k, r]  # NaN once a score is not finite
     check = 0.0
     for r in range(TILE):
-        check += 0.0 * peak[r]
+        check += mark[r]
     odd = 0
     if check != 0.0:
         for r in range(TILE):
-            if not abs(peak[r]) < np.inf:
+            if mark[r] != 0.0:
                 odd += 1
+            if not abs(peak[r]) < np.inf:
                 peak[r] = -np.inf
                 for k in range(n_classes):
                     tile[k, r] = log_prior[k]
@@ -63,13 +66,13 @@ def exponentials(tile: Floats) -> None:
 def to_posteriors(scores: Floats, log_prior: Floats) -> int:
     """Turn log joint densities, up to a term of the row, into posteriors, in place; rows are whole tiles.
 
-    Returns how many rows have no finite largest score.
+    Returns how many rows have a score that is not finite.
     """
     n, n_classes = scores.shape
     tile, peak, total = np.empty((n_classes, TILE)), np.empty(TILE), np.empty(TILE)
     odd = 0
     for start in range(0, n, TILE):
-        odd += load(scores, start, log_prior, tile, peak)
+        odd += load(scores, start, log_prior, tile, peak, total)
         exponentials(tile)
         for r in range(TILE):
             total[r] = 0.0
@@ -94,7 +97,7 @@ def to_log_posteriors(scores: Floats, log_prior: Floats) -> int:
     tile, peak, others = np.empty((n_classes, TILE)), np.empty(TILE), np.empty(TILE)
     odd = 0
     for start in range(0, n, TILE):
-        odd += load(scores, start, log_prior, tile, peak)
+        odd += load(scores, start, log_prior, tile, peak, others)
         logs = tile.copy()
         exponentials(tile)
         for r in range(TILE):
@@ -119,18 +122,20 @@ def to_log_posteriors(scores: Floats, log_prior: Floats) -> int:
 def find_best(scores: Floats, log_prior: Floats, best: Ints) -> int:
     """The class with the largest score in each row, the first of equals.
 
-    A row that no class can have gets the class with the largest prior. Returns how many rows have no finite
-    largest score.
+    A row without a finite largest score gets the class with the largest prior. Returns how many rows have a
+    score that is not finite.
     """
     n, n_classes = scores.shape
     odd = 0
     for i in range(n):
-        largest, at = scores[i, 0], 0
+        largest, at, mark = scores[i, 0], 0, 0.0 * scores[i, 0]
         for k in range(1, n_classes):
+            mark += 0.0 * scores[i, k]  # NaN once a score is not finite
             if scores[i, k] > largest:
                 largest, at = scores[i, k], k
-        if not abs(largest) < np.inf:
+        if mark != 0.0:
             odd += 1
+        if not abs(largest) < np.inf:
             at = 0
             for k in range(1, n_classes):
                 if log_prior[k] > log_prior[at]:

@@ -1,0 +1,93 @@
+"""Training columns of numbers so large, or so close together, that their squares overflow or vanish."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats
+from posterior.dataset import Chunk, Rows
+from posterior.schema import Schema
+from posterior.schema.kinds import LARGEST, SMALLEST, faint_message, overflow_message
+
+# Rows that show of most columns that they vary enough.
+FIRST = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The smallest and the largest number of every column; of some rows only, where the others do no harm."""
+
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, matrix: Any, largest: float, smallest: float) -> "Ranges":
+        """The ranges of these rows, dense or sparse; NaN for a column without a number."""
+        if kernels.is_sparse(matrix):
+            low, high = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+            np.fmin.at(low, matrix.indices, matrix.data)
+            np.fmax.at(high, matrix.indices, matrix.data)
+            return cls(low, high)
+        first = cls._of_all(matrix[:FIRST])
+        if (first.spread >= smallest).all() and -largest <= matrix.min() and matrix.max() <= largest:
+            return first
+        return cls._of_all(matrix)
+
+    @classmethod
+    def _of_all(cls, matrix: Floats) -> "Ranges":
+        return cls(np.fmin.reduce(matrix, axis=0), np.fmax.reduce(matrix, axis=0))
+
+    @property
+    def spread(self) -> Floats:
+        """How far apart the numbers of each column are."""
+        with np.errstate(over="ignore"):
+            return self.high - self.low
+
+    def __add__(self, other: "Ranges") -> "Ranges":
+        return Ranges(np.fmin(self.low, other.low), np.fmax(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The row of the number furthest from another one, and that number."""
+
+    row: int
+    value: float
+    distance: float
+
+    def __add__(self, other: "_Place") -> "_Place":
+        return self if self.distance >= other.distance else other
+
+
+def refuse_extremes(rows: Rows, numbers: tuple[int, ...], schema: Schema, degree: int) -> None:
+    """Refuse a column of numbers so large, or so close together, that a fit would overflow or lose them.
+
+    Slopes are products of numbers and targets, and are squared; with `degree` 2 numbers are squared before.
+    """
+    if not numbers:
+        return
+    largest, smallest = LARGEST ** (0.5 / degree), SMALLEST ** (0.5 / degree)
+    seen = rows.reduce(lambda chunk: Ranges.of(chunk.matrix(numbers), largest, smallest), dense=len(numbers))
+    size = np.fmax(np.abs(seen.low), np.abs(seen.high))
+    large = np.flatnonzero(size > largest).tolist()
+    if large:
+        place = rows.reduce(partial(_furthest, column=numbers[large[0]], anchor=0.0), dense=1)
+        raise ValueError(overflow_message(schema.columns[numbers[large[0]]].name, place.value, place.row))
+    faint = np.flatnonzero((seen.spread > 0) & (seen.spread < smallest)).tolist()
+    if faint:
+        anchor = float(seen.low[faint[0]])
+        place = rows.reduce(partial(_furthest, column=numbers[faint[0]], anchor=anchor), dense=1)
+        raise ValueError(faint_message(schema.columns[numbers[faint[0]]].name, place.distance, place.row))
+
+
+def _furthest(chunk: Chunk, column: int, anchor: float) -> _Place:
+    """The number of a column that is furthest from another one."""
+    cells = chunk.matrix((column,))
+    values = (cells.toarray() if kernels.is_sparse(cells) else np.asarray(cells))[:, 0]
+    with np.errstate(over="ignore"):
+        distance = np.where(np.isnan(values), -1.0, np.abs(values - anchor))
+    i = int(distance.argmax())
+    return _Place(chunk.row(i), float(values[i]), float(distance[i]))
