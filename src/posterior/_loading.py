@@ -37,7 +37,7 @@ def load_module(name: str) -> Any:
 
 
 def _is_importing_ours() -> bool:
-    """Whether this thread is in the middle of importing a module of ours: another thread would wait for it."""
+    """Whether this thread is importing a module of ours, for which another thread would have to wait."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_locals["name"].startswith("posterior."):

@@ -1,0 +1,78 @@
+"""A process stays whole: after Ctrl-C, with threads that come first together, and in its children.
+
+Few cases here, many in tests/long/test_processes.py.
+"""
+
+import subprocess
+import sys
+
+import pytest
+from processes import Case
+
+from posterior._packages import PACKAGES
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT goes to a process by its number")
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """What a process says that nobody disturbs."""
+    return Case("plainly").run()
+
+
+@pytest.mark.parametrize("after", [0.1, 0.4])
+def test_after_an_interrupt_during_the_first_large_fit_the_next_fit_works(undisturbed, after):
+    assert Case("interrupted", after=after).run() == undisturbed
+
+
+def test_an_interrupt_while_kernels_are_compiled_leaves_them_whole(undisturbed, tmp_path):
+    assert Case("interrupted", after=1.5).run(NUMBA_CACHE_DIR=str(tmp_path)) == undisturbed
+
+
+def test_threads_that_need_compiled_code_first_together_share_one_import(undisturbed):
+    assert Case("two").run() == undisturbed
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_children_of_a_process_that_has_fitted_fit_to_the_same_bits(undisturbed, method):
+    assert Case(method).run() == undisturbed
+
+
+def test_neither_answers_nor_model_files_depend_on_the_hash_seed():
+    assert len({Case("saved", "NaiveBayes").run(PYTHONHASHSEED=seed) for seed in ("0", "1")}) == 1
+
+
+def test_a_picture_works_after_its_import_was_interrupted(undisturbed):
+    assert Case("drawn", after=0.3).run() == undisturbed
+
+
+def test_other_packages_are_loaded_before_anything_of_ours():
+    look = (
+        "import sys; from importlib import import_module; "
+        f"[import_module(name) for name in {PACKAGES}]; before = set(sys.modules); import posterior; "
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}; "
+        "print(new - sys.stdlib_module_names)"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)  # noqa: S603 -- our own
+    assert done.stdout == "{'posterior'}\n"
+
+
+IMPORT = """
+import signal, sys
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+try:
+    import posterior
+except KeyboardInterrupt:
+    pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+import posterior
+print(posterior.LDA().fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]).predict([[4.0]]))
+"""
+
+
+@pytest.mark.parametrize("after", ["0.05", "0.15", "0.5"])
+def test_an_interrupted_import_of_the_library_can_be_repeated(after):
+    command = [sys.executable, "-c", IMPORT, after]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own
+    assert done.stdout == "[1]\n", done.stderr
