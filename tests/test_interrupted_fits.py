@@ -39,7 +39,7 @@ def unnamed(seed):
 
 
 class Interrupting:
-    """Raises KeyboardInterrupt before the line of that number that works on an estimator, as a signal would."""
+    """Raises KeyboardInterrupt before the line of that number that works on an estimator, as signals do."""
 
     def __init__(self, estimator, number):
         self.estimator, self.left = estimator, number
@@ -67,8 +67,10 @@ class Interrupting:
 
 
 def state(estimator):
-    """All that a fitted estimator is, without its settings' order or caches."""
-    return b"".join(bytes(part) for part in written(deepcopy(estimator)))
+    """All that a fitted estimator is: what its file holds, and what follows from that."""
+    names = ("classes_", "n_features_in_", "feature_names_in_")
+    beside = {name: str(getattr(estimator, name, None)) for name in names}
+    return str(beside).encode() + b"".join(bytes(part) for part in written(deepcopy(estimator)))
 
 
 CASES = [

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from processes import Case
+from tests.processes import Case
 
 from posterior._packages import PACKAGES
 
@@ -25,10 +25,6 @@ def test_after_an_interrupt_during_the_first_large_fit_the_next_fit_works(undist
     assert Case("interrupted", after=after).run() == undisturbed
 
 
-def test_an_interrupt_while_kernels_are_compiled_leaves_them_whole(undisturbed, tmp_path):
-    assert Case("interrupted", after=1.5).run(NUMBA_CACHE_DIR=str(tmp_path)) == undisturbed
-
-
 def test_threads_that_need_compiled_code_first_together_share_one_import(undisturbed):
     assert Case("two").run() == undisturbed
 
@@ -40,10 +36,6 @@ def test_children_of_a_process_that_has_fitted_fit_to_the_same_bits(undisturbed,
 
 def test_neither_answers_nor_model_files_depend_on_the_hash_seed():
     assert len({Case("saved", "NaiveBayes").run(PYTHONHASHSEED=seed) for seed in ("0", "1")}) == 1
-
-
-def test_a_picture_works_after_its_import_was_interrupted(undisturbed):
-    assert Case("drawn", after=0.3).run() == undisturbed
 
 
 def test_other_packages_are_loaded_before_anything_of_ours():
@@ -71,7 +63,7 @@ print(posterior.LDA().fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]).predict([[
 """
 
 
-@pytest.mark.parametrize("after", ["0.05", "0.15", "0.5"])
+@pytest.mark.parametrize("after", ["0.1", "0.3"])
 def test_an_interrupted_import_of_the_library_can_be_repeated(after):
     command = [sys.executable, "-c", IMPORT, after]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own
