@@ -1,6 +1,6 @@
 """Normal densities of several columns together, and what they expect of rows with gaps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -81,9 +81,9 @@ class MultivariateNormalDistribution(Distribution):
 
     def _whitened(self) -> tuple[Floats, Floats]:
         """Log determinants (K,), and the class means about the centre, each whitened by its covariance."""
+        apart = self.location - self._centre
         try:
-            found = self._whiteners if self.covariance.size <= AT_ONCE else whiteners(self.covariance)
-            apart = self.location - self._centre
+            found = self._one_by_one()
             if len(self.covariance) == 1:
                 ((white, log_det),) = found
                 return np.full(self.n_classes, log_det), np.stack([row @ white for row in apart])
@@ -91,6 +91,10 @@ class MultivariateNormalDistribution(Distribution):
         except np.linalg.LinAlgError as error:
             raise ValueError("a covariance must be positive definite") from error
         return np.array([log_det for log_det, _ in pairs]), np.stack([row for _, row in pairs])
+
+    def _one_by_one(self) -> Iterable[tuple[Floats, float]]:
+        """The whiteners; where they take much memory only one at a time."""
+        return self._whiteners if self.covariance.size <= AT_ONCE else whiteners(self.covariance)
 
     @cached_property
     def _whiteners(self) -> list[tuple[Floats, float]]:
@@ -113,7 +117,7 @@ class MultivariateNormalDistribution(Distribution):
     @cached_property
     def precision(self) -> Floats:
         """The inverse covariances, (K, d, d), or (1, d, d) where the classes share one."""
-        return np.stack([white @ white.T for white, _ in whiteners(self.covariance)])
+        return np.stack([white @ white.T for white, _ in self._one_by_one()])
 
     @property
     def _by_class(self) -> tuple[int, int, int]:
@@ -201,7 +205,7 @@ class MultivariateNormalDistribution(Distribution):
     def gaussians(self) -> kernels.Gaussians:
         """The parameters as the kernels for rows with gaps take them."""
         sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
-        white = np.stack([w for w, _ in whiteners(self.covariance)]) * sd[:, :, None]
+        white = np.stack([w for w, _ in self._one_by_one()]) * sd[:, :, None]
         log_det = self._log_dets[: len(self.covariance)]
         precision = white @ white.transpose(0, 2, 1)
         correlation = self.covariance / sd[:, :, None] / sd[:, None, :]
@@ -345,11 +349,14 @@ class MultivariateNormalDistribution(Distribution):
     def log_likelihood(self, statistics: Scatter) -> float:
         """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
         apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
-        pulled = np.einsum("kij,kj->ki", np.broadcast_to(self.precision, self._by_class), apart)
-        shift = statistics.weight @ (pulled * apart).sum(axis=1)
-        spread = (self.precision * statistics.scatter).sum()
-        size = float(statistics.weight @ (self._log_dets + self.n_columns * LOG_2PI))
-        return -0.5 * (size + float(spread) + float(shift))
+        total = float(statistics.weight @ (self._log_dets + self.n_columns * LOG_2PI))
+        shared = len(self.covariance) == 1
+        for g, (white, _) in enumerate(self._one_by_one()):
+            own = slice(None) if shared else slice(g, g + 1)
+            scatter = statistics.scatter[own].sum(axis=0)
+            shift = statistics.weight[own] @ ((apart[own] @ white) ** 2).sum(axis=1)
+            total += float(((white @ white.T) * scatter).sum()) + float(shift)
+        return -0.5 * total
 
     def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
         """The log densities of some classes as quadratic functions of x."""
