@@ -26,7 +26,7 @@ def both_ends(text: str, width: int) -> str:
     """The beginning and the end of a text that is longer than `width` characters.
 
     >>> both_ends("unknown kind 'xxxxxxxx', choose another", 24)
-    "unknown kind … oose another"
+    'unknown kind … oose another'
     """
     half = width // 2
     return text if len(text) <= width else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"

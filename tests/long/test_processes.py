@@ -1,20 +1,28 @@
 """Interrupts at random times in fresh processes; threads, forks, spawned children and hash seeds.
 
-POSTERIOR_INTERRUPTS says how many interrupts (60 if not set), POSTERIOR_SEED where they begin. A failure
-shows the case, which `Case(…).run()` repeats.
+POSTERIOR_INTERRUPTS says how many interrupts (60 if not set), POSTERIOR_INTERRUPTS_SEED where they begin. A
+failure shows the case, which `Case(…).run()` repeats.
 """
 
+import importlib.util
 import os
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.processes import Case
+
+spec = importlib.util.spec_from_file_location("processes", Path(__file__).parents[1] / "processes.py")
+processes = importlib.util.module_from_spec(spec)
+sys.modules["processes"] = processes
+spec.loader.exec_module(processes)
+Case = processes.Case
 
 pytestmark = pytest.mark.long
 
 INTERRUPTS = int(os.environ.get("POSTERIOR_INTERRUPTS", "60"))
-SEED = int(os.environ.get("POSTERIOR_SEED", "0"))
+SEED = int(os.environ.get("POSTERIOR_INTERRUPTS_SEED", "0"))
 MODELS = ("GaussianNB", "LDA", "QDA", "LogisticRegression")
 DEEDS = ("interrupted",) * 4 + ("fit", "partial_fit", "drawn")
 # Seconds in which interrupts fall, from the start of the fit on; compiling takes longer than loading.
