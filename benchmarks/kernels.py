@@ -30,17 +30,17 @@ DEAR = 3.0  # seconds of one run, above which fewer repeats do
 def spied() -> Iterator[set[str]]:
     """The names of the compiled modules that are asked for inside the block."""
     seen: set[str] = set()
-    original = choice.import_module
+    original = choice.load_module
 
     def noted(name: str) -> Any:
         seen.add(name.rpartition(".")[2])
         return original(name)
 
-    choice.import_module = noted
+    choice.load_module = noted
     try:
         yield seen
     finally:
-        choice.import_module = original
+        choice.load_module = original
 
 
 def taken(task: Task, table: Any) -> dict[str, list[str]]:

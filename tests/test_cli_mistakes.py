@@ -142,6 +142,84 @@ def test_a_mistake_with_a_good_model_gives_one_line_too(model, capsys, arguments
     assert sorted(p.name for p in model.parent.iterdir()) == before
 
 
+COMPARE = ("compare", "good.csv", "-t", "bought", "--models", "naive-bayes")
+CURVE = ("curve", "good.csv", "-t", "bought")
+FIT = ("fit", "good.csv", "-t", "bought", "-m", "naive-bayes", "-o", "new.posterior")
+PREDICT = ("predict", "good.posterior", "good.csv", "-o", "new.csv")
+EXPLAIN = ("explain", "good.posterior", "good.csv")
+HUGE = str(10**21)
+LONG = "x" * 100_000
+NO_NUMBERS = ("nan", "inf", "", "1.5", "1e21", "-1")
+# Values of each option that nobody can mean, and a word of the answer.
+ABSURD = [
+    *((COMPARE, "--folds", value, "--folds") for value in (*NO_NUMBERS, "0")),
+    *((COMPARE, "--folds", value, "60") for value in ("61", HUGE)),
+    *(
+        (command, "--repeats", value, "--repeats")
+        for value in (*NO_NUMBERS, "0")
+        for command in (COMPARE, CURVE)
+    ),
+    *((command, "--repeats", value, "10,000") for value in ("10001", HUGE) for command in (COMPARE, CURVE)),
+    *((command, "--seed", value, "--seed") for value in NO_NUMBERS for command in (COMPARE, CURVE)),
+    *((CURVE, "--sizes", value, "--sizes") for value in ("", ",", "nan", "1e9", LONG)),
+    *((CURVE, "--sizes", value, "between 4") for value in ("0", "-1", HUGE)),
+    *((COMPARE, "--false-alarms", value, "--false-alarms") for value in ("nan", "inf", "", "-1", "2")),
+    *(
+        (PREDICT, "--outliers", value, "rate")
+        for value in ("nan", "inf", "-inf", "-1", "0", "1", "2", "1e300")
+    ),
+    *((PREDICT, "--outliers", value, "1e-15") for value in ("1e-300", "1e-17", "5e-324")),
+    (PREDICT, "--outliers", "", "--outliers"),
+    *(
+        (PREDICT, "--reject", f"threshold={value}", "threshold")
+        for value in ("nan", "inf", "-1", "0", "", "x")
+    ),
+    *((PREDICT, "--reject", f"coverage={value}", "coverage") for value in ("nan", "inf", "-1", "0", "2")),
+    *((PREDICT, "--reject", value, "--reject") for value in ("", ",", "=")),
+    *(
+        (PREDICT, "--reject", value, "expected")
+        for value in ("x=1", LONG, "cost=1,cost=2", "cost=1,coverage=1")
+    ),
+    *((PREDICT, "--priors", f"yes={value},no=1", "riors") for value in ("nan", "inf", "-1", "")),
+    *((PREDICT, "--priors", value, "--priors") for value in ("", ",", "=", "yes", LONG)),
+    (PREDICT, "--priors", "yes=0.5,yes=0.6,no=0.5", "yes is given twice"),
+    (PREDICT, "--priors", "yes=0,no=0", "priors"),
+    *((PREDICT, "--costs", f"yes:no={value}", "costs") for value in ("nan", "inf", "-inf", "")),
+    *((PREDICT, "--costs", value, "--costs") for value in ("", ",", ":=1", "yes=1", "maybe:no=1", LONG)),
+    *((command, "--costs", "yes:no=5,yes:no=6", "yes:no is given twice") for command in (COMPARE, PREDICT)),
+    (PREDICT, "--costs", "yes:no=5, yes: no=5", "given twice"),
+    *((EXPLAIN, "--row", value, "row") for value in (*NO_NUMBERS, "60", HUGE)),
+    *((FIT, "--kind", value, "kind") for value in ("", "=", "size=", "=count", LONG)),
+    *((FIT, option, value, option[2:]) for option in ("--drop", "--target") for value in ("", LONG)),
+    *(
+        (COMPARE, option, value, option)
+        for option in ("--groups", "--time", "--positive")
+        for value in ("", LONG)
+    ),
+    *((COMPARE, "--models", value, "naive-bayes") for value in ("", ",", LONG)),
+    *((FIT, option, value, option[2:]) for option in ("--model", "--calibration") for value in ("", LONG)),
+    *((FIT, option, LONG, option[2:]) for option in ("--quote", "--delimiter", "--decimal", "--encoding")),
+    *((FIT, option, "", option[2:]) for option in ("--delimiter", "--decimal", "--encoding", "--format")),
+    *((FIT, "--names", value, "names") for value in ("", ",", LONG)),
+    *((PREDICT, "--keep", value, "--keep") for value in ("", LONG)),
+    *((command, "-o", LONG, "too long") for command in (FIT, PREDICT)),
+    (COMPARE, "--report", LONG, "too long"),
+    (("data",), "--", LONG, "no bundled table"),
+    (("inspect",), "--", LONG, "too long"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value", "word"), ABSURD, ids=[f"{c[0]} {o[:20]} {v[:20]}" for c, o, v, _ in ABSURD]
+)
+def test_an_absurd_value_gives_one_line_of_bounded_length(model, capsys, command, option, value, word):
+    before = sorted(p.name for p in model.parent.iterdir())
+    line = complaint(capsys, *command, option, value)
+    assert word in line, line
+    assert len(line) < 1200
+    assert sorted(p.name for p in model.parent.iterdir()) == before
+
+
 def test_a_failed_fit_leaves_an_older_model_as_it_was(model, capsys):
     before = model.read_bytes()
     complaint(capsys, "fit", "one_class.csv", "-t", "bought", "-m", "lda", "-o", str(model))

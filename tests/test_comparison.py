@@ -408,8 +408,8 @@ def test_the_package_offers_it():
     [
         ({"models": ["ldaa"]}, "there is no model 'ldaa'; choose among majority, naive-bayes"),
         ({"models": []}, "there is no model to try; choose among"),
-        ({"folds": 1}, "folds must be a whole number of at least 2, found 1"),
-        ({"repeats": 0}, "repeats must be a whole number of at least 1, found 0"),
+        ({"folds": 1}, "folds must be a whole number from 2 to the number of rows, .*, found 1"),
+        ({"repeats": 0}, "repeats must be a whole number from 1 to 10,000, found 0"),
         ({"positive": "maybe"}, "positive='maybe' is not a class; the classes are 'no', 'yes'"),
         ({"false_alarms": 2}, "false_alarms must be a share between 0 and 1, found 2"),
         ({"groups": "coulour"}, "there is no column 'coulour'; did you mean 'colour'?"),

@@ -9,6 +9,7 @@ from sklearn import naive_bayes
 
 import posterior
 from posterior.engines import local, threads
+from posterior.kernels import choice
 from posterior.schema import Schema, read_table, sources
 
 ROWS, COLUMNS, STORED = 20_000, 5_000, 60
@@ -71,3 +72,57 @@ def test_inferring_the_kind_of_a_sparse_table_copies_nothing(dtype):
     infer = lambda rows: Schema.infer(read_table(rows), kinds)
     assert infer(X).kinds == ("continuous", kind) * (COLUMNS // 2)
     assert peak(lambda: infer(X)) <= 0.5 * size
+
+
+def many_covariances(n_classes, d, per_class):
+    rng = np.random.default_rng(0)
+    y = np.arange(n_classes * per_class) % n_classes
+    return rng.normal(size=(len(y), d)) + rng.normal(size=(n_classes, d))[y], y
+
+
+def test_quadratic_discriminants_take_three_times_their_covariances_at_most(monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_CELLS", 50 * local.CHUNK_CELLS)  # as it is outside of this file
+    K, d = 500, 200
+    X, y = many_covariances(K, d, 205)
+    covariances = K * d * d * 8
+    posterior.QDA().fit(X[:10_000, :3], y[:10_000] % 3).predict(X[:10_000, :3])  # imports what is needed
+    model = posterior.QDA()
+
+    def work():
+        model.fit(X, y)
+        model.predict(X[:1000])
+        model.predict(X[:10])
+
+    assert peak(work) <= 3 * covariances
+
+
+def test_many_covariances_score_as_few_do():
+    X, y = many_covariances(120, 100, 110)
+    many = posterior.QDA().fit(X, y)
+    K = np.flatnonzero(y < 3)
+    few = posterior.QDA().fit(X[K], y[K])
+    shared = many.class_log_density(X[:200])[:, :3]
+    assert shared == pytest.approx(few.class_log_density(X[:200]), rel=1e-9)
+    assert many.class_log_density(X[:5])[:, :3] == pytest.approx(shared[:5], rel=1e-9)
+    with choice.using("reference"):
+        assert many.class_log_density(X[:20])[:, :3] == pytest.approx(shared[:20], rel=1e-9)
+
+
+WIDE = [
+    posterior.LDA(),
+    posterior.QDA(),
+    posterior.LDA(shrinkage="auto"),
+    posterior.GaussianDiscriminantAnalysis(tied=0.5),
+]
+
+
+@pytest.mark.parametrize("model", WIDE, ids=str)
+def test_covariances_of_too_many_columns_are_refused_before_memory_is_taken(model):
+    X = sparse.random(60, 50_000, density=0.001, format="csr", random_state=0)
+    y = np.arange(60) % 2
+
+    def work():
+        with pytest.raises(ValueError, match=r"50,000 columns.* GiB .*GaussianNB"):
+            model.fit(X, y)
+
+    assert peak(work) < 1 << 28

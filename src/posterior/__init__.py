@@ -1,8 +1,8 @@
 """Probabilities you can act on, from a table of data."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from posterior._loading import load_module
 from posterior._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ if not TYPE_CHECKING:  # a type checker would take any name for an attribute
         if name not in __all__:
             raise AttributeError(f"module 'posterior' has no attribute {name!r}")
         if name in _HOME:
-            found = getattr(import_module(f"posterior.{_HOME[name]}"), _SHORT.get(name, name))
+            found = getattr(load_module(f"posterior.{_HOME[name]}"), _SHORT.get(name, name))
         else:
-            found = import_module(f"posterior.{name}")
+            found = load_module(f"posterior.{name}")
         globals()[name] = found
         return found
 

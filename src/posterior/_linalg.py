@@ -1,5 +1,6 @@
 """Cholesky factors and rank, always on the correlation scale."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ NEGLIGIBLE = 1e-9
 CLEAR = 1e-6
 # Beyond this many standard deviations between class means one common centre would cost digits.
 FAR_APART = 1e3
+# Cells of several matrices that are worked on at once.
+AT_ONCE = 1 << 20
 
 
 @np.errstate(over="ignore", invalid="ignore")  # rounding beyond all bounds leaves a column undetermined
@@ -59,7 +62,26 @@ def are_clear(covariances: Floats, rounding: Floats) -> bool:
     sd = np.sqrt(variance)
     if not (rounding < CLEAR * sd).all():
         return False
-    return _smallest_residual(covariances / sd[:, :, None] / sd[:, None, :]) > CLEAR
+    return all(
+        _smallest_residual(covariances[some] / sd[some, :, None] / sd[some, None, :]) > CLEAR
+        for some in _parts(covariances)
+    )
+
+
+def are_symmetric(covariances: Floats) -> bool:
+    """Whether these (g, d, d) are symmetric, but for rounding."""
+    sd = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
+    for some in _parts(covariances):
+        skew = np.abs(covariances[some] - covariances[some].transpose(0, 2, 1))
+        if (skew > 1e-8 * sd[some, :, None] * sd[some, None, :]).any():
+            return False
+    return True
+
+
+def _parts(matrices: Floats) -> Iterator[slice]:
+    """Ranges of as many matrices (g, d, d) as are worth working on at once."""
+    at_once = max(1, AT_ONCE * len(matrices) // max(matrices.size, 1))
+    return (slice(at, at + at_once) for at in range(0, len(matrices), at_once))
 
 
 def _smallest_residual(correlation: Floats) -> float:
@@ -105,21 +127,24 @@ def smallest_residual(covariance: Floats) -> float:
 
 def whitener(covariance: Floats) -> tuple[Floats, float]:
     """`(B, ln|Σ|)` with `B` upper triangular and `‖(x−μ) B‖² = (x−μ)'Σ⁻¹(x−μ)`, for a positive definite Σ."""
-    return whiteners(covariance[None])[0]
+    return next(whiteners(covariance[None]))
 
 
-def whiteners(covariances: Floats) -> list[tuple[Floats, float]]:
+def whiteners(covariances: Floats) -> Iterator[tuple[Floats, float]]:
     """What `whitener` gives of each covariance (g, d, d)."""
+    for some in _parts(covariances):
+        yield from _whiteners(covariances[some])
+
+
+def _whiteners(covariances: Floats) -> Iterator[tuple[Floats, float]]:
     variance = np.diagonal(covariances, axis1=1, axis2=2)
     if not (variance > 0).all():
         raise np.linalg.LinAlgError("a variance is not positive")
     sd = np.sqrt(variance)
     factors = np.linalg.cholesky(covariances / sd[:, :, None] / sd[:, None, :])
     log_dets = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + np.log(variance).sum(axis=1)
-    return [
-        (np.ascontiguousarray(_lower_inverse(factor).T / scale[:, None]), log_det)
-        for factor, scale, log_det in zip(factors, sd, log_dets.tolist(), strict=True)
-    ]
+    for factor, scale, log_det in zip(factors, sd, log_dets.tolist(), strict=True):
+        yield np.ascontiguousarray(_lower_inverse(factor).T / scale[:, None]), log_det
 
 
 def _lower_inverse(factor: Any) -> Floats:

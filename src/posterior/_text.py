@@ -22,6 +22,16 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
+def both_ends(text: str, width: int) -> str:
+    """The beginning and the end of a text that is longer than `width` characters.
+
+    >>> both_ends("unknown kind 'xxxxxxxx', choose another", 24)
+    'unknown kind … oose another'
+    """
+    half = width // 2
+    return text if len(text) <= width else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
+
+
 def shortened(value: Any, width: int = 60) -> str:
     """A value as text on one line of at most `width` characters.
 

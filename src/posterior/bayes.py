@@ -58,7 +58,7 @@ def given_priors(given: Any, classes: AnyArray, more: str = "", hint: str = "") 
             f"order {classes.tolist()}{hint}"
         )
     if not (prior >= 0).all() or not np.isfinite(prior).all():
-        raise ValueError(f"Priors must be non-negative, found {prior.tolist()}")
+        raise ValueError(f"Priors must be non-negative and finite, found {prior.tolist()}")
     if abs(prior.sum() - 1) > 1e-6:
         raise ValueError(
             f"The sum of the priors should be 1, found {prior.sum():g}; divide them by their sum"

@@ -163,10 +163,11 @@ class Rows(Protocol):
     def schema(self) -> Schema:
         """What the columns are."""
 
-    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` over all rows, with the same bits whatever the number of threads.
 
-        `dense` is the number of columns that are read as values, which sets the size of a chunk.
+        `dense` is the number of columns that are read as values, which sets the size of a chunk. A chunk has
+        more cells than a sum, whose `size` may be given where it is large.
         """
 
 
@@ -199,10 +200,10 @@ class Selection:
         """What the columns are."""
         return self.dataset.schema
 
-    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` over the rows that are kept."""
 
         def kept(chunk: Chunk) -> S:
             return summarize(SomeRows(chunk, np.flatnonzero(self.keep(chunk))))
 
-        return self.dataset.reduce(kept, dense=dense)
+        return self.dataset.reduce(kept, dense=dense, size=size)

@@ -10,10 +10,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from posterior._text import one_line
 from posterior._version import __version__
 from posterior.cli.messages import as_options, without_controls
-from posterior.cli.stopping import INTERRUPTED, READER_GONE, USER_ERROR, lacking, outcome
+from posterior.cli.stopping import INTERRUPTED, READER_GONE, USER_ERROR, lacking, message_line, outcome
 
 # Each command is the function of this name in the module of this name; its help begins with this line.
 COMMANDS = {
@@ -91,9 +90,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         where = getattr(getattr(error, "ctx", None), "command_path", "posterior")
         _complain(
-            f"{one_line(told())} (posterior --help)"
+            f"{message_line(told())} (posterior --help)"
             if where == "posterior"
-            else f"{one_line(told())} ({where} --help)"
+            else f"{message_line(told())} ({where} --help)"
         )
         return USER_ERROR
     if code == READER_GONE:

@@ -62,10 +62,12 @@ def read_priors(text: str, classes: Sequence[Any]) -> Any:
     """
     if text.strip() in NAMED:
         return text.strip()
-    given = {
-        label_of(name, classes, "--priors"): number
-        for name, number in _pairs(text, "--priors", "a class and its frequency, such as yes=0.01,no=0.99")
-    }
+    given: dict[Any, float] = {}
+    for name, number in _pairs(text, "--priors", "a class and its frequency, such as yes=0.01,no=0.99"):
+        label = label_of(name, classes, "--priors")
+        if label in given:
+            raise ValueError(f"--priors: {name} is given twice, as {given[label]:g} and {number:g}; keep one")
+        given[label] = number
     absent = [str(label) for label in classes if label not in given]
     if absent:
         raise ValueError(f"--priors: no frequency for {', '.join(absent)}; give one for each class")
@@ -78,11 +80,11 @@ def read_reject(text: str) -> dict[str, float]:
     >>> read_reject("coverage=0.9")
     {'coverage': 0.9}
     """
-    rule = dict(_pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9"))
-    if len(rule) != 1 or not set(rule) <= set(REJECT_RULES):
+    rules = _pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9")
+    if len(rules) != 1 or rules[0][0] not in REJECT_RULES:
         known = [f"{key}={EXAMPLES.get(key, 'NUMBER')}" for key in REJECT_RULES]
         raise ValueError(f"--reject {text}: expected one of {', '.join(known)}")
-    return rule
+    return dict(rules)
 
 
 def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]:
@@ -96,16 +98,17 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
     costs: dict[Any, dict[Any, float]] = {
         truth: {action: float(action != truth) for action in classes} for truth in classes
     }
-    extra = []
+    given: dict[tuple[Any, Any], float] = {}
     for pair, number in _pairs(text, "--costs", "costs such as bad:good=5,good:bad=1, or the name of a file"):
         truth, colon, action = pair.partition(":")
         if not colon:
             raise ValueError(f"--costs {pair}=…: expected truth:action=cost, such as bad:good=5")
         known = known_labels(classes)
-        named = known.get(action.strip(), action.strip())
-        extra.append(named)
-        costs[label_of(truth, classes, "--costs")][named] = number
-    others = [action for action in dict.fromkeys(extra) if action not in classes]
+        cell = label_of(truth, classes, "--costs"), known.get(action.strip(), action.strip())
+        if cell in given:
+            raise ValueError(f"--costs: {pair} is given twice, as {given[cell]:g} and {number:g}; keep one")
+        given[cell] = costs[cell[0]][cell[1]] = number
+    others = [action for action in dict.fromkeys(action for _, action in given) if action not in classes]
     for truth, action in ((t, a) for a in others for t in classes):
         if action not in costs[truth]:
             raise ValueError(

@@ -55,7 +55,7 @@ def read_labelled(
     table = reading.table(path)
     names = table.column_names
     bundled = datasets.describe(path) if files.is_bundled(path) else None
-    target = target or files.default_target(path)
+    target = files.default_target(path) if target is None else target
     if target is None:
         raise ValueError(f"which column holds the classes? Pass --target COL; {listed_columns(names)}")
     known_column(target, names, "--target")
@@ -65,7 +65,9 @@ def read_labelled(
             raise ValueError(f"--{option} {given}: this is the class column; name another, or leave it out")
     if target in (columns.drop or ()) or target in (kinds or {}):
         raise ValueError(f"{target!r} is the class column (--target), and cannot be in --drop or --kind too")
-    extra = {option: known_column(name, names, f"--{option}") for option, name in aside.items() if name}
+    extra = {
+        option: known_column(name, names, f"--{option}") for option, name in aside.items() if name is not None
+    }
     left_out = {known_column(name, names, "--drop") for name in columns.drop or ()}
     left_out |= set(bundled.identifiers if bundled else ()) - set(kinds or ())
     classes = table[target]

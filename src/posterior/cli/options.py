@@ -66,7 +66,7 @@ class FileOptions:
             "missing": tuple(self.missing or ()),
             "usual_missing": not self.only_missing,
             "header": not self.no_header,
-            "names": tuple(self.names.split(",")) if self.names else None,
+            "names": None if self.names is None else tuple(self.names.split(",")),
             "quote": None if self.quote.lower() == "none" else self.quote,
             "delimiter": self.delimiter,
             "decimal": self.decimal,

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 
-from posterior._text import one_line
+from posterior._text import both_ends, one_line
 
 USER_ERROR = 2
 INTERRUPTED = 130
+LONGEST = 1000  # characters of a message: what a user gave may be of any length
 # What a shell reports of a program that SIGPIPE ended: of cat and sort, and of ours. What had been asked for
 # was not all written, so it is no success; `head` knows, and under pipefail so does the script.
 READER_GONE = 141
@@ -21,6 +22,11 @@ def lacking(error: ModuleNotFoundError) -> ImportError:
     return ImportError(
         f"the command line needs {error.name}, which is not installed; run `pip install 'posterior[cli]'`"
     )
+
+
+def message_line(message: object) -> str:
+    """A message on one line; of one that quotes much of what a user gave, the beginning and the end."""
+    return both_ends(one_line(message), LONGEST)
 
 
 def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
@@ -41,6 +47,6 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("POSTERIOR_DEBUG"):
             raise
-        tell(one_line(error) or type(error).__name__)
+        tell(message_line(error) or type(error).__name__)
         return USER_ERROR
     return 0

@@ -67,7 +67,12 @@ def settled(choice: EstimatorChoice, rows: LabelledRows, groups: Ints | None = N
     n = rows_to_choose_by(choice, len(rows))
     chosen = np.arange(len(rows)) if n == len(rows) else _sample(rows.codes, n, groups)
     some = rows if n == len(rows) else some_rows(rows, chosen)
-    folds = deal(some.codes, folds=FOLDS, repeats=1, groups=None if groups is None else groups[chosen])
+    folds = deal(
+        some.codes,
+        folds=min(FOLDS, len(some.codes)),
+        repeats=1,
+        groups=None if groups is None else groups[chosen],
+    )
     knowable = ~folds.unknowable(some.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from posterior._types import Bools, Ints
+from posterior.comparison.nested import checked_repeats
 
 # Ten folds twice up to this many rows, ten folds once up to the second number, then five.
 SMALL, LARGE = 1_000, 10_000
@@ -86,14 +87,14 @@ def deal(
         )
     if groups is not None and time is not None:
         raise ValueError("groups and time were both given; rows are kept together or in order, not both")
-    n_folds = _whole(folds, MANY_FOLDS if n <= LARGE else FEW_FOLDS, "folds", 2)
+    n_folds = (MANY_FOLDS if n <= LARGE else FEW_FOLDS) if folds is None else _checked_folds(folds, n)
     if time is not None:
         if repeats not in (None, 1):
             raise ValueError(
                 f"rows in time have one order, so that nothing is repeated; found repeats={repeats!r}"
             )
         return _in_time(time, n_folds)
-    n_repeats = _whole(repeats, REPEATS if n <= SMALL else 1, "repeats", 1)
+    n_repeats = (REPEATS if n <= SMALL else 1) if repeats is None else checked_repeats(repeats)
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(n_repeats)]
     if groups is not None:
         return _by_group(codes, groups, min(n_folds, largest), seeds)
@@ -106,12 +107,13 @@ def deal(
     return Folds(numbers, f"{n_folds} folds, stratified{_times(n_repeats)}")
 
 
-def _whole(given: Any, default: int, what: str, least: int) -> int:
-    if given is None:
-        return default
-    if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < least:
-        raise ValueError(f"{what} must be a whole number of at least {least}, found {given!r}")
-    return operator.index(given)
+def _checked_folds(folds: Any, n_rows: int) -> int:
+    whole = hasattr(folds, "__index__") and not isinstance(folds, bool)
+    if not whole or not 2 <= operator.index(folds) <= n_rows:
+        raise ValueError(
+            f"folds must be a whole number from 2 to the number of rows, {n_rows:,}, found {folds!r}"
+        )
+    return operator.index(folds)
 
 
 def _times(n_repeats: int) -> str:

@@ -10,6 +10,7 @@ from posterior._types import Ints
 
 SEEN_FIRST = 2  # rows of each class that come before all others: a variance needs two
 LEAST = 10
+MOST_REPEATS = 10_000  # whoever asks for more has made a mistake
 
 
 def nested_split(codes: Ints, test_size: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -53,8 +54,9 @@ def checked_share(test_size: Any) -> float:
 
 def checked_repeats(repeats: Any) -> int:
     """How often an experiment is repeated; standard errors need two repeats."""
-    if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise ValueError(f"repeats must be a whole number of at least 1, found {repeats!r}")
+    whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
+    if not whole or not 1 <= repeats <= MOST_REPEATS:
+        raise ValueError(f"repeats must be a whole number from 1 to {MOST_REPEATS:,}, found {repeats!r}")
     return int(repeats)
 
 

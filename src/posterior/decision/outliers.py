@@ -131,10 +131,18 @@ def rows_needed(alpha: float) -> int:
     return n if smallest_p_value(n) <= alpha else n + 1
 
 
+SMALLEST_RATE = 1e-15  # smaller ones are lost in the rounding of a probability
+
+
 def refuse_rate(alpha: Any, name: str = "alpha") -> float:
     """A rate of false alarms; anything but a number between 0 and 1 is refused."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise ValueError(f"{name} is a rate of false alarms, between 0 and 1, found {alpha!r}")
+    if float(alpha) < SMALLEST_RATE:
+        raise ValueError(
+            f"{name} is a rate of false alarms, and no number of rows shows one as small as {alpha!r}; use "
+            f"{SMALLEST_RATE:g} or more, such as 0.01"
+        )
     return float(alpha)
 
 

@@ -25,6 +25,8 @@ A = TypeVar("A", bound=AnyArray)
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
 CHUNK_ROWS = 65_536
 CHUNK_CELLS = 1 << 21
+# What is made of a chunk may be larger than that: then the chunk has so many times its cells.
+SIZES = 2
 # Rows are scored in smaller chunks, which stay in the cache of a core with their scores.
 FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
@@ -141,9 +143,14 @@ class LocalDataset:
         """The first of every `step` rows, read where they are."""
         return replace(self, step=self.step * step)
 
-    def chunks(self, dense: int) -> list[LocalChunk]:
-        """The rows in fixed ranges, small enough for `dense` columns to be read as values."""
-        return self._cut(max(256, min(CHUNK_ROWS, CHUNK_CELLS // max(self.data.cells_per_row(dense), 1))))
+    def chunks(self, dense: int, size: int = 0) -> list[LocalChunk]:
+        """The rows in fixed ranges, small enough for `dense` columns to be read as values.
+
+        Large enough, though, for few chunks to be added up where what is made of one takes `size` cells.
+        """
+        cells = max(self.data.cells_per_row(dense), 1)
+        few = SIZES * size // cells if size > CHUNK_CELLS else 0
+        return self._cut(max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells)))
 
     def _cut(self, size: int) -> list[LocalChunk]:
         n, step = self.data.n_rows, self.step
@@ -154,10 +161,10 @@ class LocalDataset:
         """Some of the rows."""
         return LocalChunk(self.data, rows, self.y, self.weight, self.folds)
 
-    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int) -> S:
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
         stack: list[tuple[int, S]] = []
-        with closing(_ordered(summarize, self.chunks(dense))) as sums:
+        with closing(_ordered(summarize, self.chunks(dense, size))) as sums:
             for chunk_sum in sums:
                 part, level = chunk_sum, 0
                 while stack and stack[-1][0] == level:

@@ -14,6 +14,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import ModelReading
+from posterior.estimators.state import install, named_columns
 from posterior.estimators.tables import labelled_rows, warn_of_names
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.estimators.validation import Validation
@@ -170,13 +171,8 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
 
     def _install(self, model: GenerativeModel) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
-        self.model_ = model
-        self.classes_ = model.classes
-        self.n_features_in_ = len(model.schema)
-        if model.schema.named:
-            self.feature_names_in_ = np.asarray(model.schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        names = model.schema.names if model.schema.named else None
+        install(self, model_=model, classes_=model.classes, **named_columns(len(model.schema), names))
 
     # -- prediction -------------------------------------------------------------------------------
 

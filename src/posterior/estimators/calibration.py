@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
-from posterior.estimators.fitted_classifier import Adjustment, fit_classifier
+from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier, fit_classifier
 from posterior.estimators.meta_estimator import MetaClassifier
+from posterior.estimators.state import install
 
 
 class CalibratedClassifier(MetaClassifier):
@@ -61,6 +62,8 @@ class CalibratedClassifier(MetaClassifier):
 
     """
 
+    learnt_: FittedClassifier
+
     def __init__(self, estimator: Any, *, method: str = "temperature", cv: Any = 5) -> None:
         self.estimator = estimator
         self.method = method
@@ -92,7 +95,7 @@ class CalibratedClassifier(MetaClassifier):
             raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
         rows = self._rows(X, y, sample_weight, fit_params)
         learnt = fit_classifier(self.estimator, rows, needs_held_out=True)
-        self.learnt_, self.scaling_ = learnt, learnt.scaling_by(self.method)
+        install(self, learnt_=learnt, scaling_=learnt.scaling_by(self.method))
         return self
 
     @property

@@ -25,6 +25,7 @@ from posterior.estimators.fitted_classifier import FittedClassifier, fit_classif
 from posterior.estimators.meta_estimator import MetaClassifier, TrainingRows
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import install
 from posterior.estimators.target import known_codes, read_labels, read_weights
 from posterior.notices import CalibrationWarning, warn
 
@@ -139,6 +140,8 @@ class DecisionClassifier(MetaClassifier):
 
     """
 
+    learnt_: FittedClassifier
+
     def __init__(
         self,
         estimator: Any,
@@ -195,7 +198,7 @@ class DecisionClassifier(MetaClassifier):
         settings = self._settings()
         decider = Decider.of(learnt, settings)
         learnt.calibration_test(self.calibration, as_trained=self.priors is None)
-        self.learnt_, self._read = learnt, (settings, decider)
+        install(self, learnt_=learnt, _read=(settings, decider))
         self._report_calibration()
         decider.report_outliers()
         return self
@@ -242,9 +245,7 @@ class DecisionClassifier(MetaClassifier):
             raise TypeError(f"set_decision knows {', '.join(SETTINGS)}; found {', '.join(unknown)}")
         settings = replace(self._settings(), **changes)
         decider = Decider.of(self._learnt, settings)
-        for name, value in changes.items():
-            setattr(self, name, value)
-        self._read = settings, decider
+        self.__dict__.update(changes, _read=(settings, decider))  # all at once, whatever interrupts
         decider.report_outliers()
         return self
 

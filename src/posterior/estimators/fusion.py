@@ -29,6 +29,7 @@ from posterior.estimators.members import (
     said_by,
 )
 from posterior.estimators.splits import read_folds
+from posterior.estimators.state import install, named_columns
 from posterior.estimators.tables import warn_of_names
 from posterior.estimators.target import encode_labels, read_labels, read_weights
 from posterior.notices import DataWarning, warn
@@ -207,14 +208,15 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         self, members: list[FittedMember], source: Source, classes: AnyArray, priors: Floats, weights: Floats
     ) -> None:
         """Take over what was learnt; the only place where fitted attributes are set."""
-        self.members_ = members
-        self._table = names_only(source, {j for member in members for j in member.columns})
-        self.classes_, self.priors_, self.weights_ = classes, priors, weights
-        self.n_features_in_ = source.n_columns
-        if source.names is not None:
-            self.feature_names_in_ = np.asarray(source.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        install(
+            self,
+            members_=members,
+            _table=names_only(source, {j for member in members for j in member.columns}),
+            classes_=classes,
+            priors_=priors,
+            weights_=weights,
+            **named_columns(source.n_columns, source.names),
+        )
 
     # -- prediction -------------------------------------------------------------------------------
 

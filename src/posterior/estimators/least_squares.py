@@ -81,10 +81,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
         scan = self._learning(source, codes, weight, reference=True)
-        self.model_ = indicator_regression(scan, len(classes), bool(self.fit_intercept))
-        self._name_columns(scan.design)
-        self.classes_ = classes
-        self.coef_, self.intercept_ = self.model_.coef.copy(), self.model_.intercept
+        model = indicator_regression(scan, len(classes), bool(self.fit_intercept))
+        self._install(
+            scan.design, model, classes_=classes, coef_=model.coef.copy(), intercept_=model.intercept
+        )
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -13,6 +13,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import install, named_columns
 from posterior.estimators.tables import warn_of_names
 from posterior.linear import (
     Certificate,
@@ -112,18 +113,11 @@ class LinearEstimator(BaseEstimator):
             self.solver, tol=self.tol, max_iter=self.max_iter, seed=seed_of(self.random_state)
         )
 
-    def _install(self, design: Design, fit: Fit) -> None:
-        """Take over a finished fit; the only place where fitted attributes are set."""
-        self.fit_, self.model_ = fit, fit.model
-        self._name_columns(design)
-
-    def _name_columns(self, design: Design) -> None:
-        self.design_ = design
-        self.n_features_in_ = len(design.schema)
-        if design.schema.named:
-            self.feature_names_in_ = np.asarray(design.schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _install(self, design: Design, model: LinearModel, **fitted: Any) -> None:
+        """Take over a finished model; the only place where fitted attributes are set."""
+        names = design.schema.names if design.schema.named else None
+        columns = named_columns(len(design.schema), names)
+        install(self, design_=design, model_=model, **columns, **fitted)
 
     def _report(self, fit: Fit) -> None:
         """Say what a person would want to know about a fit."""

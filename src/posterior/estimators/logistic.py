@@ -19,8 +19,6 @@ from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class, refuse_wild_weights
 from posterior.linear import (
     SGD,
-    Design,
-    Fit,
     LinearModel,
     Problem,
     Scan,
@@ -188,10 +186,18 @@ class LogisticRegression(LinearProbabilities):
             fit = solve(problem, solver, start).labelled(classes.tolist())
         if scaled is not None:
             fit = replace(fit, model=scaled.unscaled(fit.model))
-        self._settle(design, fit, classes)
         name = getattr(y, "name", None)
-        self.target_name_, self.weight_ = name if isinstance(name, str) else None, total
-        self.choice_, self.C_ = choice, self.C if choice is None else 1.0 / choice.best
+        self._install(
+            design,
+            fit.model,
+            **_exposed(classes, fit.model),
+            fit_=fit,
+            n_iter_=np.array([fit.solution.iterations], dtype=np.int32),
+            target_name_=name if isinstance(name, str) else None,
+            weight_=total,
+            choice_=choice,
+            C_=self.C if choice is None else 1.0 / choice.best,
+        )
         self._report(fit)
         if choice is not None and choice.at_edge:
             warn(
@@ -256,11 +262,7 @@ class LogisticRegression(LinearProbabilities):
         solver = self._solver()
         solver = solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state))
         stream = stream.updated(solver, scan.collected(), setting.strength)
-        self.stream_, self.model_ = stream, stream.model
-        self._name_columns(scan.design)
-        self._expose(found)
-        if hasattr(self, "fit_"):
-            del self.fit_
+        self._install(scan.design, stream.model, **_exposed(found, stream.model), stream_=stream)
         return self
 
     def _stream(self) -> IncrementalFit:
@@ -298,17 +300,6 @@ class LogisticRegression(LinearProbabilities):
             return None
         same = scan.design.names == self.terms_ and np.array_equal(classes, self.classes_)
         return self.model_ if same else None
-
-    def _settle(self, design: Design, fit: Fit, classes: AnyArray) -> None:
-        self._install(design, fit)
-        self.n_iter_ = np.array([fit.solution.iterations], dtype=np.int32)
-        self._expose(classes)
-        if hasattr(self, "stream_"):
-            del self.stream_
-
-    def _expose(self, classes: AnyArray) -> None:
-        self.classes_ = classes
-        self.coef_, self.intercept_ = self.model_.coef.copy(), self.model_.intercept
 
     # -- what can be read off ---------------------------------------------------------------------
 
@@ -366,6 +357,11 @@ class LogisticRegression(LinearProbabilities):
         check_is_fitted(self)
         self.coef_ = self._current.coef
         return self
+
+
+def _exposed(classes: AnyArray, model: LinearModel) -> dict[str, Any]:
+    """What scikit-learn's users look for in a linear classifier."""
+    return {"classes_": classes, "coef_": model.coef.copy(), "intercept_": model.intercept}
 
 
 class SoftmaxRegression(LogisticRegression):

@@ -26,6 +26,7 @@ from posterior.estimators.outlier_calibration import (
     unwrapped,
 )
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import install
 from posterior.estimators.target import known_codes, read_labels, read_weights
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
@@ -91,6 +92,8 @@ class OutlierRule(BaseEstimator):
       flipper_length_mm  −55.4  120 (usually 178 to 199)
 
     """
+
+    _calibration: CalibrationScores | None
 
     def __init__(
         self,
@@ -190,12 +193,9 @@ class OutlierRule(BaseEstimator):
             distances(model, safe_indexing(X, [0]), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
-        self.estimator_, self._typical, self._calibration = model, typical, found
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-            elif hasattr(self, name):
-                delattr(self, name)
+        names = ("classes_", "n_features_in_", "feature_names_in_")
+        known = {name: getattr(model, name) for name in names if hasattr(model, name)}
+        install(self, estimator_=model, _typical=typical, _calibration=found, **known)
         self.warn_of_too_few(self.alpha, None)
 
     def _refuse_settings(self) -> None:

@@ -12,9 +12,7 @@ from posterior.estimators.penalty import is_number
 from posterior.estimators.tables import counted
 from posterior.estimators.target import read_numbers, read_weights
 from posterior.linear import (
-    Design,
     ElasticNet,
-    Fit,
     GaussianLoss,
     LaplaceLoss,
     LinearModel,
@@ -105,6 +103,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     """
 
     noise_scale_: float
+    weight_: float
 
     def __init__(
         self,
@@ -172,9 +171,19 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
         fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
         name = getattr(y, "name", None)
-        self._settle(scan.design, fit, total, None if name is None else str(name))
-        if float(self.noise_scale_) <= ROUNDING * float(np.abs(target).max()):
-            self.noise_scale_ = 0.0
+        noise = self._loss.noise
+        noise_scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
+        self._install(
+            scan.design,
+            fit.model,
+            fit_=fit,
+            coef_=fit.model.coef[0].copy(),
+            intercept_=float(fit.model.intercept[0]),
+            n_iter_=fit.solution.iterations,
+            weight_=total,
+            target_name_=None if name is None else str(name),
+            noise_scale_=0.0 if noise_scale <= ROUNDING * float(np.abs(target).max()) else noise_scale,
+        )
         self._report(fit)
         return self
 
@@ -240,14 +249,6 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             return None
         d = scan.n_features
         return LinearModel(np.zeros((1, d)), np.array([np.average(target, weights=weight)]), np.zeros(d))
-
-    def _settle(self, design: Design, fit: Fit, total: float, name: str | None) -> None:
-        self._install(design, fit)
-        self.coef_, self.intercept_ = self.model_.coef[0].copy(), float(self.model_.intercept[0])
-        self.n_iter_ = fit.solution.iterations
-        self.weight_, self.target_name_ = total, name
-        noise = self._loss.noise
-        self.noise_scale_ = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
 
     # -- prediction -------------------------------------------------------------------------------
 

@@ -173,6 +173,10 @@ class Family(ABC, Generic[S]):
         """The family of some of the columns; only hyperparameters by column change."""
         return self
 
+    def size(self, n_classes: int, n_columns: int) -> int:
+        """Cells of the statistics, where they may be more than the rows of a chunk have."""
+        return 0
+
     @property
     def takes_tables(self) -> bool:
         """Whether numbers may come as they lie in memory, with infinity among them: see `magnitude`."""

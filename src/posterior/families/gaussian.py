@@ -1,6 +1,6 @@
 """Normal densities of several columns together, and what they expect of rows with gaps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
-from posterior._linalg import FAR_APART, whiteners
+from posterior._linalg import AT_ONCE, FAR_APART, are_symmetric, whitener, whiteners
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
 from posterior.families.parameters import Parameter, of_normals
@@ -40,27 +40,26 @@ class MultivariateNormalDistribution(Distribution):
         shape: Shape = "full",
         uncounted: str | None = None,
         repairs: tuple[Repair, ...] = (),
+        copy: bool = True,
     ) -> None:
         self.location = Location.at(mean)
         if self.location.pivot.ndim != 2:
             raise ValueError(f"mean must be (n_classes, n_columns), found shape {self.location.pivot.shape}")
         self.n_classes, self.n_columns = self.location.pivot.shape
-        cov = np.array(covariance, dtype=np.float64)
+        cov = np.array(covariance, dtype=np.float64) if copy else np.asarray(covariance, dtype=np.float64)
         self.covariance = cov[None] if cov.ndim == 2 else cov
         d = self.n_columns
         if self.covariance.shape not in ((1, d, d), (self.n_classes, d, d)):
             raise ValueError(
                 f"covariance must be ({d}, {d}) or ({self.n_classes}, {d}, {d}), found {cov.shape}"
             )
-        sd = np.sqrt(np.abs(np.diagonal(self.covariance, axis1=1, axis2=2)))
-        skew = np.abs(self.covariance - self.covariance.transpose(0, 2, 1))
-        if (skew > 1e-8 * sd[:, :, None] * sd[:, None, :]).any():
+        if not are_symmetric(self.covariance):
             raise ValueError("a covariance must be symmetric")
         self.shape = shape
         self._uncounted = uncounted
         self._repairs = repairs
         self._squares: Any = None
-        self._whiteners  # noqa: B018  (refuses a covariance that is not positive definite, at once)
+        self._log_dets, self._white_means = self._whitened()
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_squares": None}  # which compiled code makes again, when it is needed
@@ -80,20 +79,45 @@ class MultivariateNormalDistribution(Distribution):
         """What had to be done to make every covariance positive definite."""
         return self._repairs
 
-    @cached_property
-    def _whiteners(self) -> list[tuple[Floats, float]]:
+    def _whitened(self) -> tuple[Floats, Floats]:
+        """Log determinants (K,), and the class means about the centre, each whitened by its covariance."""
+        apart = self.location - self._centre
         try:
-            return whiteners(self.covariance)
+            found = self._one_by_one()
+            if len(self.covariance) == 1:
+                ((white, log_det),) = found
+                return np.full(self.n_classes, log_det), np.stack([row @ white for row in apart])
+            pairs = [(log_det, row @ white) for (white, log_det), row in zip(found, apart, strict=True)]
         except np.linalg.LinAlgError as error:
             raise ValueError("a covariance must be positive definite") from error
+        return np.array([log_det for log_det, _ in pairs]), np.stack([row for _, row in pairs])
 
-    def _whitener(self, k: int) -> tuple[Floats, float]:
-        return self._whiteners[0 if len(self.covariance) == 1 else k]
+    def _one_by_one(self) -> Iterable[tuple[Floats, float]]:
+        """The whiteners; where they take much memory only one at a time."""
+        return self._whiteners if self.covariance.size <= AT_ONCE else whiteners(self.covariance)
+
+    @cached_property
+    def _whiteners(self) -> list[tuple[Floats, float]]:
+        return list(whiteners(self.covariance))
+
+    @property
+    def _keeps_whiteners(self) -> bool:
+        """Whether they are made once; where they are many, compiled code has factors of its own instead."""
+        return self.covariance.size <= AT_ONCE or len(self.covariance) == 1 or self._spread > FAR_APART
+
+    def _whitener(self, k: int) -> Floats:
+        g = 0 if len(self.covariance) == 1 else k
+        return self._whiteners[g][0] if self._keeps_whiteners else whitener(self.covariance[g])[0]
+
+    def _scores(self, block: Any) -> Any:
+        """Compiled code for many rows, or for few and many covariances; None where the reference will do."""
+        size = block.size if self._keeps_whiteners else max(block.size, self.covariance.size)
+        return compiled("scores", size, len(block))
 
     @cached_property
     def precision(self) -> Floats:
         """The inverse covariances, (K, d, d), or (1, d, d) where the classes share one."""
-        return np.stack([white @ white.T for white, _ in self._whiteners])
+        return np.stack([white @ white.T for white, _ in self._one_by_one()])
 
     @property
     def _by_class(self) -> tuple[int, int, int]:
@@ -115,7 +139,7 @@ class MultivariateNormalDistribution(Distribution):
 
     def add_relative(self, block: kernels.Table, out: Floats) -> None:
         """Add the linear form where the covariance is shared, else the log density."""
-        scores = compiled("scores", block.size, len(block))
+        scores = self._scores(block)
         if scores is None or self._spread > FAR_APART:
             out += self.log_relative(kernels.in_rows(block))
             return
@@ -148,15 +172,14 @@ class MultivariateNormalDistribution(Distribution):
     def _quadratic(self, scores: Any) -> Any:
         """The factors of the squared distances, made once."""
         if self._squares is None:
-            whiteners = np.stack([self._whitener(k)[0] for k in range(self.n_classes)])
-            self._squares = scores.Quadratic(whiteners, self._white_means)
+            white = (self._whitener(k) for k in range(self.n_classes))
+            self._squares = scores.Quadratic(white, self._white_means)
         return self._squares
 
     @cached_property
     def _levels(self) -> Floats:
         """Log densities at the class means."""
-        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
-        return -0.5 * (log_dets + self.n_columns * LOG_2PI)
+        return -0.5 * (self._log_dets + self.n_columns * LOG_2PI)
 
     def _by_pattern(self, block: Floats, score: Any) -> Floats:
         if not kernels.has_missing(block):
@@ -182,8 +205,8 @@ class MultivariateNormalDistribution(Distribution):
     def gaussians(self) -> kernels.Gaussians:
         """The parameters as the kernels for rows with gaps take them."""
         sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
-        white = np.stack([w for w, _ in self._whiteners]) * sd[:, :, None]
-        log_det = np.array([log_det for _, log_det in self._whiteners])
+        white = np.stack([w for w, _ in self._one_by_one()]) * sd[:, :, None]
+        log_det = self._log_dets[: len(self.covariance)]
         precision = white @ white.transpose(0, 2, 1)
         correlation = self.covariance / sd[:, :, None] / sd[:, None, :]
         return kernels.Gaussians(
@@ -198,7 +221,7 @@ class MultivariateNormalDistribution(Distribution):
 
     def log_det(self, k: int) -> float:
         """Log determinant of the covariance of class k."""
-        return self._whitener(k)[1]
+        return float(self._log_dets[k])
 
     def precision_of(self, k: int) -> Floats:
         """The inverse covariance of class k."""
@@ -218,7 +241,7 @@ class MultivariateNormalDistribution(Distribution):
         return np.where(missing, expected, block)
 
     def _log_density_complete(self, block: Floats) -> Floats:
-        scores = compiled("scores", block.size, len(block))
+        scores = self._scores(block)
         if scores is not None and self._spread <= FAR_APART:
             out = np.tile(self._levels, (len(block), 1))
             centre, rows = self._centre, kernels.in_rows(block)
@@ -226,8 +249,7 @@ class MultivariateNormalDistribution(Distribution):
                 return out
         out = np.empty((len(block), self.n_classes))
         for k in range(self.n_classes):
-            white, _ = self._whitener(k)
-            z = self.location.deviation(block, k) @ white
+            z = self.location.deviation(block, k) @ self._whitener(k)
             out[:, k] = self._levels[k] - 0.5 * np.einsum("ij,ij->i", z, z)
         return out
 
@@ -237,12 +259,6 @@ class MultivariateNormalDistribution(Distribution):
         coef = self._white_means @ self._whiteners[0][0].T
         level = -0.5 * (self._white_means**2).sum(axis=1) - coef @ self._centre.remainder
         return np.asarray((block - self._centre.pivot) @ coef.T + level)
-
-    @cached_property
-    def _white_means(self) -> Floats:
-        """The class means about the centre, each whitened by its own covariance."""
-        apart = self.location - self._centre
-        return np.stack([apart[k] @ self._whitener(k)[0] for k in range(self.n_classes)])
 
     @cached_property
     def _spread(self) -> float:
@@ -275,7 +291,7 @@ class MultivariateNormalDistribution(Distribution):
         for rows, there, part in self._parts(block):
             for k in range(self.n_classes):
                 with np.errstate(over="ignore", invalid="ignore"):
-                    z = part.location.deviation(block[np.ix_(rows, there)], k) @ part._whitener(k)[0]
+                    z = part.location.deviation(block[np.ix_(rows, there)], k) @ part._whitener(k)
                     out[rows, k] = np.einsum("ij,ij->i", z, z)
         return np.where(np.isnan(out), np.inf, out)  # ∞ − ∞, of numbers whose squares overflow
 
@@ -284,7 +300,7 @@ class MultivariateNormalDistribution(Distribution):
         out = np.zeros((*block.shape, self.n_classes))
         for rows, there, part in self._parts(block):
             for k in range(self.n_classes):
-                z, white = part.location.deviation(block[np.ix_(rows, there)], k), part._whitener(k)[0]
+                z, white = part.location.deviation(block[np.ix_(rows, there)], k), part._whitener(k)
                 with np.errstate(over="ignore", invalid="ignore"):
                     out[rows[:, None], there, k] = -0.5 * z * (z @ white @ white.T)
         return out
@@ -333,12 +349,14 @@ class MultivariateNormalDistribution(Distribution):
     def log_likelihood(self, statistics: Scatter) -> float:
         """From the scatter: −½ Σ_k [N_k ln|2πΣ_k| + tr Σ_k⁻¹ (W_k + N_k (m−μ)(m−μ)')]."""
         apart = np.where(statistics.weight[:, None] > 0, statistics.location - self.location, 0.0)
-        pulled = np.einsum("kij,kj->ki", np.broadcast_to(self.precision, self._by_class), apart)
-        shift = statistics.weight @ (pulled * apart).sum(axis=1)
-        spread = (self.precision * statistics.scatter).sum()
-        log_dets = np.array([self._whitener(k)[1] for k in range(self.n_classes)])
-        size = float(statistics.weight @ (log_dets + self.n_columns * LOG_2PI))
-        return -0.5 * (size + float(spread) + float(shift))
+        total = float(statistics.weight @ (self._log_dets + self.n_columns * LOG_2PI))
+        shared = len(self.covariance) == 1
+        for g, (white, _) in enumerate(self._one_by_one()):
+            own = slice(None) if shared else slice(g, g + 1)
+            scatter = statistics.scatter[own].sum(axis=0)
+            shift = statistics.weight[own] @ ((apart[own] @ white) ** 2).sum(axis=1)
+            total += float(((white @ white.T) * scatter).sum()) + float(shift)
+        return -0.5 * total
 
     def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
         """The log densities of some classes as quadratic functions of x."""
@@ -348,7 +366,7 @@ class MultivariateNormalDistribution(Distribution):
         apart = means - centre
         precision = np.broadcast_to(self.precision, self._by_class)[chosen]
         pull = np.einsum("kij,kj->ki", precision, apart)
-        log_dets = np.array([self._whitener(k)[1] for k in chosen])
+        log_dets = self._log_dets[chosen]
         return QuadraticScores(
             centre=centre.value,
             quadratic=-0.5 * precision,

@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from posterior import kernels
 from posterior._blas import one_blas_thread
+from posterior._loading import load_module
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, Repair
 from posterior.families.gaussian import MultivariateNormalDistribution
@@ -357,15 +358,14 @@ class MixtureOfNormals(Family[CompleteSample]):
 
     def _several(self, rows: Floats, n: int, k: int, spare: Floats) -> _Part:
         """The mixture of a class: standardised, found, and brought back to the units of the columns."""
-        from sklearn.mixture import GaussianMixture  # noqa: PLC0415  (slow to import, and rarely needed)
-
+        mixture = load_module("sklearn.mixture")  # slow to import, and rarely needed
         pivot = rows[0]
         z = rows - pivot
         mean = z.mean(axis=0)
         z -= mean
         scale, flat = self._scale(z, kernels.rounding_of(rows), spare)
         with _quietly_on_one_thread():
-            found = GaussianMixture(
+            found = mixture.GaussianMixture(
                 n,
                 covariance_type=COVARIANCE_TYPE[self.shape],
                 tol=self.tol,

@@ -109,6 +109,10 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         """Moments of infinite numbers are not finite."""
         return True
 
+    def size(self, n_classes: int, n_columns: int) -> int:
+        """Those of the scatter matrices."""
+        return (1 if self._pools_at_once else n_classes) * (3 if self._wants_fourth else 1) * n_columns**2
+
     def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""
         return Scatter.of(block, y, weight, n_classes, pooled=self._pools_at_once, fourth=self._wants_fourth)
@@ -125,13 +129,19 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         self.refuse_open()
         mender = Mender(statistics, self.floor, self.on_singular)
         every, tied = range(len(statistics.weight)), self.tied
-        raw = np.stack([self._pooled(statistics), *(self._own(statistics, k) for k in every if tied < 1)])
+        raw = np.empty((1 if tied == 1 else 1 + len(every), *statistics.scatter.shape[1:]))
+        raw[0] = self._pooled(statistics)
+        for k in every[: len(raw) - 1]:
+            raw[1 + k] = self._own(statistics, k)
         mended = []
         if not ((statistics.weight > 0).all() and mender.are_determined(raw)):
             pooled = mender.pooled(raw[0])
             mended = [pooled, *(mender.own(raw[1 + k], pooled, k) for k in every if tied < 1)]
             raw = np.stack([m.covariance for m in mended])
-        covariances = raw[:1] if tied == 1 else (1 - tied) * raw[1:] + tied * raw[:1]
+        covariances = raw if tied == 1 else raw[1:]
+        if 0 < tied < 1:
+            covariances *= 1 - tied
+            covariances += tied * raw[:1]
         repairs = [m.repair for m in mended if m.repair is not None]
         location = _fill_empty(statistics)
         if statistics.never_seen.any():
@@ -143,6 +153,7 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
             shape=self.shape,
             uncounted=self._uncounted(),
             repairs=tuple(repairs),
+            copy=False,
         )
 
     def leave_one_out(self, statistics: Scatter, distribution: MultivariateNormalDistribution) -> Score:
@@ -204,7 +215,7 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         divisor = weight - (0 if self.bias else 1)
         if divisor <= 0:
             return np.zeros_like(s.scatter[k])
-        spare = np.sqrt(np.diagonal(s.scatter.sum(axis=0)) / s.weight.sum())
+        spare = np.sqrt(np.diagonal(s.scatter, axis1=1, axis2=2).sum(axis=0) / s.weight.sum())
         fourth = None if s.fourth is None else s.fourth[k]
         return self._shrunk(s.scatter[k] / weight, weight, fourth, spare, weight / divisor)
 

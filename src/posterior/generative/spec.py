@@ -88,7 +88,9 @@ class GenerativeSpec:
     def summarize(self, dataset: Rows, classes: AnyArray) -> ClassStatistics:
         """Read the rows once."""
         schema = dataset.schema
-        total = dataset.reduce(lambda chunk: self.sums(chunk, schema, len(classes)), dense=self.dense)
+        K = len(classes)
+        size = sum(block.family.size(K, len(block.columns)) for block in self.blocks)
+        total = dataset.reduce(lambda chunk: self.sums(chunk, schema, K), dense=self.dense, size=size)
         return self.statistics(total, schema, classes)
 
     def sums(self, chunk: Chunk, schema: Schema, n_classes: int) -> Sums:

@@ -6,8 +6,9 @@ The size of the chunk alone decides, so that bits never depend on what ran befor
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, Literal
+
+from posterior._loading import load_module
 
 Mode = Literal["auto", "reference", "compiled"]
 
@@ -22,7 +23,7 @@ def compiled(name: str, cells: int, rows: int = 0) -> Any:
     """The compiled module of that name, or None where the reference is fast enough for this size."""
     if _mode == "reference" or (_mode == "auto" and cells < FROM_CELLS and rows < FROM_ROWS):
         return None
-    return import_module(f"posterior.kernels.compiled.{name}")
+    return load_module(f"posterior.kernels.compiled.{name}")
 
 
 @contextmanager

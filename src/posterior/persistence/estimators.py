@@ -6,7 +6,6 @@ What follows from something else is not written but made again by the estimator'
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -20,6 +19,7 @@ from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
 from posterior.estimators.outlier_calibration import CalibrationScores
+from posterior.estimators.state import named_columns
 from posterior.families import (
     BernoulliDistribution,
     CategoricalDistribution,
@@ -131,7 +131,7 @@ def _install_model(estimator: Any) -> None:
 
 
 def _install_columns(estimator: Any) -> None:
-    estimator._name_columns(estimator.design_)
+    _name_columns(estimator, estimator.design_.schema)
 
 
 def _install_nothing(_: Any) -> None:
@@ -145,10 +145,11 @@ def _install_rule(rule: Any) -> None:
 
 
 def _install_table(fusion: Any) -> None:
-    table = fusion._table
-    fusion.n_features_in_ = len(table)
-    if table.named:
-        fusion.feature_names_in_ = np.asarray(table.names, dtype=object)
+    _name_columns(fusion, fusion._table)
+
+
+def _name_columns(estimator: Any, schema: Any) -> None:
+    vars(estimator).update(named_columns(len(schema), schema.names if schema.named else None))
 
 
 def _generative(tag: str, kind: Any, density: Any = None) -> Record:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
+from posterior._loading import load_module
+
 # Okabe & Ito (2008), reordered so that neighbours differ in lightness too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A5195", "#8C8C00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -45,12 +47,11 @@ def our_style() -> Iterator[None]:
 def pyplot() -> Any:
     """matplotlib.pyplot, or the error that says how to get it."""
     try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415 -- an extra, needed only where something is drawn
+        return load_module("matplotlib.pyplot")
     except ImportError as error:
         raise ImportError(
             "pictures need matplotlib, which is not installed; run `pip install 'posterior[plot]'`"
         ) from error
-    return plt
 
 
 def colours_of(classes: Sized) -> list[str]:

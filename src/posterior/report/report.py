@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from posterior._loading import load_module
 from posterior._types import Progress
 from posterior._version import __version__
 from posterior.comparison import Comparison
@@ -142,7 +143,7 @@ def _against(subject: Subject, name: str, written: Callable[[float | None], str]
 
 def _environment() -> Any:
     try:
-        import jinja2  # noqa: PLC0415 -- an extra, needed only here
+        jinja2 = load_module("jinja2")
     except ImportError as error:
         raise ImportError(
             "a report needs jinja2, which is not installed; run `pip install 'posterior[report]'`"

@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 # A row further off than this, in standard deviations, from an exact combination of columns breaks it.
 NOTICEABLE = 1e-6
+# Bytes that scatter matrices may take; a fit needs about three times as much in all.
+LARGEST = 4 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,7 @@ class Scatter(Statistics):
         fourth: bool = False,
     ) -> Self:
         """The scatter of the complete rows, and the moments of those with gaps."""
+        _refuse_too_large(values.shape[1], (1 if pooled else n_classes) * (3 if fourth else 1))
         found = kernels.complete_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
         if found is None:
             return cls._with_gaps(kernels.in_rows(values), y, weight, n_classes, pooled=pooled, fourth=fourth)
@@ -123,8 +126,12 @@ class Scatter(Statistics):
         )
         # The root on both sides keeps the products symmetric to the bit.
         pull = np.sqrt(self.weight[:, None] * share) * shift
-        between = (pull.T @ pull)[None] if self.pooled else pull[:, :, None] * pull[:, None, :]
-        scatter = self.scatter + other.scatter + between
+        scatter = self.scatter + other.scatter
+        if self.pooled:
+            scatter += pull.T @ pull
+        else:
+            for k, apart in enumerate(pull):  # one by one: there may be many
+                scatter[k] += apart[:, None] * apart
         rounding = np.maximum(self.rounding, other.rounding)
         whole = replace(
             self,
@@ -307,6 +314,18 @@ def _are_scatters(matrices: Floats) -> bool:
         except np.linalg.LinAlgError:
             return False
     return True
+
+
+def _refuse_too_large(d: int, matrices: int) -> None:
+    """Refuse what would take too much memory, before any of it is taken."""
+    size = 8 * matrices * d**2
+    if size > LARGEST:
+        several = "a matrix" if matrices == 1 else f"{matrices:,} matrices"
+        raise ValueError(
+            f"covariances of {d:,} columns need {several} of {d:,} × {d:,} numbers, {size / 2**30:.1f} GiB "
+            f"of the {LARGEST >> 30} GiB that are allowed; choose fewer columns (SelectKBest, PCA), or "
+            "use GaussianNB, which has no covariances, or LogisticRegression, which reads sparse tables"
+        )
 
 
 def _added(a: T | None, b: T | None) -> T | None:

@@ -172,7 +172,9 @@ def class_scatter(
         return None
     remainder, scatter, far = sums.centred()
     if far.any():
-        sums = _ScatterSums(np.where(far, sums.pivot + remainder, sums.pivot), pooled).add(table, y, w)
+        pivot = np.where(far, sums.pivot + remainder, sums.pivot)
+        del sums, scatter  # which may be large
+        sums = _ScatterSums(pivot, pooled).add(table, y, w)
         remainder, scatter, _ = sums.centred()
     found = ClassScatter(sums.total, sums.pivot, remainder, scatter, None, None)
     return found, _rounding(table, sums.largest)

@@ -3,6 +3,7 @@
 Tables of parameters come as `kernels.padded` makes them, for loops of whole steps.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -198,18 +199,19 @@ class Quadratic:
     of the first coordinates are short, for they look at the first columns only.
     """
 
-    def __init__(self, whiteners: Floats, means: Floats) -> None:
+    def __init__(self, whiteners: Iterator[Floats], means: Floats) -> None:
         n_classes, d = means.shape
         self.n_columns = d
-        factors = np.concatenate([-means[:, :, None], whiteners.transpose(0, 2, 1)], axis=2)
         parts = max(1, min(LARGEST_SPLIT, d // SMALLEST_PART))
         edges = [d * i // parts for i in range(parts + 1)]
         at_once = max(1, min(n_classes, PRODUCT_WIDTH // d))
-        self.blocks = [
-            (k, np.ascontiguousarray(factors[k : k + at_once, a:b, : b + 1]).reshape(-1, b + 1))
-            for k in range(0, n_classes, at_once)
-            for a, b in pairwise(edges)
-        ]
+        self.blocks: list[tuple[int, Floats]] = []
+        for k in range(0, n_classes, at_once):
+            own = means[k : k + at_once]
+            white = np.stack([next(whiteners).T for _ in own])
+            factors = np.concatenate([-own[:, :, None], white], axis=2)
+            for a, b in pairwise(edges):
+                self.blocks.append((k, np.ascontiguousarray(factors[:, a:b, : b + 1]).reshape(-1, b + 1)))
         self.at_once = at_once
         widest = max(len(factor) for _, factor in self.blocks)
         self.n_rows = max(TILE, PRODUCT_CELLS // widest)

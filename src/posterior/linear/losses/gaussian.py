@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from posterior._loading import load_module
 from posterior._types import AnyArray, Floats
 from posterior.linear.duality import DualRay, mean_row
 from posterior.linear.losses.base import Loss, Noise
@@ -32,8 +33,7 @@ class NormalNoise:
 
     def distribution(self, loc: Any, scale: float) -> Any:
         """`scipy.stats.norm`."""
-        from scipy import stats  # noqa: PLC0415 -- takes a while to import
-
+        stats = load_module("scipy.stats")  # takes a while to import
         return stats.norm(loc=loc, scale=scale)
 
 

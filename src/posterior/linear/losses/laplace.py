@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from posterior._loading import load_module
 from posterior._types import AnyArray, Floats
 from posterior.linear.losses.base import Loss, Noise
 
@@ -26,8 +27,7 @@ class LaplaceNoise:
 
     def distribution(self, loc: Any, scale: float) -> Any:
         """`scipy.stats.laplace`."""
-        from scipy import stats  # noqa: PLC0415 -- takes a while to import
-
+        stats = load_module("scipy.stats")  # takes a while to import
         return stats.laplace(loc=loc, scale=scale)
 
 
