@@ -246,6 +246,14 @@ def test_a_summary_of_what_has_no_name_is_refused():
     assert "neither a term nor a class" in refusal(changed(change, cases.case("logistic regression")[0]))
 
 
+def test_columns_called_by_what_is_no_name_are_refused():
+    def change(tree, _):
+        tree["model_"]["schema"]["labels"][1] = {"is": "dict", "items": [["a", 1]]}
+
+    found = refusal(changed(change, cases.case("naive Bayes of a mixed table")[0]))
+    assert "'schema' that cannot be: unhashable" in found
+
+
 def test_a_table_of_categories_that_is_smaller_than_its_schema_is_refused():
     """Compiled code would read beyond its end."""
     model, _, _ = cases.case("categorical naive Bayes")

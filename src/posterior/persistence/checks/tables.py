@@ -43,6 +43,7 @@ def check_schema(schema: Schema) -> None:
     refuse_unless(schema.container in CONTAINERS, f"a table of the unknown kind {schema.container!r:.40}")
     refuse_unless(len(schema) > 0, "a table without columns")
     refuse_unless(schema.labels is None or len(schema.labels) == len(schema), "other labels than columns")
+    hash(schema.labels)  # raises an error for what no column is called
 
 
 def check_classes(classes: AnyArray) -> None:
