@@ -1,7 +1,35 @@
 """Values, names and tables as lines of text, for messages and for what is printed."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+# What a terminal or a page obeys instead of showing it: controls (an escape sequence begins with one), lone
+# surrogates, and letters without a shape, which turn the direction of writing, take no room or break lines.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+# Persian, the scripts of India and emoji cannot do without these, between two of their own letters.
+_JOINERS = "\u200c\u200d"
+
+
+def escaped(text: str) -> str:
+    r"""A text in which what would be obeyed is written as Python writes it; line ends and tabs stay.
+
+    >>> escaped("red\x1b[31m"), escaped("user\u202egpj.exe"), escaped("a\u200bge"), escaped("naïve 👩‍🔬")
+    ('red\\x1b[31m', 'user\\u202egpj.exe', 'a\\u200bge', 'naïve 👩\u200d🔬')
+    """
+    return _OBEYED.sub(_written, text)
+
+
+def _written(found: re.Match[str]) -> str:
+    sign, text, place = found[0], found.string, found.start()
+    beside = (text[place - 1 : place], text[place + 1 : place + 2])
+    if sign in _JOINERS and not any(letter.isascii() for letter in beside):  # an empty one is ascii
+        return sign
+    return repr(sign)[1:-1]
 
 
 def one_line(value: Any) -> str:
@@ -10,7 +38,7 @@ def one_line(value: Any) -> str:
     >>> one_line("two\n  lines")
     'two lines'
     """
-    return " ".join(str(value).split())
+    return escaped(" ".join(str(value).split()))
 
 
 def cut(text: str, width: int) -> str:

@@ -118,7 +118,7 @@ class ReadOnce:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk, self.n_rows, self.y, self.weight = chunk, chunk.n_rows, chunk.y, chunk.weight
-        self._kept: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._kept: list[tuple[str, tuple[int, ...], Any]] = []
 
     @property
     def fold(self) -> Ints:
@@ -130,9 +130,13 @@ class ReadOnce:
         return self.chunk.row(i)
 
     def _read(self, form: str, columns: tuple[int, ...]) -> Any:
-        if (form, columns) not in self._kept:
-            self._kept[form, columns] = read(self.chunk, form, columns)
-        return self._kept[form, columns]
+        # One or two, mostly asked for by the same tuple; to hash one of thousands of places costs more.
+        for known, places, found in self._kept:
+            if known == form and (places is columns or places == columns):
+                return found
+        found = read(self.chunk, form, columns)
+        self._kept.append((form, columns, found))
+        return found
 
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, NaN for missing."""

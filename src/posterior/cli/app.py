@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from posterior._text import escaped
 from posterior._version import __version__
-from posterior.cli.messages import as_options, without_controls
+from posterior.cli.messages import as_options
 from posterior.cli.stopping import INTERRUPTED, READER_GONE, USER_ERROR, lacking, message_line, outcome
 
 # Each command is the function of this name in the module of this name; its help begins with this line.
@@ -114,4 +115,4 @@ def _called(arguments: Sequence[str] | None) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"posterior: {without_controls(as_options(message))}", file=sys.stderr)
+    print(f"posterior: {escaped(as_options(message))}", file=sys.stderr)

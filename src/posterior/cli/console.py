@@ -14,9 +14,9 @@ from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
-from posterior._text import one_line
+from posterior._text import escaped, one_line
 from posterior._types import Progress
-from posterior.cli.messages import as_options, without_controls
+from posterior.cli.messages import as_options
 from posterior.cli.options import OutputOptions
 from posterior.workflow.plain import plain
 
@@ -25,12 +25,12 @@ WIDTH = 132
 
 
 class SafeConsole(Console):
-    """A console that prints the names of a table without the control characters in them."""
+    """A console that shows the names of a table, and does not obey them."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
         """The pieces of what is printed."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(without_controls(segment.text), segment.style)
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
 
 
 class CommandConsole:

@@ -1,19 +1,6 @@
-"""Messages of one line, in the words of the command line and safe to print on a terminal."""
+"""Messages of one line in the words of the command line."""
 
 import re
-
-# What a terminal would obey, such as the beginning of an escape sequence; a table may hold anything.
-CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-
-
-def without_controls(text: str) -> str:
-    r"""A text without the characters that control a terminal.
-
-    >>> without_controls("red\x1b[31m")
-    'red�[31m'
-    """
-    return text.translate(CONTROLS)
-
 
 # What the library says to those who write Python, as one says it on the command line.
 OPTIONS = (

@@ -38,6 +38,10 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COL", help="A column of DATA to write too; may be repeated."),
     ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Write texts such as =1+2 into CSV as they are: spreadsheets run them."),
+    ] = False,
 ) -> None:
     """Write posteriors and actions of rows, and how odd they are.
 
@@ -51,7 +55,7 @@ def predict(
         decide(opened.model, decision)
         batches = opened.batches(data, reading)
         form = "jsonl" if talk.json and output == "-" else None
-        files.write_batches(output, scored.tables(batches, told), format=form)
+        files.write_batches(output, scored.tables(batches, told), format=form, raw=raw)
     where = "" if output == "-" else f" in {output}"
     console.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
 

@@ -37,9 +37,9 @@ def show_reading(console: CommandConsole, read: Labelled, schema: Schema) -> Non
     console.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
     if read.dropped:
         console.note(f"rows without a class, left out: {read.dropped} of {len(read.classes)}")
-    rows = []
+    rows, names = [], set(read.X.column_names)
     for column in schema.columns[:LINES]:
-        gaps = read.X[column.name].null_count if column.name in read.X.column_names else 0
+        gaps = read.X[column.name].null_count if column.name in names else 0
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )

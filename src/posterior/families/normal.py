@@ -29,6 +29,8 @@ from posterior.math import LOG_2PI
 from posterior.stats import Location, Moments
 
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
+# The compiled scores are of 64 rows whether there are so many or not: fewer than these are left to NumPy.
+FEW_ROWS = 16
 
 
 class NormalDistribution(ProductDistribution):
@@ -89,7 +91,7 @@ class NormalDistribution(ProductDistribution):
 
     def add_relative(self, block: kernels.Table, out: Floats) -> None:
         """Add the log density, from standard scores about a common centre where classes are not far apart."""
-        scores = compiled("scores", block.size, len(block))
+        scores = compiled("scores", block.size if len(block) >= FEW_ROWS else 0, len(block))
         if scores is None or np.abs(self._standard[1]).max(initial=0.0) > FAR_APART:
             out += self._by_class(kernels.in_rows(block))
             return

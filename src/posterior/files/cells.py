@@ -126,15 +126,15 @@ def _types_of_group(columns: Sequence[Any], decimal: str) -> list[CellType]:
     kind = type_of(cells, decimal)
     if kind in {"text", "number"}:
         half = len(columns) // 2
-        if kind == "number" and _each_has_fraction(cells, len(columns)):
+        if kind == "number" and _each_has_fraction(cells, len(columns), decimal):
             return ["number"] * len(columns)
         return [*_types_of_group(columns[:half], decimal), *_types_of_group(columns[half:], decimal)]
     return ["empty" if column.null_count == len(column) else kind for column in columns]
 
 
-def _each_has_fraction(cells: Any, n_columns: int) -> bool:
-    """Return whether each column of numbers has a cell that no integer is written as."""
-    found = pc.fill_null(pc.match_substring_regex(cells, "[^0-9+-]"), False)
+def _each_has_fraction(cells: Any, n_columns: int, decimal: str) -> bool:
+    """Return whether each column of numbers has a cell with a decimal mark, which no integer has."""
+    found = pc.fill_null(pc.match_substring(cells, decimal), False)
     return bool(found.to_numpy(zero_copy_only=False).reshape(n_columns, -1).any(axis=1).all())
 
 

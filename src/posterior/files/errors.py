@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from posterior._text import cut
+from posterior._text import cut, escaped
 
 
 class FileError(ValueError):
@@ -41,4 +41,4 @@ def in_quotes(text: str) -> str:
     >>> in_quotes('say "hi"\n')
     '"say \\"hi\\"\\n"'
     """
-    return json.dumps(cut(text, 40), ensure_ascii=False)
+    return escaped(json.dumps(cut(text, 40), ensure_ascii=False))

@@ -3,7 +3,7 @@
 import io
 import os
 import tempfile
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol
 
 from posterior.files.errors import FileError, reason
 
@@ -65,7 +65,8 @@ class KeptPipe:
 
     def __init__(self, name: str, pipe: BinaryIO) -> None:
         self._name, self._pipe = name, pipe
-        self._copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- closed by `close`
+        # Without a buffer, which closing would try to write to a full disk once more.
+        self._copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- closed by `close`
         self._size = 0
         self._ended = False
 
@@ -99,8 +100,8 @@ class KeptPipe:
     def _keep(self, part: bytes) -> None:
         try:
             self._copy.seek(0, os.SEEK_END)
-            self._copy.write(part)
-            self._copy.flush()
+            while part:
+                part = part[self._copy.write(part) :]
         except OSError as error:
             raise FileError(
                 self._name,

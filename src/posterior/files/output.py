@@ -8,7 +8,6 @@ import lzma
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import partial
 from typing import Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -16,19 +15,26 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from posterior.files.formulas import guarded
 from posterior.files.options import USUAL_MISSING, Format
 from posterior.files.signatures import Packing
 
 Put: TypeAlias = Callable[[Any], None]
 
 
-def put_all(file: BinaryIO, tables: Iterator[Any], form: Format, packing: Packing | None) -> None:
-    """Write tables of the same columns one after the other."""
+def put_all(
+    file: BinaryIO, tables: Iterator[Any], form: Format, packing: Packing | None, *, raw: bool = False
+) -> None:
+    """Write tables of the same columns one after the other; `raw` keeps formulas in delimited text."""
     first = next(tables, None)
     first = pa.table({}) if first is None else first
     with ExitStack() as stack:
         packed = stack.enter_context(_packed(file, packing))
-        put = stack.enter_context(_FORMS[form](packed, first.schema))
+        delimiter = _DELIMITERS.get(form)
+        if delimiter is None:
+            put = stack.enter_context(_FORMS[form](packed, first.schema))
+        else:
+            put = stack.enter_context(_delimited(packed, first.schema, delimiter=delimiter, raw=raw))
         put(first)
         for table in tables:
             put(table.cast(first.schema))
@@ -73,15 +79,20 @@ class _KeptOpen(io.RawIOBase):
 
 
 @contextmanager
-def _delimited(file: Any, schema: Any, *, delimiter: str) -> Iterator[Put]:
-    quote = partial(_quoted, delimiter=delimiter)
+def _delimited(file: Any, schema: Any, *, delimiter: str, raw: bool) -> Iterator[Put]:
+    def quote(column: Any) -> Any:
+        return _quoted(column if raw else guarded(column), delimiter)
+
     names = pa.array(schema.names, pa.string())
     file.write((delimiter.join(quote(names).to_pylist()) + "\n").encode())
 
     def put(table: Any) -> None:
         if not table.num_rows:
             return
-        columns = [quote(_written(column)) for column in table.columns]
+        columns = [
+            quote(_written(column)) if _is_text(column.type) else _quoted(_written(column), delimiter)
+            for column in table.columns
+        ]
         gap = "" if len(columns) > 1 else '""'  # a line with nothing in it would be no row
         rows = pc.binary_join_element_wise(*columns, delimiter, null_handling="replace", null_replacement=gap)
         file.write(("\n".join(rows.to_pylist()) + "\n").encode())
@@ -95,6 +106,11 @@ def _quoted(column: Any, delimiter: str) -> Any:
     risky = pc.or_(risky, pc.is_in(column, pa.array(USUAL_MISSING)))
     doubled = pc.replace_substring(column, '"', '""')
     return pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _written(column: Any) -> Any:
@@ -145,9 +161,8 @@ def _arrow(file: Any, schema: Any) -> Iterator[Put]:
         yield writer.write_table
 
 
+_DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 _FORMS: dict[Format, Callable[[Any, Any], AbstractContextManager[Put]]] = {
-    "csv": partial(_delimited, delimiter=","),
-    "tsv": partial(_delimited, delimiter="\t"),
     "jsonl": _json_lines,
     "parquet": _parquet,
     "arrow": _arrow,

@@ -15,6 +15,7 @@ import pyarrow.csv
 from posterior.files.cells import CellType, at_once, clean, types_of, unique_names
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError, in_quotes, reason
+from posterior.files.formulas import unguarded
 from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, Source
 
@@ -101,7 +102,9 @@ class TextTable:
             return names
         if not reading.header:
             return tuple(f"column_{i}" for i in range(1, width + 1))
-        cells = clean(pa.array(first), replace(reading, missing=(), usual_missing=False, trim=True))
+        cells = unguarded(
+            clean(pa.array(first), replace(reading, missing=(), usual_missing=False, trim=True))
+        )
         return unique_names(self._source.name, cells.to_pylist(), _NO_HEADER)
 
     @cached_property
@@ -169,7 +172,7 @@ class TextTable:
             return next((i for i, line in lines if i >= row.number and line.rstrip() == start.rstrip()), None)
 
     def _cleaned(self, batch: Any) -> dict[str, Any]:
-        columns = at_once(lambda cells: clean(cells, self._reading), batch.columns)
+        columns = at_once(lambda cells: unguarded(clean(cells, self._reading)), batch.columns)
         return dict(zip(self.names, columns, strict=True))
 
     def _refuse_runaway_quotes(self, sample: str) -> None:

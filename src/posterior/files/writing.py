@@ -52,11 +52,13 @@ def write_batches(
     tables: Iterable[Any],
     *,
     format: str | None = None,  # noqa: A002 -- the word that everyone uses, as `Reading` does
+    raw: bool = False,
 ) -> None:
     r"""Write tables of the same columns to one file, as they come; the name says the format and the packing.
 
     A name without a suffix, and standard output, get CSV unless `format` says otherwise. Cells are quoted so
-    that `read` gives them back, and numbers have all their digits.
+    that `read` gives them back, and numbers have all their digits. In CSV and TSV a text that a spreadsheet
+    would run as a formula (=1+2) has an apostrophe in front, which `read` takes off; `raw` leaves it out.
 
     >>> import tempfile, pyarrow
     >>> folder = tempfile.TemporaryDirectory()
@@ -80,7 +82,7 @@ def write_batches(
         raise FileError(name, "cannot be written: .zip is not supported; choose .gz, .bz2, .xz or .zst")
     output = arrow_module("output")
     with writing(path) as file:
-        output.put_all(file, iter(tables), form, packing)
+        output.put_all(file, iter(tables), form, packing, raw=raw)
 
 
 def _beside(place: Path) -> Iterator[BinaryIO]:

@@ -94,6 +94,7 @@ def planned(block: Block, statistics: Statistics, spared: Collection[int] = ()) 
             sources = tuple(block.columns[j] for j in fact.of)
             column = block.columns[fact.column]
             fillings.append(Filling(column, fill.intercept, sources, fill.coef, fill.slack))
-    keep = tuple(j for j in range(len(block.columns)) if j not in gone)
+    places = range(len(block.columns))
+    keep = tuple(j for j in places if j not in gone) if gone else tuple(places)
     family = block.family.marginal(keep) if gone and keep else block.family
     return Plan(keep, family, noticed, tuple(fillings), whole=not gone)

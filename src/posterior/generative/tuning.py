@@ -285,7 +285,7 @@ def _plans(block: Block, sums: Statistics, families: Sequence[Family[Any]]) -> I
 def _fitted(block: Block, plan: Plan, statistics: Any) -> FittedBlock:
     if not plan.keep:
         return FittedBlock((), None)
-    columns = tuple(block.columns[j] for j in plan.keep)
+    columns = block.columns if plan.whole else tuple(block.columns[j] for j in plan.keep)
     return FittedBlock(columns, plan.family.estimate(statistics), reads=block.family.reads)
 
 

@@ -13,6 +13,10 @@ from posterior.persistence.hints import described, matches
 NAMES = ("name", "target_name_")
 
 
+# Types of values that hold no others: where one fits, all do, unless some words only are allowed.
+PLAIN = (str, int, float, bool, type(None))
+
+
 def _nothing(_: Any) -> None:
     """Nothing else need hold."""
 
@@ -62,15 +66,32 @@ class Record:
             raise ModelFileError(f"has a {self.tag!r} that cannot be: {error!s:.200}") from error
         return built
 
+    @cached_property
+    def _known(self) -> set[tuple[str, type]]:
+        """Parts by the types of plain values that were found to fit, whatever the value."""
+        return set()
+
+    @cached_property
+    def _worded(self) -> frozenset[str]:
+        """The parts that may be some words only."""
+        return frozenset(name for name, hint in self.hints.items() if "Literal" in str(hint))
+
     def _refuse_type(self, name: str, value: Any) -> None:
+        hint, kind = self.hints[name], type(value)
+        if (name, kind) not in self._known:
+            self._refuse_unless_matching(name, value)
+            if kind in PLAIN and name not in self._worded:
+                self._known.add((name, kind))
+        if isinstance(value, str) and name not in NAMES and hint is not Any and not value.isprintable():
+            raise ModelFileError(f"has a {self.tag!r} whose {name!r} cannot be printed")
+
+    def _refuse_unless_matching(self, name: str, value: Any) -> None:
         hint = self.hints[name]
         if not matches(value, hint):
             found = type(value).__name__
             raise ModelFileError(
                 f"has a {self.tag!r} whose {name!r} is {found}, where {described(hint)} belongs"
             )
-        if isinstance(value, str) and name not in NAMES and hint is not Any and not value.isprintable():
-            raise ModelFileError(f"has a {self.tag!r} whose {name!r} cannot be printed")
 
 
 # Names of classes in annotations that are imported for the type checker only.

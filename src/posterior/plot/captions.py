@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from posterior._text import cut
+from posterior._text import shortened
 from posterior._types import AnyArray
 from posterior.plot.style import colours_of, markers_of, pyplot
 
@@ -73,8 +73,7 @@ def label(name: Any, longest: int = LONGEST) -> str:
     >>> label("a name that goes on for ever and ever"), label("price in $"), label("two\nlines")
     ('a name that goes on for…', 'price in \\$', 'two lines')
     """
-    words = "".join(sign if sign.isprintable() else " " for sign in str(name))
-    words = cut(words, longest)
+    words = shortened(name, longest)
     # matplotlib leaves names that begin with an underscore out of its legends.
     return ("\N{NO-BREAK SPACE}" if words.startswith("_") else "") + words.replace("$", r"\$")
 

@@ -9,18 +9,16 @@ from posterior import _text
 DASH = "–"
 # Letters of a name that a table has room for.
 LONGEST = 48
-# Letters without a shape of their own that Persian, Indic scripts and emoji cannot do without.
-JOINERS = "\u200c\u200d"
 
 
 def printable(name: Any) -> str:
-    r"""A name from data with nothing in it that a page cannot hold: no control letters, no broken pairs.
+    r"""A name from data on one line, with nothing in it that a page cannot hold or would obey.
 
     >>> printable("two\nlines\x00"), printable("naïve 😀"), printable("\ud800")
-    ('two lines ', 'naïve 😀', '\ufffd')
+    ('two lines\\x00', 'naïve 😀', '\ufffd')
     """
     letters = str(name).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return "".join(letter if letter.isprintable() or letter in JOINERS else " " for letter in letters)
+    return _text.one_line(letters)
 
 
 def cut(name: str, longest: int = LONGEST) -> str:

@@ -34,6 +34,14 @@ def read_series(series: nw.Series[Any], name: str) -> Cells:
     return _read_unknown(series, name)
 
 
+def arrow_floats(table: Any) -> frozenset[int]:
+    """Return which columns of a pyarrow table hold float64: they are read without a series, which costs more.
+
+    A gap in one becomes NaN, as `read_series` makes it.
+    """
+    return frozenset(k for k, kind in enumerate(table.schema.types) if str(kind) == "double")
+
+
 def no_value(n_rows: int) -> Labels:
     """Return a column of missing values."""
     return Labels("empty", np.full(n_rows, -1, dtype=np.int32), ())

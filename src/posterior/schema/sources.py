@@ -10,7 +10,7 @@ from scipy import sparse
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Ints
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects, time_message
-from posterior.schema.frames import no_value, read_series
+from posterior.schema.frames import arrow_floats, no_value, read_series
 from posterior.schema.kinds import Storage
 
 ACCEPTED = "a 2-D numpy array, a scipy.sparse matrix, a list of rows, or a pandas, polars or pyarrow table"
@@ -185,16 +185,24 @@ class FrameSource:
         self.names = labels if all(isinstance(label, str) for label in labels) else None
         self.n_rows, self.n_columns = frame.shape[0], len(labels)
         self.container: str = frame.implementation.value
-        self._series = dict(zip(frame.columns, frame.iter_columns(), strict=True))
+        self._places = {label: k for k, label in enumerate(frame.columns)}
+        self._floats = arrow_floats(self.native) if self.container == "pyarrow" else frozenset()
         self._read: dict[int, Cells] = {}
 
     def column(self, position: int) -> Cells:
         """Read one column, once."""
         if position not in self._read:
             name = self.names[position] if self.names else f"x{position}"
-            series = self._series.get(self.labels[position])
-            self._read[position] = no_value(self.n_rows) if series is None else read_series(series, name)
+            self._read[position] = self._cells(self.labels[position], name)
         return self._read[position]
+
+    def _cells(self, label: Any, name: str) -> Cells:
+        place = self._places.get(label)
+        if place is None:
+            return no_value(self.n_rows)
+        if place in self._floats:
+            return Numbers("float", self.native.column(place).to_numpy())
+        return read_series(self.frame.get_column(label), name)
 
     def arranged(self, labels: tuple[Any, ...]) -> "FrameSource":
         """Return a source of these columns in this order; those it does not have are without a value."""

@@ -121,13 +121,26 @@ class Moments(Statistics):
         """Constant columns and columns that repeat an earlier one."""
         empty = set(np.flatnonzero(self.weight.sum(axis=0) == 0).tolist())
         constant = set(np.flatnonzero(self.pooled()[2] == 0).tolist()) - empty
-        sums = np.stack([*self.weight, *self.location.value, *self.scatter, self.mark], axis=1)
-        marks = [line.tobytes() for line in sums]
         return (
             *(ColumnFact(j, "empty") for j in sorted(empty)),
             *(ColumnFact(j, "constant") for j in sorted(constant)),
-            *duplicate_facts(marks, constant | empty),
+            *self._repeats(constant | empty),
         )
+
+    def _repeats(self, skip: set[int]) -> list[ColumnFact]:
+        """Columns that repeat an earlier one; only those whose marks are equal are looked at closely."""
+        _, mark, times = np.unique(self.mark.view(np.int64), return_inverse=True, return_counts=True)
+        places = np.flatnonzero(times[mark] > 1)
+        if not len(places):
+            return []
+        sums = np.stack([*self.weight, *self.location.value, *self.scatter, self.mark], axis=1)
+        found = duplicate_facts(
+            [line.tobytes() for line in sums[places]],
+            {k for k, j in enumerate(places.tolist()) if j in skip},
+        )
+        return [
+            ColumnFact(int(places[f.column]), f.problem, tuple(int(places[k]) for k in f.of)) for f in found
+        ]
 
     def fill(self, fact: ColumnFact) -> Fill | None:
         """The value of a constant column."""
