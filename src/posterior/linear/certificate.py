@@ -79,13 +79,13 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
         return None
     try:
         factor = np.linalg.cholesky(hessian)
-    except np.linalg.LinAlgError:
+        decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
+        reach = objective.loss.turning and objective.loss.turning * _reach(objective, hessian)
+    except np.linalg.LinAlgError:  # singular, to rounding
         return None
-    decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
     if objective.loss.turning == 0:
         gap = max(decrement**2 / 2, EPSILON * abs(point.value))
         return Certificate(gap, "the objective is quadratic", proven=True)
-    reach = objective.loss.turning * _reach(objective, hessian)
     x = reach * decrement
     if not x < 1:
         return None
