@@ -32,6 +32,9 @@ COVARIANCE_TYPE = {"full": "full", "tied": "tied", "diagonal": "diag", "spherica
 # One row has no spread: a component is given to no fewer distinct rows than this.
 ROWS_FOR_ONE = 2
 
+# Rows that are repeated by their weights take memory.
+MOST_ROWS = 100_000_000
+
 
 class MixtureOfNormalsDistribution(Distribution):
     """Mixtures of normal densities, p(x | class) = Σ_m π_m N(x; μ_m, Σ_m).
@@ -314,6 +317,11 @@ class MixtureOfNormals(Family[CompleteSample]):
             raise ValueError(
                 f"a mixture of normals takes whole numbers as sample_weight, 2 being the row twice, found "
                 f"{found:g}; leave the weights out, or use MultivariateNormal, which takes any"
+            )
+        if weight is not None and weight.sum() > MOST_ROWS:
+            raise ValueError(
+                f"a mixture of normals repeats rows by their sample_weight, up to {MOST_ROWS:,} rows "
+                f"in all, found {weight.sum():g}; divide the weights, or use MultivariateNormal"
             )
         return CompleteSample.of(block, y, weight, n_classes)
 

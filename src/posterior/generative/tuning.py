@@ -131,7 +131,12 @@ class _FoldScores:
 
 
 def _log_relative(fitted: FittedBlock, chunk: Chunk) -> Any:
-    return 0.0 if fitted.distribution is None else fitted.distribution.log_relative(fitted.read(chunk))
+    """Log densities up to a term of the row; −inf where they overflow, so far off is the row."""
+    if fitted.distribution is None:
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = fitted.distribution.log_relative(fitted.read(chunk))
+    return np.where(np.isnan(found), -np.inf, found)
 
 
 def tune(
@@ -286,7 +291,8 @@ def _fitted(block: Block, plan: Plan, statistics: Any) -> FittedBlock:
     if not plan.keep:
         return FittedBlock((), None)
     columns = block.columns if plan.whole else tuple(block.columns[j] for j in plan.keep)
-    return FittedBlock(columns, plan.family.estimate(statistics), reads=block.family.reads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return FittedBlock(columns, plan.family.estimate(statistics), reads=block.family.reads)
 
 
 def chosen_by(

@@ -68,13 +68,16 @@ class Basis:
         facts = _dependent(covariance, n_rows, moments.rounding)
         gone = [fact.column for fact in facts]
         kept = [j for j in range(len(mean)) if j not in set(gone)]
-        if n_rows > len(kept) and is_positive_definite(covariance[np.ix_(kept, kept)]):
+        own = covariance[np.ix_(kept, kept)]
+        directions, silent = None, np.zeros((0, 0))
+        if n_rows > len(kept) and is_positive_definite(own):
             silent = _silent(covariance, kept, gone)
             shortest = _shortest(silent)[:, kept]
-            directions = np.zeros((len(mean), len(kept)))
-            charge = ridge * (shortest.T @ shortest) if ridge else 0.0
-            directions[kept] = whitener(covariance[np.ix_(kept, kept)] + charge)[0]
-        else:
+            charged = own + ridge * (shortest.T @ shortest) if ridge else own
+            if is_positive_definite(charged):
+                directions = np.zeros((len(mean), len(kept)))
+                directions[kept] = whitener(charged)[0]
+        if directions is None:
             directions, silent = _principal(covariance)
         shown = fold = None
         if silent.shape[1]:

@@ -73,15 +73,16 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
     """
     if not objective.convex:
         return None
+    bending = objective.loss.self_concordance
     try:
         factor = np.linalg.cholesky(hessian)
-    except np.linalg.LinAlgError:
+        decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
+        reach = bending and bending * _reach(objective, hessian)
+    except np.linalg.LinAlgError:  # singular, to rounding
         return None
-    decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
-    if objective.loss.self_concordance == 0:
+    if bending == 0:
         gap = max(decrement**2 / 2, EPSILON * abs(point.value))
         return Certificate(gap, "the objective is quadratic", proven=True)
-    reach = objective.loss.self_concordance * _reach(objective, hessian)
     x = reach * decrement
     if not x < 1:
         return None

@@ -12,6 +12,11 @@ from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
 from posterior.schema.kinds import overflow_message
 
+DIVERGED = (
+    "the solver left the range of numbers, and its coefficients are not finite; bring the columns to one "
+    'scale (StandardScaler), or use solver="auto"'
+)
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
@@ -34,10 +39,7 @@ class LinearModel:
         """The model itself, if its coefficients are numbers; a solver that diverged leaves others."""
         if np.isfinite(self.coef).all() and np.isfinite(self.level).all():
             return self
-        raise ValueError(
-            "the solver left the range of numbers, and its coefficients are not finite; bring the columns to "
-            'one scale (StandardScaler), or use solver="auto"'
-        )
+        raise ValueError(DIVERGED)
 
     def with_coef(self, coef: Floats, intercept: Floats) -> "LinearModel":
         """The model of other coefficients, about the same centre; itself where they are the same."""

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from posterior._linalg import CLEAR, EPSILON, smallest_residual
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, better, by_some_rows
+from posterior.linear.model import DIVERGED
 from posterior.linear.objective import Objective, Point
 from posterior.linear.solvers.base import Solution, Solver, Step, gradient_scale, relative_gradient
 from posterior.linear.solvers.lbfgs import inverse_hessian_product
@@ -179,6 +180,8 @@ def cholesky_factor(hessian: Floats, damping: float = 0.0) -> Floats:
     root = np.sqrt(np.maximum(np.diagonal(hessian), 0.0))
     size = np.where(root > 0, root, root.max() or 1.0)
     even = hessian / size[:, None] / size
+    if not np.isfinite(even).all():
+        raise ValueError(DIVERGED)
     while True:
         factor, info = lapack.dpotrf(even + damping * np.eye(len(even)), lower=1)
         if info == 0:
