@@ -1,9 +1,7 @@
 """What is no model file, what cannot be saved, and that no half file is ever seen."""
 
-import importlib.util
 import os
 import pickle
-import sys
 import zipfile
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import model_file_cases as cases
 from posterior import (
     LDA,
     DecisionClassifier,
@@ -34,12 +33,6 @@ from posterior.families import BagOfWords, Normal
 from posterior.persistence import ModelFileError, describe, load, save
 from posterior.persistence.encoding import Encoder
 
-spec = importlib.util.spec_from_file_location(
-    "model_file_cases", Path(__file__).parent / "model_file_cases.py"
-)
-cases = importlib.util.module_from_spec(spec)
-sys.modules["model_file_cases"] = cases
-spec.loader.exec_module(cases)
 NUMBERS, Y, TEXTS = cases.NUMBERS, cases.Y, cases.TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")

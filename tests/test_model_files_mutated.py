@@ -1,17 +1,17 @@
 """Altered model files are refused, or hold a model that predicts; bombs do not go off."""
 
-import importlib.util
 import json
 import re
-import sys
 import tracemalloc
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
+import forged_models as forged
+import model_file_cases as cases
+import mutated_files as mutated
 from posterior import GaussianNB, MultinomialNB, NaiveBayes
 from posterior.families import BagOfWords
 from posterior.persistence import ModelFileError
@@ -20,16 +20,6 @@ from posterior.persistence.encoding import Encoder
 from posterior.persistence.loading import decoded
 from posterior.persistence.patterns import check_pattern
 
-
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
-
-
-cases, mutated, forged = module("model_file_cases"), module("mutated_files"), module("forged_models")
 apart, together = mutated.apart, mutated.together
 
 MODEL = GaussianNB().fit([[-2.0, 1.0], [-1.0, 2.0], [1.0, 3.0], [3.0, 4.0]], ["low", "low", "high", "high"])

@@ -1,10 +1,7 @@
 """A model that was saved and loaded is the model that was saved, to the bit."""
 
-import importlib.util
-import sys
 from copy import deepcopy
 from inspect import isabstract
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+import model_file_cases as cases
 from posterior import (
     CategoricalNB,
     GaussianNB,
@@ -28,12 +26,6 @@ from posterior.linear.solvers import SOLVERS
 from posterior.persistence import load, save
 from posterior.persistence.registry import BY_KIND, RECORDS
 
-spec = importlib.util.spec_from_file_location(
-    "model_file_cases", Path(__file__).parent / "model_file_cases.py"
-)
-cases = importlib.util.module_from_spec(spec)
-sys.modules["model_file_cases"] = cases
-spec.loader.exec_module(cases)
 case, to_bytes, from_bytes = cases.case, cases.to_bytes, cases.from_bytes
 
 pytestmark = [

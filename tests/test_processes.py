@@ -3,18 +3,12 @@
 Few cases here, many in tests/long/test_processes.py.
 """
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location("processes", Path(__file__).parent / "processes.py")
-processes = importlib.util.module_from_spec(spec)
-sys.modules["processes"] = processes
-spec.loader.exec_module(processes)
-Case = processes.Case
+from processes import Case
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT goes to a process by its number")
 

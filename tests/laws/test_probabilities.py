@@ -4,11 +4,8 @@ Probabilities are finite, sum to one, belong to the class that is predicted, and
 Where that cannot be computed, the row and the column are named with a remedy.
 """
 
-import importlib.util
 import re
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,18 +13,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
+import hostile_tables as hostile
 from posterior import DecisionClassifier, OutlierRule
 
-
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
-
-
-hostile = module("hostile_tables")
 CLASSIFIERS = {
     name: model
     for name, model in hostile.ESTIMATORS.items()

@@ -1,32 +1,20 @@
 """Hostile tables for every estimator and setting: numbers that make sense, or a refusal in our own words.
 
-HOSTILE_TABLES is how many (a few minutes by default), HOSTILE_SEED where they begin. A failure prints its
-case and the command that shows it again.
+POSTERIOR_HOSTILE_TABLES is how many (a few minutes by default), POSTERIOR_HOSTILE_SEED where they begin. A
+failure prints its case and the command that shows it again.
 """
 
-import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
+import hostile_tables as hostile
+
 pytestmark = pytest.mark.long
 
-TABLES = int(os.environ.get("HOSTILE_TABLES", "8000"))
-SEED = int(os.environ.get("HOSTILE_SEED", "0"))
+TABLES = int(os.environ.get("POSTERIOR_HOSTILE_TABLES", "8000"))
+SEED = int(os.environ.get("POSTERIOR_HOSTILE_SEED", "0"))
 PARTS = 20
-
-
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
-
-
-hostile = module("hostile_tables")
 
 
 @pytest.mark.parametrize("part", range(PARTS))

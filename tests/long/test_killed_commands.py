@@ -1,6 +1,6 @@
 """Commands killed at random times: the file is the old one or the new one, whole, and the next run works.
 
-POSTERIOR_KILLS says how many (60 unless given), POSTERIOR_SEED when.
+POSTERIOR_KILLS says how many (60 unless given), POSTERIOR_KILLS_SEED when.
 """
 
 import os
@@ -17,7 +17,7 @@ from posterior.files import read
 pytestmark = pytest.mark.long
 
 KILLS = int(os.environ.get("POSTERIOR_KILLS", "60"))
-SEED = int(os.environ.get("POSTERIOR_SEED", "0"))
+SEED = int(os.environ.get("POSTERIOR_KILLS_SEED", "0"))
 COMMAND = [sys.executable, "-m", "posterior"]
 ROWS = 300_000
 
@@ -56,7 +56,7 @@ def test_a_killed_command_leaves_a_whole_file(tmp_path, monkeypatch, what):
         ended += done
         # Killed too late or too early teaches nothing: go where it is still at work.
         longest *= 0.9 if done else 1.05
-        case = f"kill {i} of {what} after {seconds:.3f} s, POSTERIOR_SEED={SEED}"
+        case = f"kill {i} of {what} after {seconds:.3f} s, POSTERIOR_KILLS_SEED={SEED}"
         assert read("out.csv").num_rows in {200, ROWS}, case
         assert load("m").classes_.tolist() == ["a", "b"], case
     assert ended < KILLS // 2

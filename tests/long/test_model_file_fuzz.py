@@ -4,14 +4,15 @@
 number, from which `mutated_files.forgery` makes the same file again.
 """
 
-import importlib.util
 import os
 import resource
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+
+import forged_models as forged
+import model_file_cases as cases
+import mutated_files as mutated
 
 pytestmark = pytest.mark.long
 
@@ -20,17 +21,6 @@ SEED = int(os.environ.get("POSTERIOR_FORGED_SEED", "0"))
 PARTS = 10
 ACCIDENTS = 20_000
 MEBIBYTE = 1 << 20
-
-
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
-
-
-cases, mutated, forged = module("model_file_cases"), module("mutated_files"), module("forged_models")
 
 
 def peak_memory():

@@ -4,20 +4,13 @@ POSTERIOR_INTERRUPTS says how many interrupts (60 if not set), POSTERIOR_INTERRU
 failure shows the case, which `Case(…).run()` repeats.
 """
 
-import importlib.util
 import os
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-spec = importlib.util.spec_from_file_location("processes", Path(__file__).parents[1] / "processes.py")
-processes = importlib.util.module_from_spec(spec)
-sys.modules["processes"] = processes
-spec.loader.exec_module(processes)
-Case = processes.Case
+from processes import Case
 
 pytestmark = pytest.mark.long
 
