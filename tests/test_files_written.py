@@ -161,7 +161,7 @@ def test_cells_are_quoted_only_where_they_must_be(tmp_path):
     write_batches(tmp_path / "t.csv", [pa.table({"x": cells, "n": range(len(cells))})])
     assert (tmp_path / "t.csv").read_bytes().decode() == (
         'x,n\nplain,0\ntwo words,1\n"a,b",2\n"say ""hi""",3\n"two\nlines",4\n" padded ",5\n'
-        '"NA",6\n"",7\n,8\n=1+1,9\n-5,10\nü,11\n'
+        '"NA",6\n"",7\n,8\n\'=1+1,9\n-5,10\nü,11\n'
     )
 
 
