@@ -69,15 +69,13 @@ class Basis:
         gone = [fact.column for fact in facts]
         kept = [j for j in range(len(mean)) if j not in set(gone)]
         own = covariance[np.ix_(kept, kept)]
-        directions, silent = None, np.zeros((0, 0))
         if n_rows > len(kept) and is_positive_definite(own):
             silent = _silent(covariance, kept, gone)
             shortest = _shortest(silent)[:, kept]
             charged = own + ridge * (shortest.T @ shortest) if ridge else own
-            if is_positive_definite(charged):
-                directions = np.zeros((len(mean), len(kept)))
-                directions[kept] = whitener(charged)[0]
-        if directions is None:
+            directions = np.zeros((len(mean), len(kept)))
+            directions[kept] = whitener(charged if is_positive_definite(charged) else own)[0]
+        else:
             directions, silent = _principal(covariance)
         shown = fold = None
         if silent.shape[1]:
