@@ -11,7 +11,7 @@ from posterior import datasets, files
 from posterior._types import AnyArray
 from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
 from posterior.comparison.inputs import too_many
-from posterior.schema import Schema, read_table
+from posterior.schema import Kind, Schema, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Labelled:
     table: pa.Table
     classes: pa.ChunkedArray
     target: str
-    kinds: dict[str, str] | None
+    kinds: dict[str, Kind] | None
     aside: dict[str, pa.ChunkedArray]
 
     @cached_property

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from posterior import files
 from posterior._text import listed
+
+if TYPE_CHECKING:  # the schema is imported when a table is read
+    from posterior.schema import Kind
 
 FILE = "CSV, TSV, JSON lines, Parquet or Arrow, packed or not; - for standard input; or a bundled name."
 
@@ -96,9 +99,9 @@ class ColumnOptions:
         typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated."),
     ] = None
 
-    def kinds(self, names: Sequence[str]) -> dict[str, str] | None:
+    def kinds(self, names: Sequence[str]) -> "dict[str, Kind] | None":
         """The kinds that were declared, by column."""
-        declared = {}
+        declared: dict[str, Any] = {}  # the schema refuses kinds that there are not
         for entry in self.kind or ():
             name, equals, kind = entry.rpartition("=")
             if not equals or not name:

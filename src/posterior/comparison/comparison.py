@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._text import listed
-from posterior._types import AnyArray, Bools, Ints, Progress
+from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
 from posterior.comparison.advice import advice
 from posterior.comparison.candidates import Candidate, candidates_for
 from posterior.comparison.choosing import EstimatorChoice
@@ -23,6 +23,7 @@ from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
 from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
+from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
 from posterior.schema import Schema
 from posterior.schema.decode import table_of
 
@@ -57,7 +58,7 @@ class Comparison:
     folds: str
     left_out: dict[str, str]
     costs: Costs | None
-    positive: Any
+    positive: Label | None
     false_alarms: float
     seed: int
     notes: tuple[str, ...] = ()
@@ -65,17 +66,17 @@ class Comparison:
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
         cls,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: Labels | str,
         *,
         models: Sequence[str] | None = None,
         folds: int | None = None,
         repeats: int | None = None,
-        groups: Any = None,
-        time: Any = None,
-        costs: Any = None,
-        kinds: Any = None,
-        positive: Any = None,
+        groups: Labels | str | None = None,
+        time: Labels | str | None = None,
+        costs: CostsLike | None = None,
+        kinds: Kinds | None = None,
+        positive: Label | None = None,
         false_alarms: float = 0.005,
         seed: int = 0,
         progress: Progress | None = None,
@@ -183,7 +184,7 @@ class Comparison:
         return self.ranking.sentence()
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> DataFrame:
         """The results as a data frame of the kind that was compared, a row for each model, the best first."""
         return table_of(self._columns, self.schema.container)
 
@@ -201,7 +202,7 @@ class Comparison:
         return as_html(self._columns, self.folds, self.recommendation)
 
 
-def compare(X: Any, y: Any, **settings: Any) -> Any:
+def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
     """Models of a table by cross-validation as a data frame, the best first: `Comparison.of(X, y, …).frame`.
 
     >>> from sklearn.datasets import load_iris

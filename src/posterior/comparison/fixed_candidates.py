@@ -16,6 +16,7 @@ from posterior.estimators import (
 )
 from posterior.estimators.base import GenerativeEstimator
 from posterior.families import MultivariateNormal
+from posterior.schema import Kind
 
 Approach: TypeAlias = Literal["generative", "discriminative", "discriminant", "other"]
 
@@ -130,7 +131,7 @@ def n_parameters_of(model: Any) -> float:
     return float(getattr(model, "n_parameters_", "nan"))
 
 
-def _declared(rows: LabelledRows) -> list[tuple[Any, str]] | None:
+def _declared(rows: LabelledRows) -> list[tuple[Any, Kind]] | None:
     return list(rows.kinds) or None
 
 

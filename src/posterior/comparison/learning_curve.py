@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from posterior._text import aligned
-from posterior._types import Floats, Ints, Progress
+from posterior._types import DataFrame, Floats, Ints, Progress
 from posterior.comparison.crossover import Crossover, find_crossover
 from posterior.comparison.experiments import CollectedWarnings, GrowingFit, Scores, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
@@ -20,6 +20,7 @@ from posterior.comparison.fixed_candidates import (
 from posterior.comparison.nested import checked_repeats, checked_share, checked_sizes, nested_split
 from posterior.comparison.printing import as_json, loss_text, with_error
 from posterior.comparison.rows import LabelledRows
+from posterior.estimators.parameters import Classifier, Kinds, Labels, Numbers, TableLike
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]
@@ -94,14 +95,14 @@ class LearningCurve:
     @classmethod
     def of(  # noqa: PLR0913 -- each is something that a user may want to say
         cls,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: Labels,
         *,
-        models: Any = None,
-        sizes: Any = None,
+        models: Mapping[str, Classifier] | None = None,
+        sizes: Numbers | None = None,
         repeats: int = 10,
         test_size: float = 0.3,
-        kinds: Any = None,
+        kinds: Kinds | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
@@ -191,7 +192,7 @@ class LearningCurve:
             return self[first].repeated(metric) - self[second].repeated(metric)
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> DataFrame:
         """A data frame with a row for each model and size."""
         columns: dict[str, Any] = {
             "model": [curve.name for curve in self.curves for _ in self.sizes],

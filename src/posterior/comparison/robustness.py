@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from posterior._text import aligned
-from posterior._types import Floats, Progress
+from posterior._types import DataFrame, Floats, Progress
 from posterior.comparison.corruption import MEANING, Corruption, DrawnCorruption, corruptions_of
 from posterior.comparison.experiments import CollectedWarnings, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
@@ -20,6 +20,7 @@ from posterior.comparison.fixed_candidates import (
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
 from posterior.comparison.printing import as_json, loss_text
 from posterior.comparison.rows import LabelledRows
+from posterior.estimators.parameters import Classifier, Kinds, Labels, Numbers, TableLike
 from posterior.schema.decode import table_of
 
 NAN = float("nan")
@@ -65,17 +66,17 @@ class Robustness:
     @classmethod
     def of(  # noqa: PLR0913 -- each is something that a user may want to say
         cls,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: Labels,
         *,
-        models: Any = None,
-        outliers: Any = (0.01, 0.1),
-        flipped: Any = (0.05, 0.2),
-        few: Any = (0.1,),
+        models: Mapping[str, Classifier] | None = None,
+        outliers: Numbers | float = (0.01, 0.1),
+        flipped: Numbers | float = (0.05, 0.2),
+        few: Numbers | float = (0.1,),
         distance: float = 10.0,
         repeats: int = 10,
         test_size: float = 0.3,
-        kinds: Any = None,
+        kinds: Kinds | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
@@ -197,7 +198,7 @@ class Robustness:
             return spread(losses - losses[:1])
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> DataFrame:
         """A data frame with a row for each corruption and model."""
         k = len(self.candidates)
         columns: dict[str, Any] = {

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from posterior._text import aligned
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.comparison.experiments import margin, spread
 from posterior.comparison.printing import loss_text
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
+from posterior.estimators.parameters import Kinds, Label, Labels, TableLike
 from posterior.estimators.splits import read_folds
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.linear.summary import INTERCEPT
@@ -91,7 +92,7 @@ class SideBySide:
     container: str = "numpy"
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> DataFrame:
         """A data frame with a row for each pair of classes and each column."""
         d = len(self.columns) + 1
         nothing = np.array([np.nan])
@@ -151,7 +152,9 @@ class SideBySide:
         ]
 
 
-def side_by_side(X: Any, y: Any, *, kinds: Any = None, classes: Any = None) -> SideBySide:
+def side_by_side(
+    X: TableLike, y: Labels, *, kinds: Kinds | None = None, classes: Label | Labels | None = None
+) -> SideBySide:
     """LDA and logistic regression of the same table: both coefficient vectors, and how far they agree.
 
     Both have log odds that are linear in the columns. LDA finds them from class means and one covariance,

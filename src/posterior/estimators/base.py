@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
+from posterior.estimators.parameters import ClassPriors, Kinds, Labels, RandomState, TableLike, Weights
 from posterior.estimators.reading import ModelReading
 from posterior.estimators.state import install, named_columns
 from posterior.estimators.tables import labelled_rows, warn_of_names
@@ -28,7 +29,7 @@ from posterior.generative import (
     summary,
 )
 from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning, warn
-from posterior.schema import Encoded, Schema, Source, read_table
+from posterior.schema import Encoded, Kind, Schema, Source, read_table
 
 
 class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimator):
@@ -41,7 +42,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         """The composition that this estimator stands for."""
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         """How this estimator reads a table; `kinds` are those of an earlier part of it."""
         return Schema.infer(source, kinds)
 
@@ -53,7 +54,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -84,7 +85,13 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             warn(summary(model.notes), DataWarning)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights | None = None,
+    ) -> Self:
         """Learn from more rows; any split of a table in parts gives what `fit` gives, to rounding.
 
         Parameters
@@ -182,7 +189,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
             warn_of_names(source, self.model_.schema, who)
         return self.model_.schema.align(source, who=who)
 
-    def _dataset(self, X: Any, *, reports_unseen: bool = True) -> LocalDataset:
+    def _dataset(self, X: TableLike, *, reports_unseen: bool = True) -> LocalDataset:
         check_is_fitted(self)
         source = self._aligned(read_table(X))
         data = self.model_.schema.encode(source)
@@ -229,12 +236,12 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         if told:
             warn("; ".join(told), UnseenCategoryWarning)
 
-    def _log_prior(self, priors: Any) -> Floats | None:
+    def _log_prior(self, priors: ClassPriors | None) -> Floats | None:
         return (
             None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
         )
 
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
 
         `priors` replaces the class priors for this call: "uniform", numbers in the order of `classes_`,
@@ -243,32 +250,32 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
         data = self._dataset(X)
         return self.model_.log_posterior(data, self._log_prior(priors))
 
-    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
         data = self._dataset(X)
         return self.model_.posterior(data, self._log_prior(priors))
 
-    def predict(self, X: Any, priors: Any = None) -> AnyArray:
+    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         data = self._dataset(X)
         return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
 
-    def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_joint_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
         return self.model_.log_joint(data, self._log_prior(priors))
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
         data = self._dataset(X)
         return self.model_.log_evidence(data, self._log_prior(priors))
 
-    def class_log_density(self, X: Any) -> Floats:
+    def class_log_density(self, X: TableLike) -> Floats:
         """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
         return self.model_.log_density(data)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, AnyArray]:
+    def sample(self, n_samples: int = 1, random_state: RandomState | None = None) -> tuple[Any, AnyArray]:
         """New rows and their classes; `X` is the kind of table that was fitted."""
         check_is_fitted(self)
         if n_samples < 1:
@@ -292,7 +299,7 @@ def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> In
     return np.asarray(outside.sum(axis=0)).reshape(-1)
 
 
-def _known_kinds(schema: Schema) -> dict[int, str]:
+def _known_kinds(schema: Schema) -> dict[int, Kind]:
     """The kinds that later parts of the table must keep, by position: declared, or shown by a value."""
     known = (c.declared or not (c.empty or c.ignored) for c in schema.columns)
     return {j: kind for j, (kind, is_known) in enumerate(zip(schema.kinds, known, strict=True)) if is_known}

@@ -10,6 +10,7 @@ from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier, fit_classifier
 from posterior.estimators.meta_estimator import MetaClassifier
+from posterior.estimators.parameters import AnyRows, Classifier, Folds, Labels, Weights
 from posterior.estimators.state import install
 
 
@@ -64,12 +65,12 @@ class CalibratedClassifier(MetaClassifier):
 
     learnt_: FittedClassifier
 
-    def __init__(self, estimator: Any, *, method: str = "temperature", cv: Any = 5) -> None:
+    def __init__(self, estimator: Classifier, *, method: str = "temperature", cv: Folds | None = 5) -> None:
         self.estimator = estimator
         self.method = method
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
         """Fit the classifier, and the scaling to rows it has not seen.
 
         Parameters
@@ -116,17 +117,17 @@ class CalibratedClassifier(MetaClassifier):
         check_is_fitted(self, "learnt_")
         return self.learnt_.priors_after(self.method)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: AnyRows) -> Floats:
         """Log posterior of each class, scaled."""
         check_is_fitted(self)
         adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
         return adjustment.apply(log_posterior_of(self.estimator_, X))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: AnyRows) -> Floats:
         """Posterior of each class, scaled."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: AnyRows) -> AnyArray:
         """The most probable class of each row."""
         logs = self.predict_log_proba(X)
         return np.asarray(self.classes_[logs.argmax(axis=1)])

@@ -1,7 +1,7 @@
 """The settings of a decision, read once and checked against each other and the classifier."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,19 +16,32 @@ from posterior.decision.shift import PriorEstimate
 from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier
 from posterior.estimators.outliers import OutlierRule
+from posterior.estimators.parameters import ClassPriors, CostsLike, Label, Reject
+
+
+class DecisionChanges(TypedDict, total=False):
+    """Some of the settings of a decision."""
+
+    costs: CostsLike | None
+    reject: Reject | None
+    priors: ClassPriors | Literal["observed"] | PriorEstimate | None
+    outliers: float | OutlierRule | None
+    calibration: str | None
+    reject_label: Label | None
+    outlier_label: Label | None
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionSettings:
     """The settings of a decision as a user writes them."""
 
-    costs: Any
-    reject: Any
-    priors: Any
-    outliers: Any
-    calibration: Any
-    reject_label: Any
-    outlier_label: Any
+    costs: CostsLike | None
+    reject: Reject | None
+    priors: ClassPriors | Literal["observed"] | PriorEstimate | None
+    outliers: float | OutlierRule | None
+    calibration: str | None
+    reject_label: Label | None
+    outlier_label: Label | None
 
     def same_as(self, other: "DecisionSettings") -> bool:
         """Whether these are the same objects, so that nothing has to be read again."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -19,11 +19,22 @@ from posterior.decision.rule import as_labels
 from posterior.decision.scaling import CalibrationMap
 from posterior.decision.shift import PriorEstimate, estimate_priors
 from posterior.estimators.classifiers import log_posterior_of
-from posterior.estimators.decider import Decider, DecisionSettings
+from posterior.estimators.decider import Decider, DecisionChanges, DecisionSettings
 from posterior.estimators.decision_explanations import explanations
 from posterior.estimators.fitted_classifier import FittedClassifier, fit_classifier
 from posterior.estimators.meta_estimator import MetaClassifier, TrainingRows
 from posterior.estimators.outliers import OutlierRule
+from posterior.estimators.parameters import (
+    AnyRows,
+    Classifier,
+    ClassPriors,
+    CostsLike,
+    Folds,
+    Label,
+    Labels,
+    Reject,
+    Weights,
+)
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
 from posterior.estimators.target import known_codes, read_labels, read_weights
@@ -144,18 +155,18 @@ class DecisionClassifier(MetaClassifier):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Classifier,
         *,
-        costs: Any = None,
-        reject: Any = None,
-        priors: Any = None,
-        outliers: Any = None,
+        costs: CostsLike | None = None,
+        reject: Reject | None = None,
+        priors: ClassPriors | Literal["observed"] | PriorEstimate | None = None,
+        outliers: float | OutlierRule | None = None,
         calibration: str | None = None,
-        training_priors: Any = None,
-        cv: Any = None,
+        training_priors: ClassPriors | None = None,
+        cv: Folds | None = None,
         outlier_rule: OutlierRule | None = None,
-        reject_label: Any = "reject",
-        outlier_label: Any = "outlier",
+        reject_label: Label | None = "reject",
+        outlier_label: Label | None = "outlier",
     ) -> None:
         self.estimator = estimator
         self.costs = costs
@@ -171,7 +182,7 @@ class DecisionClassifier(MetaClassifier):
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
         """Fit the classifier, and learn from held-out rows what the rules need to know.
 
         Parameters
@@ -235,7 +246,7 @@ class DecisionClassifier(MetaClassifier):
             CalibrationWarning,
         )
 
-    def set_decision(self, **changes: Any) -> Self:
+    def set_decision(self, **changes: Unpack[DecisionChanges]) -> Self:
         """Change what is done, without training: costs, reject, priors, outliers, calibration, labels.
 
         What does not fit the classifier is refused, and nothing is changed. Returns the estimator itself.
@@ -252,7 +263,7 @@ class DecisionClassifier(MetaClassifier):
     def _settings(self) -> DecisionSettings:
         return DecisionSettings(**{name: getattr(self, name) for name in SETTINGS})
 
-    def _decider(self, costs: Any = None) -> Decider:
+    def _decider(self, costs: CostsLike | None = None) -> Decider:
         """The settings as they were read last, or read again if there are others now or costs of a call."""
         settings, learnt = self._settings(), self._learnt
         read: tuple[DecisionSettings, Decider] | None = vars(self).get("_read")
@@ -334,7 +345,7 @@ class DecisionClassifier(MetaClassifier):
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def predict(self, X: Any, costs: Any = None) -> AnyArray:
+    def predict(self, X: AnyRows, costs: CostsLike | None = None) -> AnyArray:
         """What to do with each row: an action, or the label of rejecting or of an outlier.
 
         `costs` replaces the costs for this call; an array of shape (n_samples, n_classes, n_actions) gives
@@ -344,20 +355,26 @@ class DecisionClassifier(MetaClassifier):
         decider = self._decider(costs)
         return np.asarray(decider.labels.take(decider.decide(X)))
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: AnyRows) -> Floats:
         """Log posterior of each class, scaled and under the class frequencies asked for."""
         return self._decider().log_posterior(X)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: AnyRows) -> Floats:
         """Posterior of each class, scaled and under the class frequencies asked for."""
         return np.exp(self.predict_log_proba(X))
 
-    def expected_cost(self, X: Any, costs: Any = None) -> Floats:
+    def expected_cost(self, X: AnyRows, costs: CostsLike | None = None) -> Floats:
         """Expected cost of each action for each row; these actions come first in `actions_`."""
         decider = self._decider(costs)
         return decider.rule.expected_cost(decider.log_posterior(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, costs: Any = None) -> float:
+    def score(
+        self,
+        X: AnyRows,
+        y: Labels,
+        sample_weight: Weights | None = None,
+        costs: CostsLike | None = None,
+    ) -> float:
         """Minus the average cost of what `predict` does with each row; without costs the accuracy.
 
         With costs, a row that is rejected, or an outlier, costs what reject={"cost": …} says, and nothing
@@ -371,7 +388,7 @@ class DecisionClassifier(MetaClassifier):
             return float(np.average(codes == true, weights=weight))
         return -float(np.average(incurred(decider.rule.priced(), true, codes), weights=weight))
 
-    def estimate_priors(self, X: Any, method: str = "em", **settings: Any) -> PriorEstimate:
+    def estimate_priors(self, X: AnyRows, method: str = "em", **settings: Any) -> PriorEstimate:
         """The class frequencies among rows without labels, with intervals, and whether they have changed.
 
         `method` and `settings` are those of `posterior.decision.estimate_priors`, which is given the
@@ -393,7 +410,7 @@ class DecisionClassifier(MetaClassifier):
 
     # -- words ------------------------------------------------------------------------------------
 
-    def explain(self, X: Any, costs: Any = None) -> list[Explanation]:
+    def explain(self, X: AnyRows, costs: CostsLike | None = None) -> list[Explanation]:
         """Each row's answer in words: what is believed and why, what each action would cost, what was done.
 
         One `Explanation` for each row; print it.

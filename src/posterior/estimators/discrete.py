@@ -7,6 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.parameters import Auto, ClassPriors, Kinds, Numbers
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
 from posterior.families import (
     Bernoulli,
@@ -25,10 +26,10 @@ from posterior.stats import CategoryCounts, Totals
 class DiscreteNB(GenerativeEstimator):
     """What scikit-learn's discrete naive Bayes classifiers share: smoothing and priors under their names."""
 
-    alpha: Any
+    alpha: float | Auto | Numbers
     force_alpha: bool
     fit_prior: bool
-    class_prior: Any
+    class_prior: ClassPriors | None
 
     def _priors(self) -> Priors:
         if self.class_prior is not None:
@@ -109,11 +110,11 @@ class BernoulliNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | Auto | Numbers = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -121,7 +122,7 @@ class BernoulliNB(DiscreteNB):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
@@ -178,17 +179,17 @@ class MultinomialNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | Auto | Numbers = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
@@ -257,11 +258,11 @@ class CategoricalNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | Auto | Numbers = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: ClassPriors | None = None,
+        min_categories: int | Numbers | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -269,7 +270,7 @@ class CategoricalNB(DiscreteNB):
         self.class_prior = class_prior
         self.min_categories = min_categories
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         schema = all_columns_as(source, "categorical", kinds)
         least = np.zeros(len(schema), dtype=np.int64)
         if self.min_categories is not None:
@@ -288,7 +289,7 @@ class CategoricalNB(DiscreteNB):
         return replace(schema, columns=tuple(columns))
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        if np.ndim(self.alpha):
+        if np.ndim(np.asarray(self.alpha)):
             raise ValueError(f"alpha must be a single number for CategoricalNB, found {self.alpha!r}")
         family = Categorical(alpha=self._alpha(schema), repeats=False)
         return GenerativeSpec(

@@ -1,14 +1,17 @@
 """Gaussian discriminant analysis: QDA, LDA and all between, as settings of one family."""
 
 from abc import abstractmethod
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.parameters import Auto, ClassPriors, Folds, Selection, TableLike
 from posterior.estimators.presets import all_columns_as
 from posterior.families import Family, MultivariateNormal, MultivariateNormalDistribution
+from posterior.families.gaussian import Shape
+from posterior.families.mending import OnSingular
 from posterior.families.shrinkage import LedoitWolfByClass, RawFixed, Shrinkage
 from posterior.generative import Block, GenerativeSpec
 from posterior.schema import Schema, Source
@@ -52,7 +55,7 @@ class GaussianEstimator(GenerativeEstimator):
             means[:, filling.column] = filling.intercept + means[:, list(filling.sources)] @ filling.coef
         return means
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         data = self._dataset(X)
         scores = self.model_.log_posterior(data)
@@ -117,15 +120,15 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
     def __init__(
         self,
         *,
-        tied: Any = 0.0,
-        shape: Any = "full",
-        shrinkage: Any = None,
+        tied: float | Auto = 0.0,
+        shape: Shape | Auto = "full",
+        shrinkage: float | Literal["oas", "ledoit-wolf", "auto"] | Shrinkage | None = None,
         bias: bool = True,
-        on_singular: Any = "shrink",
-        priors: Any = None,
+        on_singular: OnSingular = "shrink",
+        priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Any = 10,
-        selection: str = "best",
+        cv: Folds | Literal["loo"] = 10,
+        selection: Selection = "best",
     ) -> None:
         self.tied = tied
         self.shape = shape

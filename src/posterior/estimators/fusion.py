@@ -1,6 +1,6 @@
 """Classifiers that see different columns, made into one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -28,12 +28,24 @@ from posterior.estimators.members import (
     read_members,
     said_by,
 )
+from posterior.estimators.parameters import (
+    Auto,
+    Classifier,
+    ClassPriors,
+    Folds,
+    Labels,
+    Number,
+    Numbers,
+    TableLike,
+    Weights,
+)
 from posterior.estimators.splits import read_folds
 from posterior.estimators.state import install, named_columns
 from posterior.estimators.tables import warn_of_names
 from posterior.estimators.target import encode_labels, read_labels, read_weights
 from posterior.notices import DataWarning, warn
 from posterior.schema import Source, read_table
+from posterior.schema.select import ColumnSelection
 from posterior.schema.sources import names_of
 
 
@@ -100,7 +112,14 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
 
     """
 
-    def __init__(self, estimators: Any, *, priors: Any = None, weights: Any = None, cv: Any = 5) -> None:
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Classifier, ColumnSelection]],
+        *,
+        priors: ClassPriors | None = None,
+        weights: Auto | Numbers | Mapping[str, Number] | None = None,
+        cv: Folds = 5,
+    ) -> None:
         self.estimators = estimators
         self.priors = priors
         self.weights = weights
@@ -135,7 +154,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Fit each member to its columns.
 
         Parameters
@@ -232,26 +251,26 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
             for member, weight in zip(self.members_, self.weights_, strict=True)
         ]
 
-    def _fused(self, X: Any) -> Floats:
+    def _fused(self, X: TableLike) -> Floats:
         return fuse(self._log_posteriors(X), log_of(self.priors_), weights=self.weights_)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: TableLike) -> Floats:
         """Log posterior of each class, (n_samples, n_classes).
 
         A row that the members leave no class, since one rules out what another allows, gets the priors.
         """
         return self._fused(X)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Posterior of each class, (n_samples, n_classes); each row sums to 1."""
         return np.exp(self._fused(X))
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         best = self._fused(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def parts(self, X: Any) -> Floats:
+    def parts(self, X: TableLike) -> Floats:
         """What each member adds for each class, (n_samples, n_members, n_classes).
 
         Its weight times ln p(class | its columns) − ln p(class). With the log priors these add up to the log

@@ -1,12 +1,14 @@
 """Any composition of families, and naive Bayes as its simplest case."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds, Kinds, Labels, Selection
 from posterior.families import BagOfWords, Bernoulli, Categorical, Distribution, Family, Normal, Poisson
+from posterior.families.categorical import Unknown
 from posterior.generative import (
     NOT_WORTH_KEEPING,
     WITHOUT_EFFECT,
@@ -17,7 +19,7 @@ from posterior.generative import (
 )
 from posterior.generative.priors import Priors
 from posterior.schema import Column, Schema, Source
-from posterior.schema.select import resolve
+from posterior.schema.select import ColumnSelection, resolve
 from posterior.schema.sources import names_of
 from posterior.stats.base import Problem
 
@@ -155,14 +157,14 @@ class GenerativeClassifier(GenerativeEstimator):
 
     def __init__(
         self,
-        features: Any = "auto",
+        features: Auto | Sequence[tuple[ColumnSelection, FamilyLike]] = "auto",
         *,
-        kinds: Any = None,
-        remainder: str = "drop",
-        priors: Any = None,
+        kinds: Kinds | None = None,
+        remainder: Literal["drop", "auto", "error"] = "drop",
+        priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Any = 10,
-        selection: str = "best",
+        cv: Folds | Literal["loo"] = 10,
+        selection: Selection = "best",
     ) -> None:
         self.features = features
         self.kinds = kinds
@@ -172,7 +174,7 @@ class GenerativeClassifier(GenerativeEstimator):
         self.cv = cv
         self.selection = selection
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         if isinstance(self.features, str):
             return Schema.infer(source, self.kinds if kinds is None else kinds)
         only = self._only(source)
@@ -237,7 +239,10 @@ class GenerativeClassifier(GenerativeEstimator):
 
     @classmethod
     def from_distributions(
-        cls, classes: Any, priors: Any, blocks: Sequence[tuple[Any, Distribution]]
+        cls,
+        classes: Labels,
+        priors: ClassPriors | None,
+        blocks: Sequence[tuple[str | Sequence[str], Distribution]],
     ) -> Self:
         """A fitted classifier from given parameters, without data.
 
@@ -257,7 +262,7 @@ class GenerativeClassifier(GenerativeEstimator):
         columns: list[Column] = []
         fitted = []
         for names, distribution in blocks:
-            listed = list(names) if isinstance(names, list | tuple) else [names]
+            listed: list[Any] = list(names) if isinstance(names, list | tuple) else [names]
             if not all(isinstance(name, str) for name in listed):
                 raise ValueError(f"columns are named by strings here, found {listed}")
             if not isinstance(distribution, Distribution):
@@ -304,7 +309,7 @@ def given_columns(names: Sequence[str], distribution: Distribution) -> list[Colu
 
 
 def default_families(
-    alpha: float = 1.0, *, tied: bool = False, unknown: Any = "marginalize"
+    alpha: float | Auto = 1.0, *, tied: bool | Auto = False, unknown: Unknown = "marginalize"
 ) -> dict[str, Family[Any]]:
     """The family of each kind of column in naive Bayes."""
     return {

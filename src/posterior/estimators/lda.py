@@ -1,6 +1,6 @@
 """Linear discriminant analysis under scikit-learn's name and with its attributes."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,8 +16,10 @@ from posterior.estimators.discriminant import (
     refuse_solver,
     sklearn_shrinkage,
 )
+from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
 from posterior.estimators.presets import renormalized
 from posterior.families import Family, MultivariateNormal
+from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
 from posterior.generative import GenerativeModel, Priors
 
@@ -80,16 +82,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def __init__(
         self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
+        solver: Literal["svd", "lsqr", "eigen"] = "svd",
+        shrinkage: float | Auto | None = None,
+        priors: ClassPriors | None = None,
         n_components: int | None = None,
         store_covariance: bool = False,
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
+        covariance_estimator: CovarianceEstimator | None = None,
         *,
         bias: bool = True,
-        on_singular: Any = "shrink",
+        on_singular: OnSingular = "shrink",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -147,7 +149,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         apart = (distribution.location - distribution.location.average(self.priors_)) @ white
         return self._embedded(apart @ white.T, columns), self.model_.log_prior - 0.5 * (apart**2).sum(axis=1)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """Linear scores, `X @ coef_.T + intercept_`: log posteriors up to a term that all classes share.
 
         With two classes the log odds of the second against the first, shape (n_samples,). A row with gaps
@@ -218,7 +220,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         spread = self._directions()[1]
         return np.asarray((spread / spread.sum() if spread.sum() > 0 else spread)[: self._n_features_out])
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components).
 
         A row with gaps gets the coordinates to be expected of it, given the values that are there.

@@ -7,10 +7,12 @@ from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.linear.least_squares import indicator_regression
+from posterior.schema.select import ColumnSelection
 
 
 class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
@@ -48,10 +50,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self,
         *,
         fit_intercept: bool = True,
-        missing: str = "error",
-        degree: int = 1,
-        kinds: Any = None,
-        columns: Any = None,
+        missing: Missing = "error",
+        degree: Degree = 1,
+        kinds: Kinds | None = None,
+        columns: ColumnSelection | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.missing = missing
@@ -59,7 +61,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self.kinds = kinds
         self.columns = columns
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -87,13 +89,13 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         )
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
         scores = self._current.read(scan)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The class with the highest predicted indicator; the first of equals."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -27,6 +27,7 @@ from posterior.linear import (
     solver_named,
 )
 from posterior.linear.extremes import refuse_extremes
+from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
@@ -176,7 +177,7 @@ class LinearEstimator(BaseEstimator):
             )
         return self.fit_
 
-    def _summarized(self, covariance: str, level: float, labels: Sequence[Any] = ()) -> Summary:
+    def _summarized(self, covariance: CovarianceKind, level: float, labels: Sequence[Any] = ()) -> Summary:
         """The summary of the fit, where it reached an optimum or there is a reason that none exists.
 
         It is remembered, so that a copy or a file of the model, which has no rows, can hand it out.
@@ -196,7 +197,7 @@ class LinearEstimator(BaseEstimator):
                 fit.solution.theta,
                 labels=labels,
                 target_name=self.target_name_,
-                covariance=covariance,  # type: ignore[arg-type]  # checked by what it is handed to
+                covariance=covariance,
                 level=level,
                 separation=fit.separation,
             )

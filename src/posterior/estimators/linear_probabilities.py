@@ -1,13 +1,12 @@
 """What linear models of p(class | row) say of rows: scores, probabilities, and what each column adds."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
 from posterior.estimators.contributions import Contributions
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.parameters import Label, TableLike
 
 
 class LinearProbabilities(ClassifierMixin, LinearEstimator):
@@ -15,28 +14,30 @@ class LinearProbabilities(ClassifierMixin, LinearEstimator):
 
     classes_: AnyArray
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
         scores = self._current.read(scan)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: TableLike) -> Floats:
         """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
         scan = self._reading(X)
         return self._current.log_posterior(scan)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Probability of each class, (n, K)."""
         scan = self._reading(X)
         return self._current.posterior(scan)
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: TableLike) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         scan = self._reading(X)
         return np.asarray(self.classes_[self._current.best(scan)])
 
-    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
+    def contributions(
+        self, X: TableLike, of: Label | None = None, against: Label | None = None
+    ) -> Contributions:
         """Log odds of two classes by column of the table, adding up to the total.
 
         By default each row's most probable class against its runner-up; with one class given, the best

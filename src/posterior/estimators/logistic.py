@@ -1,8 +1,9 @@
 """Logistic and softmax regression behind scikit-learn's interface."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,16 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
+from posterior.estimators.parameters import (
+    Auto,
+    Degree,
+    Kinds,
+    Labels,
+    Missing,
+    RandomState,
+    TableLike,
+    Weights,
+)
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class, refuse_wild_weights
@@ -23,16 +34,19 @@ from posterior.linear import (
     Problem,
     Scan,
     SoftmaxLoss,
+    Solver,
     solve,
     with_settings,
 )
 from posterior.linear.incremental import IncrementalFit
+from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.leave_one_out import leave_one_out_log_proba
 from posterior.linear.penalty_strength import chosen_fit
 from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
 from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning, warn
+from posterior.schema.select import ColumnSelection
 
 
 class LogisticRegression(LinearProbabilities):
@@ -100,25 +114,25 @@ class LogisticRegression(LinearProbabilities):
 
     def __init__(
         self,
-        penalty: Any = "auto",
+        penalty: Literal["auto", "l2", "l1", "elasticnet", "firth", "deprecated"] | None = "auto",
         *,
-        C: Any = 1.0,
+        C: float | Auto = 1.0,
         l1_ratio: float | None = 0.0,
         dual: bool = False,
         tol: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: Any = "auto",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        random_state: RandomState | None = None,
+        solver: str | Solver = "auto",
         max_iter: int | None = None,
         verbose: int = 0,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        missing: str = "error",
-        degree: int = 1,
-        kinds: Any = None,
-        columns: Any = None,
+        missing: Missing = "error",
+        degree: Degree = 1,
+        kinds: Kinds | None = None,
+        columns: ColumnSelection | None = None,
         standardize: bool = False,
     ) -> None:
         self.penalty = penalty
@@ -145,7 +159,7 @@ class LogisticRegression(LinearProbabilities):
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -209,7 +223,13 @@ class LogisticRegression(LinearProbabilities):
             warn(fit.separation.message(classes.tolist()), SeparationWarning)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights | None = None,
+    ) -> Self:
         """Learn from more rows by stochastic gradient descent, one pass over them.
 
         The settings are those of `solver` where that is an `SGD`. The penalty counts as if the rows seen so
@@ -246,9 +266,10 @@ class LogisticRegression(LinearProbabilities):
             )
         source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         known = hasattr(self, "model_")
-        if known and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        asked = None if classes is None else np.asarray(classes)
+        if known and asked is not None and not np.array_equal(np.unique(asked), self.classes_):
             raise ValueError(
-                f"classes={list(classes)} are not those of the first call, {self.classes_.tolist()}; a new "
+                f"classes={asked.tolist()} are not those of the first call, {self.classes_.tolist()}; a new "
                 "class needs a new fit"
             )
         found, codes = encode_labels(labels, self.classes_ if known else classes)
@@ -303,7 +324,9 @@ class LogisticRegression(LinearProbabilities):
 
     # -- what can be read off ---------------------------------------------------------------------
 
-    def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+    def leave_one_out_log_proba(
+        self, X: TableLike, y: Labels, sample_weight: Weights | None = None
+    ) -> Floats:
         """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).
 
         Approximate: one Newton step from the fit on all rows (Rad & Maleki, 2020), and a refit of the few
@@ -320,13 +343,13 @@ class LogisticRegression(LinearProbabilities):
             )
         with one_blas_thread:
             log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
-        if sample_weight is None or np.all(sample_weight):
+        if sample_weight is None or np.all(np.asarray(sample_weight)):
             return log_proba
         out: Floats = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
-        out[np.flatnonzero(sample_weight)] = log_proba
+        out[np.flatnonzero(np.asarray(sample_weight))] = log_proba
         return out
 
-    def summary(self, covariance: str = "model", level: float = 0.95) -> Summary:
+    def summary(self, covariance: CovarianceKind = "model", level: float = 0.95) -> Summary:
         """Coefficients with standard errors, tests, intervals and odds ratios, and how well the model fits.
 
         For a model without a penalty, or with Firth's; `covariance="sandwich"` does not trust the model.

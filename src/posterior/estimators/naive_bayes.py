@@ -1,7 +1,7 @@
 """Naive Bayes: the composition with one-column families, and its Gaussian preset."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from posterior.estimators.generative import (
     refuse_overlap,
     with_families,
 )
+from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds, Kinds, Selection
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import Family, Normal
+from posterior.families.categorical import Unknown
 from posterior.generative import Block, GenerativeSpec, unused_note
 from posterior.schema import KINDS, Schema, Source
 from posterior.stats import Moments
@@ -82,15 +84,15 @@ class NaiveBayes(GenerativeEstimator):
     def __init__(
         self,
         *,
-        kinds: Any = None,
-        families: Mapping[Any, Any] | None = None,
-        alpha: Any = 1.0,
-        tied: Any = False,
-        unknown: str = "marginalize",
-        priors: Any = None,
+        kinds: Kinds | None = None,
+        families: Mapping[Any, FamilyLike] | None = None,
+        alpha: float | Auto = 1.0,
+        tied: bool | Auto = False,
+        unknown: Unknown = "marginalize",
+        priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Any = 10,
-        selection: str = "best",
+        cv: Folds | Literal["loo"] = 10,
+        selection: Selection = "best",
     ) -> None:
         self.kinds = kinds
         self.families = families
@@ -115,7 +117,7 @@ class NaiveBayes(GenerativeEstimator):
                 )
         return given
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         schema = Schema.infer(source, self.kinds if kinds is None else kinds)
         if kinds is not None:
             return schema
@@ -189,11 +191,11 @@ class GaussianNB(GenerativeEstimator):
 
     """
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
+    def __init__(self, *, priors: ClassPriors | None = None, var_smoothing: float = 1e-9) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:

@@ -1,6 +1,6 @@
 """Outliers by log p(row), at a rate of false alarms that is kept."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -25,6 +25,7 @@ from posterior.estimators.outlier_calibration import (
     trained,
     unwrapped,
 )
+from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
 from posterior.estimators.target import known_codes, read_labels, read_weights
@@ -97,12 +98,12 @@ class OutlierRule(BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: DensityModel,
         *,
         alpha: float = 0.05,
-        method: str = "conformal",
+        method: Literal["conformal", "chi2"] = "conformal",
         calibration: float = 0.25,
-        random_state: Any = 0,
+        random_state: RandomState | None = 0,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
@@ -112,7 +113,7 @@ class OutlierRule(BaseEstimator):
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Train on some rows and calibrate on the others; a frozen model is only calibrated.
 
         Parameters
@@ -145,7 +146,7 @@ class OutlierRule(BaseEstimator):
         self._install(model, *part_of(held, X, labels, weight), of_all=(labels, weight))
         return self
 
-    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Calibrate a fitted rule anew with rows that the model has not seen; the model stays as it is."""
         check_is_fitted(self, "estimator_")
         self._refuse_settings()
@@ -215,11 +216,11 @@ class OutlierRule(BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Log density of each row, ln p(row); `priors` replaces the class priors for this call."""
         return self._scores(X, priors)
 
-    def _scores(self, X: Any, priors: Any, *, reports_unseen: bool = True) -> Floats:
+    def _scores(self, X: TableLike, priors: ClassPriors | None, *, reports_unseen: bool = True) -> Floats:
         check_is_fitted(self, "estimator_")
         model, rows = unwrapped(self.estimator_, X)
         if priors is not None or isinstance(model, GenerativeEstimator):
@@ -228,7 +229,7 @@ class OutlierRule(BaseEstimator):
             return known.model_.log_evidence(data, known._log_prior(priors))
         return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
 
-    def p_values(self, X: Any, priors: Any = None) -> Floats:
+    def p_values(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """How rare a row this odd is among rows like those of calibration, (n_samples,).
 
         `priors` are class priors of the rows asked about, where they differ from those of the calibration
@@ -238,7 +239,7 @@ class OutlierRule(BaseEstimator):
         """
         return self._p_values(X, priors)
 
-    def _p_values(self, X: Any, priors: Any, *, reports_unseen: bool = True) -> Floats:
+    def _p_values(self, X: TableLike, priors: ClassPriors | None, *, reports_unseen: bool = True) -> Floats:
         check_is_fitted(self, "estimator_")
         self._refuse_settings()
         if self.method == "chi2":
@@ -246,13 +247,13 @@ class OutlierRule(BaseEstimator):
         score = self._scores(X, priors, reports_unseen=reports_unseen)
         return self._calibration_rows(priors).p_values(score)
 
-    def predict(self, X: Any, priors: Any = None) -> Ints:
+    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> Ints:
         """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
         p = self.p_values(X, priors)
         self.warn_of_too_few(self.alpha, priors)
         return np.where(p <= self.alpha, -1, 1)
 
-    def decision_function(self, X: Any, priors: Any = None) -> Floats:
+    def decision_function(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Log density above the threshold, negative for outliers and for no other row.
 
         With "chi2" half the squared distance that is left until the row is one.
@@ -269,7 +270,9 @@ class OutlierRule(BaseEstimator):
         is_odd = chi2_p_values(squared, cells) <= self.alpha
         return np.where(is_odd, np.minimum(margin, -LEAST), np.maximum(margin, 0.0))
 
-    def odd_features(self, X: Any, n_features: int = 3, priors: Any = None) -> OddFeatures:
+    def odd_features(
+        self, X: TableLike, n_features: int = 3, priors: ClassPriors | None = None
+    ) -> OddFeatures:
         """The features that make each row odd, the log density that each costs; print it.
 
         `n_features` is how many of a row are listed.
@@ -277,7 +280,7 @@ class OutlierRule(BaseEstimator):
         return self._odd_features(X, priors, n_features)
 
     def _odd_features(
-        self, X: Any, priors: Any, n_features: int = 3, *, reports_unseen: bool = True
+        self, X: TableLike, priors: ClassPriors | None, n_features: int = 3, *, reports_unseen: bool = True
     ) -> OddFeatures:
         p = self._p_values(X, priors, reports_unseen=reports_unseen)
         model, rows = unwrapped(self.estimator_, X)
@@ -307,7 +310,7 @@ class OutlierRule(BaseEstimator):
             )
         return self._calibration_rows(None).threshold(self.alpha)
 
-    def _calibration_rows(self, priors: Any) -> CalibrationScores:
+    def _calibration_rows(self, priors: ClassPriors | None) -> CalibrationScores:
         if self._calibration is None:
             raise RefusedError("no row was held out with method='chi2'; call calibrate(X, y) with new rows")
         if priors is None:
@@ -319,12 +322,12 @@ class OutlierRule(BaseEstimator):
             )
         return self._calibration.under(given_priors(priors, self.classes_), self.classes_)
 
-    def smallest_p_value(self, priors: Any = None) -> float:
+    def smallest_p_value(self, priors: ClassPriors | None = None) -> float:
         """The p-value of the oddest row there can be: with an alpha below it no row is called an outlier."""
         check_is_fitted(self, "estimator_")
         return 0.0 if self.method == "chi2" else self._calibration_rows(priors).smallest_p_value()
 
-    def warn_of_too_few(self, alpha: float, priors: Any) -> None:
+    def warn_of_too_few(self, alpha: float, priors: ClassPriors | None) -> None:
         """Say that too few rows were held out for any row to be called an outlier, where that is so."""
         least = self.smallest_p_value(priors)
         if least <= alpha:

@@ -1,6 +1,6 @@
 """Quadratic discriminant analysis under scikit-learn's name and with its attributes."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,9 @@ from posterior.estimators.discriminant import (
     refuse_solver,
     sklearn_shrinkage,
 )
+from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
 from posterior.families import Family, MultivariateNormal
+from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
 from posterior.families.shrinkage import RawIdentity
 from posterior.math import LOG_2PI
@@ -69,15 +71,15 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     def __init__(
         self,
         *,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
+        solver: Literal["svd", "eigen"] = "svd",
+        shrinkage: float | Auto | None = None,
+        priors: ClassPriors | None = None,
         reg_param: float = 0.0,
         store_covariance: bool = False,
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
+        covariance_estimator: CovarianceEstimator | None = None,
         bias: bool = True,
-        on_singular: Any = "shrink",
+        on_singular: OnSingular = "shrink",
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -103,7 +105,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         shrink = RawIdentity(self.reg_param) if self.reg_param > 0 else sklearn_shrinkage(self.shrinkage)
         return MultivariateNormal(tied=0.0, shrinkage=shrink, bias=self.bias, on_singular=self.on_singular)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: TableLike) -> Floats:
         """Quadratic scores: log posteriors up to a term that all classes share.
 
         With two classes the log odds of the second against the first, shape (n_samples,).

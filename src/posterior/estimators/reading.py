@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.contributions import Contributions, class_code
+from posterior.estimators.parameters import Label, TableLike
 from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import ClassStatistics, GenerativeModel, Note
 from posterior.schema import Schema
@@ -28,7 +29,9 @@ class ModelReading:
     def _dataset(self, X: Any) -> LocalDataset:
         """The rows of a table, read as in training."""
 
-    def contributions(self, X: Any, of: Any = None, against: Any = None) -> Contributions:
+    def contributions(
+        self, X: TableLike, of: Label | None = None, against: Label | None = None
+    ) -> Contributions:
         """Log odds of two classes by feature, adding up to the total.
 
         By default each row's most probable class against its runner-up; with one class given, the best
@@ -111,7 +114,7 @@ class ModelReading:
         check_is_fitted(self)
         return self.model_.quadratic().linear_form()
 
-    def quadratic_form(self, a: Any, b: Any) -> Conic:
+    def quadratic_form(self, a: Label, b: Label) -> Conic:
         """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`.
 
         Its `columns` names the coordinates: the columns that the model uses, in the order of the table.

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
 from posterior.estimators.penalty import is_number
 from posterior.estimators.tables import counted
 from posterior.estimators.target import read_numbers, read_weights
@@ -23,6 +24,7 @@ from posterior.linear import (
     solve,
     with_settings,
 )
+from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.losses import Noise
 from posterior.linear.summary import Summary
 from posterior.schema import read_table
@@ -108,18 +110,18 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     def __init__(
         self,
         *,
-        noise: str | Loss = "normal",
+        noise: Literal["normal", "laplace"] | Loss = "normal",
         fit_intercept: bool = True,
-        penalty: str | None = None,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 1.0,
         l1_ratio: float = 0.5,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         tol: float | None = None,
         max_iter: int | None = None,
-        missing: str = "error",
-        degree: int = 1,
-        kinds: Any = None,
-        random_state: Any = None,
+        missing: Missing = "error",
+        degree: Degree = 1,
+        kinds: Kinds | None = None,
+        random_state: RandomState | None = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
         positive: bool = False,
@@ -142,7 +144,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     # -- learning ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: Numbers, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and the column to predict.
 
         Parameters
@@ -253,10 +255,10 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     # -- prediction -------------------------------------------------------------------------------
 
     @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> Floats: ...
+    def predict(self, X: TableLike, return_std: Literal[False] = False) -> Floats: ...
     @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: TableLike, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
         """The mean of each row's number, which for Laplace noise is also its median.
 
         With `return_std` also the standard deviation of the noise, the same for every row: maximum likelihood
@@ -268,7 +270,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             return score
         return score, np.full(len(score), 1.0 / np.sqrt(self.noise_precision_))
 
-    def predict_distribution(self, X: Any) -> Any:
+    def predict_distribution(self, X: TableLike) -> Any:
         """What each row's number may be: a frozen distribution of `scipy.stats`, one entry a row.
 
         It has `pdf`, `cdf`, `interval`, `rvs` and so on.
@@ -309,7 +311,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             )
         return noise
 
-    def summary(self, covariance: str = "model", level: float = 0.95) -> Summary:
+    def summary(self, covariance: CovarianceKind = "model", level: float = 0.95) -> Summary:
         """Coefficients with standard errors, tests and intervals, and how well the model fits.
 
         For normal noise without a penalty; `covariance="sandwich"` does not trust its variance to be the same

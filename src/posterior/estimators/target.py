@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators._sklearn import check_sample_weight
+from posterior.estimators.parameters import Labels
 from posterior.schema.cells import is_missing, sorted_levels
 from posterior.schema.kinds import LARGEST, SMALLEST
 
@@ -119,7 +120,7 @@ def _missing(labels: AnyArray) -> int:
     return sum(map(is_missing, labels.tolist()))
 
 
-def encode_labels(labels: AnyArray, classes: AnyArray | None = None) -> tuple[AnyArray, Ints]:
+def encode_labels(labels: AnyArray, classes: Labels | None = None) -> tuple[AnyArray, Ints]:
     """Sorted classes and the code of each row; `classes` may name some that these rows lack."""
     found, codes = _distinct(labels)
     if classes is None:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators._sklearn import safe_indexing
+from posterior.estimators.parameters import Folds, Labels, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.tables import labelled_rows
@@ -64,7 +65,9 @@ class Validation:
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
         """The table, labels and weights of the rows that count."""
 
-    def k_fold_log_proba(self, X: Any, y: Any, cv: Any = 10, sample_weight: Any = None) -> Floats:
+    def k_fold_log_proba(
+        self, X: TableLike, y: Labels, cv: Folds = 10, sample_weight: Weights | None = None
+    ) -> Floats:
         """Log posterior of each class for each row, by a model that has not seen the row.
 
         The table is read twice, however many folds there are: once to sum each fold, once to score each row
@@ -127,7 +130,9 @@ class Validation:
             models.append(estimated(settled, part))
         return held_out_log_posterior(data, models)
 
-    def leave_one_out_log_proba(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+    def leave_one_out_log_proba(
+        self, X: TableLike, y: Labels, sample_weight: Weights | None = None
+    ) -> Floats:
         """Log posterior of each class for each training row, as if the row had not been seen.
 
         Exact, and in closed form: two or three times the cost of `predict_log_proba`. Only rows that their
@@ -217,7 +222,7 @@ class Validation:
         return self.model_.tuning.choice
 
     @property
-    def tuning_(self) -> Any:
+    def tuning_(self) -> DataFrame:
         """Log loss of every candidate for the settings that were "auto", with which was chosen.
 
         A data frame of the kind that was fitted; for arrays a pandas (or polars) one.

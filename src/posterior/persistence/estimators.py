@@ -4,7 +4,10 @@ What follows from something else is not written but made again by the estimator'
 """
 
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -110,9 +113,30 @@ def is_fitted(estimator: Any) -> bool:
 def types_of_settings(kind: Any) -> dict[str, Any]:
     """The types of an estimator's settings, as its constructor declares them; a number may say yes or no."""
     declared = get_type_hints(kind.__init__)
-    types = {name: declared.get(name, Any) for name in kind._get_param_names()}
-    types = {name: bool | int if hint is bool else hint for name, hint in types.items()}
+    types = {name: in_a_file(declared.get(name, Any)) for name in kind._get_param_names()}
     return types | {name: hint for name, hint in NARROWER.items() if name in types}
+
+
+def in_a_file(hint: Any) -> Any:
+    """What a model file is held to of the type that a setting is declared as: the classes of values only.
+
+    Which strings a setting may be, and what is in a sequence, its estimator checks; it takes more than a type
+    checker is told, such as lists for tuples. What a value can do, a protocol, cannot be told of a file.
+
+    >>> in_a_file(Literal["a", "b"] | float), in_a_file(dict[str, int] | None), in_a_file(list[int] | Any)
+    (str | float, dict | None, typing.Any)
+    """
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        parts = [in_a_file(part) for part in get_args(hint)]
+        return Any if Any in parts else reduce(or_, parts)
+    if origin is Literal:
+        return reduce(or_, (type(value) for value in get_args(hint)))
+    if origin is not None:
+        return origin
+    if hint is Any or getattr(hint, "_is_protocol", False):
+        return Any
+    return bool | int if hint is bool else hint
 
 
 def remember_summary(estimator: Any) -> None:
@@ -278,5 +302,24 @@ ESTIMATOR_RECORDS = (
         _frozen,
         lambda: {"estimator": Any},
     ),
+)
+# What is saved and loaded; also a FrozenEstimator of scikit-learn around one, which has no types.
+Estimator: TypeAlias = (
+    e.BernoulliNB
+    | e.CalibratedClassifier
+    | e.CategoricalNB
+    | e.DecisionClassifier
+    | e.FusionClassifier
+    | e.GaussianDiscriminantAnalysis
+    | e.GaussianNB
+    | e.GenerativeClassifier
+    | e.LeastSquaresClassifier
+    | e.LinearDiscriminantAnalysis
+    | e.LinearRegression
+    | e.LogisticRegression
+    | e.MultinomialNB
+    | e.NaiveBayes
+    | e.OutlierRule
+    | e.QuadraticDiscriminantAnalysis
 )
 ESTIMATORS: dict[str, Any] = {record.tag: record.kind for record in ESTIMATOR_RECORDS}

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +13,10 @@ from posterior._types import AnyArray
 from posterior.persistence.container import read_header, read_json, read_tensors
 from posterior.persistence.decoding import Decoder
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.estimators import ESTIMATORS, is_fitted
+from posterior.persistence.estimators import ESTIMATORS, Estimator, is_fitted
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Estimator:
     """The estimator in a model file, as it was when it was saved.
 
     Nothing in the file is run, and nothing is made of it but the classes of this library that are listed in
@@ -29,19 +28,19 @@ def load(path: str | os.PathLike[str]) -> Any:
         return read(stream, size)
 
 
-def read(stream: BufferedIOBase, size: int) -> Any:
+def read(stream: BufferedIOBase, size: int) -> Estimator:
     """The estimator in a stream of `size` bytes."""
     header = read_header(stream, size)
     tensors = read_tensors(stream, header)
     return decoded(header.text("model"), tensors)
 
 
-def decoded(tree: str, tensors: Mapping[str, AnyArray]) -> Any:
+def decoded(tree: str, tensors: Mapping[str, AnyArray]) -> Estimator:
     """The estimator that a tree of JSON and its tensors describe."""
     decoder = Decoder(tensors, len(tree) + sum(array.nbytes for array in tensors.values()))
     with one_blas_thread, np.errstate(all="ignore"):  # the bits of training, and no word about wild numbers
         try:
-            model = decoder.decode(read_json(tree))
+            model: Estimator = decoder.decode(read_json(tree))
         except RecursionError as error:  # of a caller who is deep down already
             raise ModelFileError("is nested too deep to be read from here") from error
     decoder.finish()

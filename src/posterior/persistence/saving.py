@@ -11,13 +11,13 @@ from posterior.files import FileError, writing
 from posterior.persistence.container import FORMAT, VERSION, packed
 from posterior.persistence.encoding import Encoder
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.estimators import ESTIMATORS, is_fitted
+from posterior.persistence.estimators import ESTIMATORS, Estimator, is_fitted
 from posterior.persistence.loading import decoded
 
 LIBRARIES = ("posterior", "numpy", "scikit-learn")
 
 
-def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+def save(model: Estimator, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator of this library to a file that is safe to open.
 
     The file is a safetensors file that holds numbers, names and settings, and no program. It appears under
@@ -47,7 +47,7 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
         raise ModelFileError(str(error)) from error.__cause__
 
 
-def written(model: Any, about: Mapping[str, Any] | None = None) -> list[bytes | memoryview]:
+def written(model: Estimator, about: Mapping[str, Any] | None = None) -> list[bytes | memoryview]:
     """The bytes of the file of a model, part by part."""
     name = type(model).__name__
     if type(model) not in ESTIMATORS.values():

@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from posterior._types import AnyArray, Bools
+from posterior._types import AnyArray, Bools, DataFrame
 from posterior.schema.columns import Column
 
 
@@ -26,17 +26,18 @@ def decode_table(columns: Sequence[Column], container: Any, arrays: Sequence[Any
     return first.to_frame().with_columns(*rest).to_native()
 
 
-def table_of(columns: Mapping[str, Sequence[Any] | AnyArray], container: Any) -> Any:
+def table_of(columns: Mapping[str, Sequence[Any] | AnyArray], container: Any) -> DataFrame:
     """Return columns as a data frame of the given container; for arrays of pandas, polars or pyarrow."""
     if container in {"numpy", "sparse"}:
         installed = [name for name in ("pandas", "polars", "pyarrow") if find_spec(name) is not None]
         if not installed:
             raise ImportError("a table needs pandas, polars or pyarrow, and none is installed")
         container = installed[0]
-    return nw.from_dict(dict(columns), backend=container).to_native()
+    made: DataFrame = nw.from_dict(dict(columns), backend=container).to_native()
+    return made
 
 
-def frame_of(columns: Mapping[str, AnyArray], index: Sequence[str]) -> Any:
+def frame_of(columns: Mapping[str, AnyArray], index: Sequence[str]) -> DataFrame:
     """Return columns as a pandas frame with some of them as its index.
 
     >>> frame_of({"term": np.array(["age"]), "coef": np.array([0.5])}, ["term"])
@@ -48,7 +49,8 @@ def frame_of(columns: Mapping[str, AnyArray], index: Sequence[str]) -> Any:
         raise ImportError(
             "a frame needs pandas, which is not installed; run `pip install pandas`, or read `.columns`"
         )
-    return table_of(columns, "pandas").set_index(list(index))
+    indexed: DataFrame = table_of(columns, "pandas").set_index(list(index))
+    return indexed
 
 
 def decode_column(column: Column, array: AnyArray) -> AnyArray:

@@ -2,14 +2,37 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
 from posterior._text import listed
+from posterior._types import SupportsArray
 from posterior.schema.sources import FrameSource, Source
+
+
+class PolarsExpression(Protocol):
+    """An expression or selector of polars."""
+
+    @property
+    def meta(self) -> Any:
+        """What polars tells about the expression."""
+
+
+ColumnSelection: TypeAlias = (
+    str
+    | int
+    | np.integer[Any]
+    | slice
+    | re.Pattern[str]
+    | Sequence[str | int | np.integer[Any]]
+    | SupportsArray
+    | Callable[[Any], Any]
+    | nw.Expr
+    | PolarsExpression
+)
 
 SELECTORS = "a function that takes the table and returns names, or a narwhals selector"
 
