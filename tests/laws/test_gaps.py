@@ -85,7 +85,8 @@ def test_nearly_collinear_columns_keep_their_digits():
     holes = with_gaps(X, 0.4)
     model = QDA().fit(X, y)
     one_by_one = np.concatenate([model.class_log_density(np.repeat(row[None], 64, 0))[:1] for row in holes])
-    np.testing.assert_allclose(model.class_log_density(holes), one_by_one, rtol=1e-9)
+    # A condition of 1e6 costs ten digits of sixteen, at worst; which ones depends on the release of the BLAS.
+    np.testing.assert_allclose(model.class_log_density(holes), one_by_one, rtol=1e-8)
 
 
 # -- what a Gaussian expects of a row -----------------------------------------------------------------
