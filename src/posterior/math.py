@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from posterior._types import Floats
 
 LOG_2PI = float(np.log(2 * np.pi))
+# How far a row of probabilities may be from summing to one: what single precision leaves, and no more.
+NOT_ONE = 1e-6
 
 __all__ = ["log_sigmoid", "log_softmax", "log_sum_exp", "logit", "sigmoid", "softmax"]
 
@@ -140,3 +142,12 @@ def _as_given(result: Floats, given: Floats) -> Floats:
 def _scalar_if_0d(result: Floats) -> Floats:
     unwrapped: Floats = result[()]
     return unwrapped
+
+
+def sum_to_one(shares: Floats) -> bool:
+    """Whether the numbers along the last axis sum to one.
+
+    >>> sum_to_one(np.array([[0.5, 0.5], [0.2, 0.8]])), sum_to_one(np.array([0.5, 0.4]))
+    (True, False)
+    """
+    return bool((np.abs(shares.sum(axis=-1) - 1) <= NOT_ONE).all())

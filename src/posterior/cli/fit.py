@@ -16,13 +16,16 @@ from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOption
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
 from posterior.comparison import MODELS, Comparison
+from posterior.comparison.candidates import BEST
 from posterior.decision import brier_score, log_loss_terms
 from posterior.persistence import save
 from posterior.workflow import coefficient_table, train
 from posterior.workflow.plain import plain
 
-BEST = "best"
-CHOICES = f"{BEST} (of a comparison), {', '.join(MODELS)}"
+
+def choices() -> str:
+    """What `--model` takes, in words."""
+    return f"{BEST} (of a comparison), {', '.join(MODELS)}"
 
 
 @grouped
@@ -35,7 +38,7 @@ def fit(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
     ],
     target: Target = None,
-    model: Annotated[str, typer.Option("--model", "-m", metavar="NAME", help=CHOICES)] = BEST,
+    model: Annotated[str, typer.Option("--model", "-m", metavar="NAME", help=choices())] = BEST,
     calibration: Annotated[
         str | None,
         typer.Option("--calibration", metavar="HOW", help="Scale the posteriors: temperature or vector."),
@@ -86,7 +89,7 @@ def fit(
 def refuse_model(name: str) -> None:
     """Refuse a model that there is not, before anything is read."""
     if name != BEST and name not in MODELS:
-        raise ValueError(f"--model {name}: there is no such model; choose {CHOICES}")
+        raise ValueError(f"--model {name}: there is no such model; choose {choices()}")
 
 
 def held_out(model: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Models of a table set against each other on rows they have not seen."""
 
-from posterior.comparison.candidates import MODELS, Candidate, model_for
-from posterior.comparison.choosing import NotForThisTableError
+from posterior.comparison.candidates import MODELS, Candidate, model_for, register_candidate
+from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.comparison import Comparison, compare
+from posterior.comparison.facts import TableFacts
 from posterior.comparison.learning_curve import LearningCurve
 from posterior.comparison.result import Result
 from posterior.comparison.robustness import Robustness
@@ -12,11 +13,14 @@ __all__ = [
     "MODELS",
     "Candidate",
     "Comparison",
+    "EstimatorChoice",
     "LearningCurve",
     "NotForThisTableError",
     "Result",
     "Robustness",
+    "TableFacts",
     "compare",
     "model_for",
+    "register_candidate",
     "side_by_side",
 ]

@@ -1,9 +1,10 @@
-"""The candidates of a comparison: to add one, write what makes it and enter it in `MODELS`."""
+"""The candidates of a comparison: to add one, write what makes it and enter it, or register it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.base import clone
 
@@ -39,6 +40,9 @@ WORDS = {"categorical": "categorical", "binary": "true/false", "count": "count",
 class Candidate:
     """A compared model: its name and title, how it learns, what it is, and its estimators for a table.
 
+    `choice(table)` gives the estimators, or raises `NotForThisTableError` with the reason. `in_a_plane` names
+    the model that is of the same kind where two continuous columns are all there is, if it is another one.
+
     >>> MODELS["lda"].title, MODELS["lda"].approach
     ('LDA', 'generative')
     """
@@ -48,6 +52,7 @@ class Candidate:
     approach: Approach
     about: str
     choice: Callable[[TableFacts], EstimatorChoice]
+    in_a_plane: str = ""
 
     def make(self, table: TableFacts) -> Any:
         """An estimator that has learnt nothing yet; NotForThisTableError where the model does not apply."""
@@ -211,7 +216,9 @@ _ALL = (
         partial(_gaussian, tied=0.0),
     ),
     Candidate("rda", "RDA", "generative", "between LDA and QDA, tuned", partial(_gaussian, tied="auto")),
-    Candidate("block", "block", "generative", "a tuned Gaussian block, and other kinds beside it", _block),
+    Candidate(
+        "block", "block", "generative", "a tuned Gaussian block, and other kinds beside it", _block, "rda"
+    ),
     Candidate(
         "logistic",
         "logistic",
@@ -225,6 +232,39 @@ _ALL = (
     ),
 )
 MODELS: dict[str, Candidate] = {candidate.name: candidate for candidate in _ALL}
+
+
+# What `posterior fit --model` takes besides the names of models.
+BEST = "best"
+
+
+def register_candidate(candidate: Candidate) -> None:
+    """Let a model of one's own be compared with ours, by its name or with all others.
+
+    `posterior.compare`, `posterior compare --models`, `posterior fit --model` and reports know it from then
+    on; where no models are named, it is tried wherever it applies.
+
+    >>> def median_split(table):
+    ...     estimator = NaiveBayes(families={"continuous": Bernoulli(threshold=0.0)})
+    ...     return EstimatorChoice((estimator,), table.continuous, "signs of the columns")
+    >>> from posterior.families import Bernoulli
+    >>> register_candidate(Candidate("signs", "signs", "generative", "signs of numbers", median_split))
+    >>> model_for("signs", [[1.0], [-1.0], [2.0]], ["a", "b", "a"])
+    NaiveBayes(families={'continuous': Bernoulli(alpha=1.0, threshold=0.0)})
+    >>> del MODELS["signs"]
+    """
+    if not isinstance(candidate, Candidate) or not callable(candidate.choice):
+        raise TypeError(
+            f"expected a Candidate with a function that gives its estimators, found {candidate!r}"
+        )
+    name = candidate.name
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name) or name == BEST:
+        raise ValueError(f"the name of a model must be a word such as 'my-model', found {name!r}")
+    if candidate.approach not in get_args(Approach):
+        known = ", ".join(map(repr, get_args(Approach)))
+        raise ValueError(f"the approach of a model must be one of {known}, found {candidate.approach!r}")
+    if MODELS.setdefault(name, candidate) is not candidate:
+        raise ValueError(f"there is a model {name!r} already, {MODELS[name].title}; choose another name")
 
 
 def candidates_named(names: Sequence[str] | None) -> list[Candidate]:

@@ -6,9 +6,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats, Ints
-
-# How far a row of probabilities may be from summing to one: what single precision leaves, and no more.
-NOT_ONE = 1e-6
+from posterior.math import NOT_ONE
 
 
 def log_probabilities(probabilities: Any) -> Floats:

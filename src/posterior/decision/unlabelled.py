@@ -7,7 +7,8 @@ import numpy as np
 
 from posterior._types import Bools, Floats, Ints
 from posterior.bayes import log_normalized, with_prior
-from posterior.decision.posteriors import NOT_ONE, checked, class_codes, same_rows
+from posterior.decision.posteriors import checked, class_codes, same_rows
+from posterior.math import NOT_ONE
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from posterior.families.base import (
     GapFillingFamily,
     LeftOut,
     NoClosedFormError,
+    ProductDistribution,
     Repair,
 )
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
@@ -56,5 +57,6 @@ __all__ = [
     "Parameter",
     "Poisson",
     "PoissonDistribution",
+    "ProductDistribution",
     "Repair",
 ]

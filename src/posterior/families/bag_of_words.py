@@ -20,6 +20,7 @@ from posterior.families.vocabulary import (
     chosen_words,
     frequencies,
     fresh,
+    numbered,
     settings_of,
     text_is_there,
     word_counts,
@@ -29,6 +30,8 @@ from posterior.stats import Totals, WordTotals
 HASHED_WORDS = 1 << 18
 # The largest number of words that are listed as parameters.
 LISTED_WORDS = 50
+# Of texts that are drawn from a model, more words than any text has.
+LONGEST_TEXT = 1e7
 
 
 class BagOfWordsDistribution(Distribution):
@@ -45,7 +48,12 @@ class BagOfWordsDistribution(Distribution):
     """
 
     kind = "text"
+    reads = ("texts",)
     n_columns = 1
+    parts: ClassVar[Mapping[str, Any]] = {
+        "distribution": MultinomialDistribution | BernoulliDistribution,
+        "vectorizer": CountVectorizer | HashingVectorizer,
+    }
 
     def __init__(
         self, distribution: MultinomialDistribution | BernoulliDistribution, vectorizer: Any
@@ -63,8 +71,23 @@ class BagOfWordsDistribution(Distribution):
     @property
     def words(self) -> tuple[str, ...] | None:
         """The words in the order of the distribution's columns; None where they are hashed."""
-        numbers = getattr(self.vectorizer, "vocabulary_", None)
-        return None if numbers is None else tuple(sorted(numbers, key=numbers.__getitem__))
+        return numbered(getattr(self.vectorizer, "vocabulary_", None))
+
+    def impossible(self) -> str:
+        """Texts are not drawn with more words than any text has."""
+        length = getattr(self.distribution, "mean_total", None)
+        long = length is not None and length.max(initial=0.0) > LONGEST_TEXT
+        return "texts of more words than any text has" if long else ""
+
+    @property
+    def word_probabilities(self) -> tuple[Sequence[str], Floats] | None:
+        """The words with their probabilities; None where they are hashed."""
+        return None if self.words is None else (self.words, self.distribution.probability)
+
+    @property
+    def n_events(self) -> int:
+        """The words."""
+        return self.distribution.n_columns
 
     def _by_text(self, block: AnyArray, score: Callable[[Any], Floats]) -> Floats:
         """The scores (n, K) of the texts' counts; 0 for a missing text."""
@@ -161,6 +184,24 @@ class BagOfWords(Family[WordTotals]):
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
     alone: ClassVar[bool] = True
     read_as: ClassVar[str | None] = "text"
+    parts: ClassVar[Mapping[str, Any]] = {
+        "model": str,
+        "alpha": Any,
+        "vectorizer": CountVectorizer | HashingVectorizer | None,
+        "hashing": bool | int,
+        "words": tuple[str, ...] | None,
+    }
+
+    def to_parts(self) -> dict[str, Any]:
+        """The settings, and the words in the order of their numbers."""
+        return {name: getattr(self, name) for name in self.parts} | {"words": numbered(self.words)}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The family of these settings, with words numbered in this order."""
+        words = parts["words"]
+        known = None if words is None else {word: number for number, word in enumerate(words)}
+        return cls(**{**parts, "words": known})
 
     def __post_init__(self) -> None:
         if self.model not in ("multinomial", "bernoulli"):
@@ -239,6 +280,14 @@ class BagOfWords(Family[WordTotals]):
         """The words must be known."""
         if not self.mergeable and self.words is None:
             raise ValueError(f"column {names[0]!r}: {self.why_not_mergeable}")
+
+    def n_summed(self, n_columns: int) -> int:
+        """One for each word."""
+        return _n_words(self.reader)
+
+    def misfit(self, statistics: WordTotals, sizes: Sequence[int]) -> str:
+        """What are no sums of the counts of words."""
+        return self.counts.misfit(statistics, sizes)
 
     def _counted(self, block: AnyArray, there: Bools) -> Any:
         return word_counts(block[there, 0].tolist(), self.reader, _n_words(self.reader))

@@ -49,12 +49,36 @@ def never_seen(missing: Bools) -> list[Repair]:
 class Distribution(ABC):
     """Class-conditional densities p(block | class) with their parameters; the class is the batch axis.
 
-    A block holds n rows of b columns: floats with NaN for missing, or codes with −1.
+    A block holds n rows of b columns: floats with NaN for missing, or codes with −1. `reads` lists the forms
+    in which it takes a block.
+
+    What a model file holds of it are its `parts`: attributes by name with their types, arrays with their
+    shape and bounds, as in `{"mean": Annotated[Floats, "K d >0"]}`; `persistence/arrays.py` has the bounds.
     """
 
     n_classes: int
     n_columns: int
     kind: ClassVar[str] = "continuous"
+    reads: ClassVar[tuple[Reading, ...]] = ("values",)
+
+    parts: ClassVar[Mapping[str, Any]]
+
+    def to_parts(self) -> dict[str, Any]:
+        """The parts by name, of which `from_parts` makes the same distribution again."""
+        return {name: getattr(self, name) for name in self.parts}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, each of which has its type, shape and bounds."""
+        return cls(**parts)
+
+    def impossible(self) -> str:
+        """What no distribution is, in words, if parts from a file make none; empty if nothing is wrong."""
+        return ""
+
+    def misfit(self, sizes: Sequence[int]) -> str:
+        """What is no distribution of columns with so many categories, 0 for numbers; empty if nothing is."""
+        return ""
 
     @abstractmethod
     def log_density(self, block: Any) -> Floats:
@@ -133,6 +157,29 @@ class Distribution(ABC):
         They add up to it but for what depends on the class and on which cells are there, and on no value.
         """
         return self.log_terms(block)
+
+    @property
+    def cut(self) -> float | None:
+        """The number above which a value counts as on, where numbers are read as two levels."""
+        return None
+
+    @property
+    def log_shares(self) -> Floats | None:
+        """Log probabilities (K, b) that one event falls on each column, where columns count such events.
+
+        None where columns do not share a total: each can then be shown by itself.
+        """
+        return None
+
+    @property
+    def word_probabilities(self) -> tuple[Sequence[str], Floats] | None:
+        """Words and their probabilities (K, V) under each class, for texts by words that are known."""
+        return None
+
+    @property
+    def n_events(self) -> int:
+        """How many events have a probability, where `parameters` may list only some of them; else 0."""
+        return 0
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -233,6 +280,17 @@ class Family(ABC, Generic[S]):
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Refuse training values outside the support, naming the column."""
+
+    def n_summed(self, n_columns: int) -> int:
+        """How many columns the sums have that describe so many columns of a table."""
+        return n_columns
+
+    def misfit(self, statistics: S, sizes: Sequence[int]) -> str:
+        """What this family does not sum of columns with so many categories, in words; empty if all is well.
+
+        Statistics that it summed fit. Those read from a file may not; their type, K and d were looked at.
+        """
+        return statistics.misfit(sizes, joint=self.joint)
 
     @property
     def why_not_mergeable(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from posterior.families.base import Family, LeftOut, ProductDistribution, refuse
 from posterior.families.left_out.parts import LEAST, loses_digits
 from posterior.families.parameters import Parameter, level_name
 from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
+from posterior.math import NOT_ONE, sum_to_one
 from posterior.stats import Totals
 
 # Rows of unequal weights are scored cell by cell, this many at a time.
@@ -49,6 +50,13 @@ class BernoulliDistribution(ProductDistribution):
     """
 
     kind = "binary"
+    reads = ("matrix", "values")
+    parts: ClassVar[Mapping[str, Any]] = {
+        "log_on": Annotated[Floats, "K d log"],
+        "log_off": Annotated[Floats, "K d log"],
+        "probability": Annotated[Floats, "K d share"],
+        "threshold": float | None,
+    }
 
     def __init__(self, probability: ArrayLike, threshold: float | None = None) -> None:
         self.probability = table("probability", probability)
@@ -61,12 +69,34 @@ class BernoulliDistribution(ProductDistribution):
         self.n_classes, self.n_columns = log_on.shape
 
     @classmethod
-    def from_logs(cls, log_on: Floats, log_off: Floats, threshold: float | None) -> "BernoulliDistribution":
+    def from_logs(cls, log_on: Floats, log_off: Floats, threshold: float | None) -> Self:
         """The distribution whose two log probabilities are known without taking 1 − p."""
         self = cls.__new__(cls)
         self.probability = np.exp(log_on)
         self._set(log_on, log_off, threshold)
         return self
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, none of them worked out from another."""
+        self = cls.from_logs(parts["log_on"], parts["log_off"], parts["threshold"])
+        self.probability = parts["probability"]
+        return self
+
+    def impossible(self) -> str:
+        """On and off are all there is."""
+        both = np.exp(np.stack([self.log_on, self.log_off], axis=-1))
+        if not sum_to_one(both):
+            return "probabilities that do not sum to one"
+        if not (np.abs(both[..., 0] - self.probability) <= NOT_ONE).all():
+            return "two probabilities of one event"
+        finite = self.threshold is None or abs(self.threshold) < np.inf
+        return "" if finite else "a threshold that is no number"
+
+    @property
+    def cut(self) -> float:
+        """The threshold."""
+        return above(self.threshold)
 
     @cached_property
     def _look_ups(self) -> kernels.BinaryLookUps:

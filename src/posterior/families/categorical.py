@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from posterior.families.base import Distribution, Family, LeftOut
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, level_name, most_telling
 from posterior.families.sums import ALPHAS, check_alpha, log_times, safe_log
+from posterior.math import sum_to_one
 from posterior.schema import Codes
 from posterior.stats import CategoryCounts
+from posterior.stats.counts import tables_misfit
 
 LARGEST_TABLE = 1 << 26
 # The largest number of cells of a joint table that are listed.
@@ -37,6 +39,14 @@ class CategoricalDistribution(Distribution):
     """
 
     kind = "categorical"
+    reads = ("codes",)
+    parts: ClassVar[Mapping[str, Any]] = {
+        "log_tables": Annotated[tuple[Floats, ...], "K ... log"],
+        "joint": bool,
+        "log_unseen": Annotated[tuple[Floats, ...], "K log"],
+        "unseen": Unknown,
+        "categories": tuple[tuple[Any, ...], ...] | None,
+    }
 
     def __init__(
         self, probability: ArrayLike, categories: Sequence[Any] | None = None, *, joint: bool | None = None
@@ -64,12 +74,43 @@ class CategoricalDistribution(Distribution):
     @classmethod
     def from_logs(
         cls, log_tables: tuple[Floats, ...], *, joint: bool, log_unseen: tuple[Floats, ...], unseen: str
-    ) -> "CategoricalDistribution":
+    ) -> Self:
         """The distribution with these log tables, one for each column or a joint one."""
         self = cls.__new__(cls)
         self._categories = None
         self._set(log_tables, joint, log_unseen, unseen)
         return self
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, with the names of its categories."""
+        rest = dict(parts)
+        categories = rest.pop("categories")
+        self = cls.from_logs(**rest)
+        self._categories = categories
+        return self
+
+    def impossible(self) -> str:
+        """One table for each column or a joint one, of probabilities that sum to one in each class."""
+        if not self.log_tables or len(self.log_tables) != len(self.log_unseen):
+            return "no table of probabilities"
+        if self.joint and len(self.log_tables) != 1:
+            return "more than one joint table"
+        for table in self.log_tables:
+            if table.ndim != 2 and not self.joint:
+                return "a joint table of columns that are apart"
+            if table.size and not sum_to_one(np.exp(table).reshape(len(table), -1)):
+                return "probabilities that do not sum to one"
+        return ""
+
+    def misfit(self, sizes: Sequence[int]) -> str:
+        """Tables that have no place for a category, or places for others."""
+        return tables_misfit(self.log_tables, sizes, joint=self.joint)
+
+    @property
+    def n_events(self) -> int:
+        """The cells of a joint table."""
+        return int(self.log_tables[0][0].size) if self.joint else 0
 
     @property
     def unseen(self) -> str:

@@ -1,8 +1,8 @@
 """The exponential family: waiting times."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,8 @@ class ExponentialDistribution(ProductDistribution):
     >>> ExponentialDistribution(mean=[[2.0]]).log_density(np.array([[0.0]])).round(3)
     array([[-0.693]])
     """
+
+    parts: ClassVar[Mapping[str, Any]] = {"mean": Annotated[Floats, "K d >0"]}
 
     def __init__(self, mean: ArrayLike) -> None:
         self.mean = table("mean", mean)

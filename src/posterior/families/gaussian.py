@@ -1,8 +1,8 @@
 """Normal densities of several columns together, and what they expect of rows with gaps."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,14 @@ class MultivariateNormalDistribution(Distribution):
            [-1.419, -0.919]])
     """
 
+    parts: ClassVar[Mapping[str, Any]] = {
+        "location": Annotated[Location, "K d any"],
+        "covariance": Annotated[Floats, "G d d finite"],
+        "shape": Shape,
+        "uncounted": str | None,
+        "repairs": tuple[Repair, ...],
+    }
+
     def __init__(
         self,
         mean: "ArrayLike | Location",
@@ -56,10 +64,16 @@ class MultivariateNormalDistribution(Distribution):
         if not are_symmetric(self.covariance):
             raise ValueError("a covariance must be symmetric")
         self.shape = shape
-        self._uncounted = uncounted
+        self.uncounted = uncounted
         self._repairs = repairs
         self._squares: Any = None
         self._log_dets, self._white_means = self._whitened()
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, with its means to the last digit."""
+        rest = dict(parts)
+        return cls(mean=rest.pop("location"), **rest)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_squares": None}  # which compiled code makes again, when it is needed
@@ -319,7 +333,7 @@ class MultivariateNormalDistribution(Distribution):
             self.location[:, keep],
             self.covariance[:, keep][:, :, keep],
             shape=self.shape,
-            uncounted=self._uncounted,
+            uncounted=self.uncounted,
         )
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
@@ -335,8 +349,8 @@ class MultivariateNormalDistribution(Distribution):
     @property
     def n_parameters(self) -> int:
         """Means and free entries of the covariances."""
-        if self._uncounted:
-            raise ValueError(f"the number of free parameters has no meaning here: {self._uncounted}")
+        if self.uncounted:
+            raise ValueError(f"the number of free parameters has no meaning here: {self.uncounted}")
         d = self.n_columns
         free = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.shape]
         return self.location.pivot.size + len(self.covariance) * free

@@ -1,8 +1,8 @@
 """The Laplace (double exponential) family: median and mean absolute deviation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,11 @@ class LaplaceDistribution(ProductDistribution):
     >>> LaplaceDistribution(location=[[0.0]], scale=[[0.5]]).log_density(np.array([[1.0]]))
     array([[-2.]])
     """
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "location": Annotated[Floats, "K d finite"],
+        "scale": Annotated[Floats, "K d >0"],
+    }
 
     def __init__(self, location: ArrayLike, scale: ArrayLike) -> None:
         self.location = table("location", location)

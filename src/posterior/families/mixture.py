@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,15 @@ class MixtureOfNormalsDistribution(Distribution):
            [  0.   ,   0.   ]])
     """
 
+    parts: ClassVar[Mapping[str, Any]] = {
+        "weight": Annotated[Floats, "M share"],
+        "location": Annotated[Location, "M d any"],
+        "covariance": Annotated[Floats, "G d d finite"],
+        "owner": Annotated[Ints, "M place"],
+        "shape": Shape,
+        "repairs": tuple[Repair, ...],
+    }
+
     def __init__(
         self,
         weight: ArrayLike,
@@ -75,6 +84,12 @@ class MixtureOfNormalsDistribution(Distribution):
         self.n_classes, self.n_columns = int(owners.max()) + 1, self.components.n_columns
         self.shape = shape
         self._repairs = repairs
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, with its means to the last digit."""
+        rest = dict(parts)
+        return cls(mean=rest.pop("location"), **rest)
 
     @property
     def location(self) -> Location:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,12 @@ class MultinomialDistribution(Distribution):
     """
 
     kind = "count"
+    reads = ("matrix", "values")
+    parts: ClassVar[Mapping[str, Any]] = {
+        "probability": Annotated[Floats, "K d share"],
+        "ordered": bool,
+        "mean_total": Annotated[Floats | None, "K >=0"],
+    }
 
     def __init__(self, probability: ArrayLike, *, ordered: bool = False) -> None:
         p = np.atleast_2d(np.asarray(probability, dtype=np.float64))
@@ -44,6 +50,18 @@ class MultinomialDistribution(Distribution):
         self.ordered = ordered
         self.n_classes, self.n_columns = p.shape
         self.mean_total: Floats | None = None
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, the mean total of training among them."""
+        self = cls(parts["probability"], ordered=parts["ordered"])
+        self.mean_total = parts["mean_total"]
+        return self
+
+    @property
+    def log_shares(self) -> Floats:
+        """The columns count what one total is made of."""
+        return self.log_probability
 
     has_support = True
 

@@ -1,6 +1,6 @@
 """The multivariate normal and everything between LDA and QDA."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -203,6 +203,13 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
             block, y, weight, given, pooled=self._pools_at_once, fourth=self._wants_fourth
         )
         return with_counts(expected, block, y, weight) if first else expected
+
+    def misfit(self, statistics: Scatter, sizes: Sequence[int]) -> str:
+        """Sums that are pooled or not, and moments that are there or not, against the settings."""
+        if statistics.pooled != self._pools_at_once:
+            return "sums of all classes where each has its own"
+        has_fourth = statistics.fourth is not None
+        return "" if has_fourth == self._wants_fourth else "other moments than were asked for"
 
     @property
     def _wants_fourth(self) -> bool:

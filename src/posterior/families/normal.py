@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,13 @@ class NormalDistribution(ProductDistribution):
     array([[-2.865, -5.058]])
     """
 
+    parts: ClassVar[Mapping[str, Any]] = {
+        "location": Annotated[Location, "K d any"],
+        "variance": Annotated[Floats, "K d >0"],
+        "tied": bool,
+        "repairs": tuple[Repair, ...],
+    }
+
     def __init__(
         self,
         mean: "ArrayLike | Location",
@@ -58,6 +65,12 @@ class NormalDistribution(ProductDistribution):
             )
         self.tied = tied
         self._repairs = repairs
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, with its means to the last digit."""
+        rest = dict(parts)
+        return cls(mean=rest.pop("location"), **rest)
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -269,6 +282,8 @@ class LogNormalDistribution(ProductDistribution):
     array([[-0.919]])
     """
 
+    parts: ClassVar[Mapping[str, Any]] = NormalDistribution.parts
+
     def __init__(
         self,
         mean: "ArrayLike | Location",
@@ -279,6 +294,16 @@ class LogNormalDistribution(ProductDistribution):
     ) -> None:
         self.log_normal = NormalDistribution(mean, variance, tied=tied, repairs=repairs)
         self.n_classes, self.n_columns = self.log_normal.n_classes, self.log_normal.n_columns
+
+    def to_parts(self) -> dict[str, Any]:
+        """Those of the normal."""
+        return self.log_normal.to_parts()
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """The distribution of these parts, with its means to the last digit."""
+        rest = dict(parts)
+        return cls(mean=rest.pop("location"), **rest)
 
     has_support = True
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ class PoissonDistribution(ProductDistribution):
     """
 
     kind = "count"
+    parts: ClassVar[Mapping[str, Any]] = {"rate": Annotated[Floats, "K d >=0"]}
 
     def __init__(self, rate: ArrayLike) -> None:
         self.rate = table("rate", rate)

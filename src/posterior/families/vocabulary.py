@@ -17,6 +17,11 @@ from posterior.stats import WordFrequencies
 BATCH_CHARACTERS = 1 << 21
 
 
+def numbered(words: Mapping[Any, int] | None) -> tuple[Any, ...] | None:
+    """The words in the order of their numbers."""
+    return None if words is None else tuple(sorted(words, key=words.__getitem__))
+
+
 def text_is_there(block: AnyArray) -> Bools:
     """Which rows of a block of one text column have a text, (n,)."""
     return np.fromiter((text is not None for text in block[:, 0]), dtype=np.bool_, count=len(block))

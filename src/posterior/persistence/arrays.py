@@ -1,4 +1,4 @@
-"""The shapes of the arrays in every class, and the bounds of their numbers.
+"""The shapes of arrays and the bounds of their numbers, as classes declare them.
 
 `"K d >=0"` is an array of K by d numbers, finite and not negative; letters stand for the same size in all
 arrays of an object, and `...` for any further sizes. A location counts as its means and moments as their
@@ -18,18 +18,6 @@ from posterior.estimators.held_out import HeldOutRows
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
 from posterior.estimators.outlier_calibration import CalibrationScores
-from posterior.families import (
-    BernoulliDistribution,
-    CategoricalDistribution,
-    ExponentialDistribution,
-    LaplaceDistribution,
-    LogNormalDistribution,
-    MixtureOfNormalsDistribution,
-    MultinomialDistribution,
-    MultivariateNormalDistribution,
-    NormalDistribution,
-    PoissonDistribution,
-)
 from posterior.generative import ClassStatistics, GenerativeModel
 from posterior.generative.plan import Filling
 from posterior.generative.tuning import Tuning
@@ -41,7 +29,7 @@ from posterior.linear.separation import Separation
 from posterior.linear.solvers.base import Step
 from posterior.linear.solvers.sgd import Progress
 from posterior.persistence.errors import ModelFileError
-from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
+from posterior.stats import Location, Moments
 from posterior.stats.base import ROUNDING
 
 # Values whose squares are finite, and coefficients of values so small that their squares are not zero.
@@ -66,43 +54,9 @@ BOUNDS: dict[str, Callable[[AnyArray], Any]] = {
     "code": lambda a: (a >= 0).all(),
     "place": lambda a: ((a >= 0) & (a < len(a))).all(),
 }
-TOTALS = {"weight": "K w >=0", "total": "K d >=0", "log_base": "K w finite", "mark": "d finite"}
-NORMAL = {"location": "K d any", "variance": "K d >0"}
 
 ARRAYS: dict[type, Mapping[str, str]] = {
-    # statistics
-    Location: {"pivot": "K d value", "remainder": "K d value"},
-    Moments: {"weight": "K d >=0", "location": "K d any", "scatter": "K d finite", "mark": "d finite"},
-    Scatter: {
-        "weight": "K >=0",
-        "location": "K d any",
-        "scatter": "G d d finite",
-        "rounding": "d >=0",
-        "third": "G d d finite",
-        "fourth": "G d d finite",
-        "gaps": "K d any",
-        "pairs": "K d d >=0",
-    },
-    CategoryCounts: {"tables": "K ... >=0", "mark": "d finite"},
-    Totals: TOTALS,
-    WordTotals: TOTALS,
     ClassStatistics: {"classes": "K any", "weight": "K >=0"},
-    # distributions
-    NormalDistribution: NORMAL,
-    LogNormalDistribution: NORMAL,
-    MultivariateNormalDistribution: {"location": "K d any", "covariance": "G d d finite"},
-    MixtureOfNormalsDistribution: {
-        "weight": "M share",
-        "location": "M d any",
-        "covariance": "G d d finite",
-        "owner": "M place",
-    },
-    LaplaceDistribution: {"location": "K d finite", "scale": "K d >0"},
-    ExponentialDistribution: {"mean": "K d >0"},
-    PoissonDistribution: {"rate": "K d >=0"},
-    BernoulliDistribution: {"log_on": "K d log", "log_off": "K d log", "probability": "K d share"},
-    MultinomialDistribution: {"probability": "K d share", "mean_total": "K >=0"},
-    CategoricalDistribution: {"log_tables": "K ... log", "log_unseen": "K log"},
     # generative models
     GenerativeModel: {"classes": "K any", "log_prior": "K log", "path": "n any"},
     Filling: {"coef": "s finite"},
@@ -134,19 +88,39 @@ ARRAYS: dict[type, Mapping[str, str]] = {
 }
 
 
-def check_arrays(kind: type, tag: str, parts: Mapping[str, Any]) -> None:
+def shapes_in(hints: Mapping[str, Any]) -> dict[str, str]:
+    """The shapes that annotations such as `Annotated[Floats, "K d >=0"]` declare, by name.
+
+    >>> from typing import Annotated
+    >>> shapes_in({"mean": Annotated[float, "K d >0"], "tied": bool})
+    {'mean': 'K d >0'}
+    """
+    found = {name: getattr(hint, "__metadata__", ())[:1] for name, hint in hints.items()}
+    return {name: shape for name, metadata in found.items() for shape in metadata if isinstance(shape, str)}
+
+
+def sizes_in(parts: Mapping[str, Any], shapes: Mapping[str, str]) -> dict[str, int]:
+    """The sizes that the letters of the shapes stand for in the arrays of an object, which were checked."""
+    return {
+        letter: size
+        for name, shape in shapes.items()
+        for array in _arrays_in(parts[name])
+        for letter, size in zip(shape.split()[:-1], array.shape, strict=False)
+        if letter != "..."
+    }
+
+
+def check_arrays(tag: str, parts: Mapping[str, Any], shapes: Mapping[str, str]) -> None:
     """Refuse parts of an object whose arrays have other shapes than its class declares, or other numbers."""
     sizes: dict[str, int] = {}
-    for name, declared in ARRAYS.get(kind, {}).items():
-        value = parts.get(name)
-        for array in value if isinstance(value, tuple | list) else (value,):
-            if array is not None:
-                _check(f"{tag!r} whose {name!r}", array, declared, sizes)
+    for name, declared in shapes.items():
+        for array in _arrays_in(parts.get(name)):
+            _check(f"{tag!r} whose {name!r}", array, declared, sizes)
 
 
-def _check(who: str, value: Any, declared: str, sizes: dict[str, int]) -> None:
+def _check(who: str, array: AnyArray, declared: str, sizes: dict[str, int]) -> None:
     *letters, bound = declared.split()
-    array, open_ended = _array_of(value), letters[-1] == "..."
+    open_ended = letters[-1] == "..."
     letters = letters[:-1] if open_ended else letters
     right = array.ndim == len(letters) or (open_ended and array.ndim > len(letters))
     for letter, size in zip(letters, array.shape, strict=False):
@@ -156,6 +130,12 @@ def _check(who: str, value: Any, declared: str, sizes: dict[str, int]) -> None:
         raise ModelFileError(f"has a {who} has the shape {list(array.shape)}, not {declared!r} ({known})")
     if not BOUNDS[bound](array):
         raise ModelFileError(f"has a {who} holds numbers that are not {bound!r}")
+
+
+def _arrays_in(value: Any) -> list[AnyArray]:
+    """The arrays of a part: of several tables each, and none where there is nothing."""
+    each = value if isinstance(value, tuple | list) else (value,)
+    return [_array_of(item) for item in each if item is not None]
 
 
 def _array_of(value: Any) -> AnyArray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
@@ -17,7 +17,7 @@ NUMBERS: dict[Any, tuple[type, ...]] = {
 
 
 def resolved(hint: Any) -> Any:
-    """An annotation with the alias that it begins with replaced by what the alias stands for.
+    """An annotation without what it says besides the type, and with the alias that it begins with resolved.
 
     `NDArray` is such an alias (`typing.TypeAliasType`) from NumPy 2.5 on, and `np.ndarray[…]` itself before.
 
@@ -25,6 +25,7 @@ def resolved(hint: Any) -> Any:
     >>> get_origin(resolved(Floats))
     <class 'numpy.ndarray'>
     """
+    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     alias = get_origin(hint) or hint
     while hasattr(alias, "__value__") and hasattr(alias, "__type_params__"):
         given = dict(zip(alias.__type_params__, get_args(hint), strict=False))

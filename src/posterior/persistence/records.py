@@ -5,7 +5,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from typing import Any, get_type_hints
 
-from posterior.persistence.arrays import check_arrays
+from posterior.families import Distribution
+from posterior.persistence.arrays import ARRAYS, check_arrays, shapes_in
+from posterior.persistence.checks import refuse_unless
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.hints import described, matches
 
@@ -43,6 +45,11 @@ class Record:
         """The types of the parts."""
         return self.declared()
 
+    @cached_property
+    def shapes(self) -> Mapping[str, str]:
+        """The shapes and bounds of the parts that are arrays."""
+        return ARRAYS.get(self.kind) or shapes_in(self.hints)
+
     def refuse_names(self, names: set[str]) -> None:
         """Refuse parts that there are not, and the lack of one that there must be."""
         for name in sorted(names - set(self.hints)):
@@ -57,7 +64,7 @@ class Record:
         try:
             for name, value in parts.items():
                 self._refuse_type(name, value)
-            check_arrays(self.kind, self.tag, parts)
+            check_arrays(self.tag, parts, self.shapes)
             built = self.together(**parts)
             self.check(built)
         except ModelFileError:
@@ -101,13 +108,16 @@ ONLY_FOR_TYPES: dict[str, type] = {}
 def record_of_dataclass(
     tag: str, kind: Any, *, leave_out: tuple[str, ...] = (), check: Callable[[Any], None] = _nothing
 ) -> Record:
-    """The record of a dataclass, by its fields; those in `leave_out` take their defaults."""
+    """The record of a dataclass, by its fields; those in `leave_out` take their defaults.
+
+    A field that is an array may say its shape and bounds: `Annotated[Floats, "K d >=0"]`.
+    """
     taken = [f for f in fields(kind) if f.init and f.name not in leave_out]
     names = [f.name for f in taken]
     has_default = {f.name for f in taken if f.default is not MISSING or f.default_factory is not MISSING}
 
     def declared() -> dict[str, Any]:
-        hints = get_type_hints(kind, localns=ONLY_FOR_TYPES)
+        hints = get_type_hints(kind, localns=ONLY_FOR_TYPES, include_extras=True)
         return {name: hints[name] for name in names}
 
     def apart(value: Any) -> dict[str, Any]:
@@ -133,3 +143,29 @@ def record_of_parts(
         }
 
     return Record(tag, kind, apart, together, lambda: hints, check=check)
+
+
+def records_of_family(tag: str, kind: Any) -> tuple[Record, ...]:
+    """The records of a family and of the distribution that it estimates, by what both declare."""
+    density = get_type_hints(kind.estimate).get("return")
+    if not (isinstance(density, type) and issubclass(density, Distribution) and hasattr(density, "parts")):
+        raise TypeError(
+            f"{kind.__name__}.estimate must say in its annotation which Distribution it returns, and that "
+            f"class must declare its `parts`; found {density!r}"
+        )
+    return (
+        _record_by_parts(tag, kind) if hasattr(kind, "parts") else record_of_dataclass(tag, kind),
+        _record_by_parts(f"{tag}-distribution", density, _refuse_impossible),
+    )
+
+
+def _record_by_parts(tag: str, kind: Any, check: Callable[[Any], None] = _nothing) -> Record:
+    """The record of a class that declares its `parts`, with `to_parts` and `from_parts`."""
+    return Record(
+        tag, kind, kind.to_parts, lambda **parts: kind.from_parts(parts), lambda: kind.parts, check=check
+    )
+
+
+def _refuse_impossible(density: Distribution) -> None:
+    wrong = density.impossible()
+    refuse_unless(not wrong, wrong)

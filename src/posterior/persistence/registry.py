@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from posterior import families as f
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats
 from posterior.decision.reject import Coverage, Limit, RejectionCost, Threshold
 from posterior.decision.scaling import Scaling
 from posterior.decision.shift import PriorEstimate
@@ -17,9 +17,6 @@ from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
 from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.families import shrinkage
-from posterior.families.categorical import Unknown
-from posterior.families.gaussian import Shape
-from posterior.families.mixture import Shape as MixtureShape
 from posterior.generative import (
     Block,
     ClassStatistics,
@@ -41,7 +38,6 @@ from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.separation import Separation
 from posterior.linear.solvers.sgd import Progress
 from posterior.linear.summary import Summary
-from posterior.persistence.checks.densities import check_bernoulli, check_categorical, check_scatter
 from posterior.persistence.checks.generative import check_model, check_tuning
 from posterior.persistence.checks.linear import check_design, check_stream, check_summary
 from posterior.persistence.checks.meta_estimators import check_learnt
@@ -53,6 +49,7 @@ from posterior.persistence.records import (
     record_of_dataclass,
     record_of_parts,
     record_of_tuple,
+    records_of_family,
 )
 from posterior.persistence.texts import TEXT_RECORDS
 from posterior.schema import Column, Schema
@@ -61,132 +58,32 @@ from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, 
 from posterior.stats.base import ColumnFact
 
 
-def _about(kind: Any) -> Any:
-    """The constructor of a density whose means are a location."""
-    return lambda location, **parts: kind(mean=location, **parts)
-
-
-def _bernoulli(
-    log_on: Floats, log_off: Floats, probability: Floats, threshold: Any
-) -> f.BernoulliDistribution:
-    built = f.BernoulliDistribution.from_logs(log_on, log_off, threshold)
-    built.probability = probability
-    return built
-
-
-def _multinomial(probability: Floats, ordered: bool, mean_total: Any) -> f.MultinomialDistribution:
-    built = f.MultinomialDistribution(probability, ordered=ordered)
-    built.mean_total = mean_total
-    return built
-
-
-def _categorical(categories: Any, **parts: Any) -> f.CategoricalDistribution:
-    built = f.CategoricalDistribution.from_logs(**parts)
-    built._categories = categories
-    return built
-
-
 def _sparse(data: Floats, indices: AnyArray, indptr: AnyArray, shape: tuple[int, int]) -> Any:
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
 
 
-REPAIRS = tuple[f.Repair, ...]
-LEVELS = tuple[tuple[Any, ...], ...] | None
-
-DISTRIBUTIONS = (
-    record_of_parts(
-        "normal-distribution",
-        f.NormalDistribution,
-        _about(f.NormalDistribution),
-        location=Location,
-        variance=Floats,
-        tied=bool,
-        repairs=REPAIRS,
-    ),
-    Record(
-        "log-normal-distribution",
-        f.LogNormalDistribution,
-        lambda d: {name: getattr(d.log_normal, name) for name in ("location", "variance", "tied", "repairs")},
-        _about(f.LogNormalDistribution),
-        lambda: {"location": Location, "variance": Floats, "tied": bool, "repairs": REPAIRS},
-    ),
-    record_of_parts(
-        "multivariate-normal-distribution",
-        f.MultivariateNormalDistribution,
-        _about(f.MultivariateNormalDistribution),
-        location=Location,
-        covariance=Floats,
-        shape=Shape,
-        uncounted=str | None,
-        repairs=REPAIRS,
-    ),
-    record_of_parts(
-        "mixture-of-normals-distribution",
-        f.MixtureOfNormalsDistribution,
-        _about(f.MixtureOfNormalsDistribution),
-        weight=Floats,
-        location=Location,
-        covariance=Floats,
-        owner=Ints,
-        shape=MixtureShape,
-        repairs=REPAIRS,
-    ),
-    record_of_parts(
-        "laplace-distribution", f.LaplaceDistribution, f.LaplaceDistribution, location=Floats, scale=Floats
-    ),
-    record_of_parts(
-        "exponential-distribution", f.ExponentialDistribution, f.ExponentialDistribution, mean=Floats
-    ),
-    record_of_parts("poisson-distribution", f.PoissonDistribution, f.PoissonDistribution, rate=Floats),
-    record_of_parts(
-        "bernoulli-distribution",
-        f.BernoulliDistribution,
-        _bernoulli,
-        check_bernoulli,
-        log_on=Floats,
-        log_off=Floats,
-        probability=Floats,
-        threshold=float | None,
-    ),
-    record_of_parts(
-        "multinomial-distribution",
-        f.MultinomialDistribution,
-        _multinomial,
-        probability=Floats,
-        ordered=bool,
-        mean_total=Floats | None,
-    ),
-    record_of_parts(
-        "categorical-distribution",
-        f.CategoricalDistribution,
-        _categorical,
-        check_categorical,
-        log_tables=tuple[Floats, ...],
-        joint=bool,
-        log_unseen=tuple[Floats, ...],
-        unseen=Unknown,
-        categories=LEVELS,
-    ),
-)
+FAMILIES = {
+    "normal": f.Normal,
+    "log-normal": f.LogNormal,
+    "multivariate-normal": f.MultivariateNormal,
+    "mixture-of-normals": f.MixtureOfNormals,
+    "laplace": f.Laplace,
+    "exponential": f.Exponential,
+    "poisson": f.Poisson,
+    "bernoulli": f.Bernoulli,
+    "multinomial": f.Multinomial,
+    "categorical": f.Categorical,
+    "bag-of-words": f.BagOfWords,
+}
 
 OTHERS = (
     # tables
     record_of_dataclass("column", Column, check=check_column),
     record_of_parts("columns-alike", Alike, Alike, check_alike, example=Column, n=int),
     record_of_dataclass("schema", Schema, check=check_schema),
-    # families
-    record_of_dataclass("normal", f.Normal),
-    record_of_dataclass("log-normal", f.LogNormal),
-    record_of_dataclass("multivariate-normal", f.MultivariateNormal),
-    record_of_dataclass("mixture-of-normals", f.MixtureOfNormals),
-    record_of_dataclass("laplace", f.Laplace),
-    record_of_dataclass("exponential", f.Exponential),
-    record_of_dataclass("poisson", f.Poisson),
-    record_of_dataclass("bernoulli", f.Bernoulli),
-    record_of_dataclass("multinomial", f.Multinomial),
-    record_of_dataclass("categorical", f.Categorical),
+    # settings of families
     record_of_dataclass("fixed-shrinkage", shrinkage.Fixed),
     record_of_dataclass("oracle-approximating-shrinkage", shrinkage.OracleApproximating),
     record_of_dataclass("ledoit-wolf-shrinkage", shrinkage.LedoitWolf),
@@ -197,7 +94,7 @@ OTHERS = (
     # statistics
     record_of_dataclass("location", Location),
     record_of_dataclass("moments", Moments),
-    record_of_dataclass("scatter", Scatter, check=check_scatter),
+    record_of_dataclass("scatter", Scatter),
     record_of_dataclass("category-counts", CategoryCounts),
     record_of_dataclass("totals", Totals),
     record_of_dataclass("word-totals", WordTotals),
@@ -287,18 +184,23 @@ OTHERS = (
     record_of_parts("leave-one-out", LeaveOneOut, LeaveOneOut),
 )
 
-RECORDS: tuple[Record, ...] = (*OTHERS, *DISTRIBUTIONS, *TEXT_RECORDS, *ESTIMATOR_RECORDS)
+OF_FAMILIES = tuple(record for tag, kind in FAMILIES.items() for record in records_of_family(tag, kind))
+RECORDS: tuple[Record, ...] = (*OTHERS, *OF_FAMILIES, *TEXT_RECORDS, *ESTIMATOR_RECORDS)
 BY_TAG = {record.tag: record for record in RECORDS}
 BY_KIND = {record.kind: record for record in RECORDS}
 ONLY_FOR_TYPES.update({record.kind.__name__: record.kind for record in RECORDS})
 
 
 def register(tag: str, kind: type) -> None:
-    """Let objects of a dataclass of your own, such as a loss or a solver, be part of model files.
+    """Let objects of a dataclass of your own, such as a loss, a solver or a family, be part of model files.
 
     In a file they are called `tag`, which has a dot, as in "my_package.log-cosh": the names of this library
-    have none. Their fields are written, and checked by their annotations when they are read; nothing else of
-    the class is in the file, so that whoever loads it registers the class first.
+    have none. Their fields are written, and checked by their annotations when they are read, which for an
+    array may say its shape and bounds (`Annotated[Floats, "K d >=0"]`); nothing else of the class is in the
+    file, so that whoever loads it registers the class first.
+
+    A family brings the distribution that it estimates, which goes by the `parts` that it declares. Statistics
+    of your own are registered like anything else.
 
     >>> from dataclasses import dataclass
     >>> from posterior.linear import Newton
@@ -311,6 +213,13 @@ def register(tag: str, kind: type) -> None:
         raise TypeError(f"expected a dataclass, whose fields can be written, found {kind!r}")
     if "." not in tag:
         raise ValueError(f"expected a tag with a dot, such as 'my_package.{tag}', found {tag!r}")
-    if BY_TAG[tag].kind is not kind if tag in BY_TAG else kind in BY_KIND:
-        raise ValueError(f"{tag!r} or {kind.__name__} is registered already; choose another tag")
-    BY_TAG[tag] = BY_KIND[kind] = record_of_dataclass(tag, kind)
+    of_family = records_of_family(tag, kind) if issubclass(kind, f.Family) else ()
+    records = of_family or (record_of_dataclass(tag, kind),)
+    for record in records:
+        known = BY_TAG.get(record.tag, BY_KIND.get(record.kind))
+        if known is not None and (known.tag, known.kind) != (record.tag, record.kind):
+            raise ValueError(
+                f"{record.tag!r} or {record.kind.__name__} is registered already; choose another tag"
+            )
+    for record in records:
+        BY_TAG[record.tag] = BY_KIND[record.kind] = record

@@ -11,24 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from posterior.families import (
-    BagOfWords,
-    BagOfWordsDistribution,
-    BernoulliDistribution,
-    MultinomialDistribution,
-)
+from posterior.families.vocabulary import numbered
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.patterns import check_pattern
-from posterior.persistence.records import Record, record_of_parts
+from posterior.persistence.records import Record
 
 MOST_WORDS_TOGETHER = 20
-# Of texts that are drawn from a model, more words than any text has.
-LONGEST_TEXT = 1e7
-
-
-def numbered(words: Mapping[Any, int] | None) -> tuple[Any, ...] | None:
-    """The words in the order of their numbers."""
-    return None if words is None else tuple(sorted(words, key=words.__getitem__))
 
 
 def _checked(settings: Mapping[str, Any]) -> None:
@@ -85,44 +73,7 @@ def _vectorizer(tag: str, kind: type, together: Any, words: Any) -> Record:
     return Record(tag, kind, _apart, together, lambda: dict.fromkeys(names, Any) | {"words": words})
 
 
-def _bag_of_words(words: tuple[Any, ...] | None, **settings: Any) -> BagOfWords:
-    known = None if words is None else {word: number for number, word in enumerate(words)}
-    return BagOfWords(**settings, words=known)
-
-
-def _family_apart(family: BagOfWords) -> dict[str, Any]:
-    parts = {name: getattr(family, name) for name in ("model", "alpha", "vectorizer", "hashing")}
-    return parts | {"words": numbered(family.words)}
-
-
-def _check_distribution(found: BagOfWordsDistribution) -> None:
-    length = getattr(found.distribution, "mean_total", None)
-    if length is not None and length.max(initial=0.0) > LONGEST_TEXT:
-        raise ModelFileError("has texts of more words than any text has: it is damaged")
-
-
 TEXT_RECORDS = (
     _vectorizer("count-vectorizer", CountVectorizer, _count_vectorizer, tuple[str, ...] | None),
     _vectorizer("hashing-vectorizer", HashingVectorizer, _hashing_vectorizer, None),
-    Record(
-        "bag-of-words",
-        BagOfWords,
-        _family_apart,
-        _bag_of_words,
-        lambda: {
-            "model": str,
-            "alpha": Any,
-            "vectorizer": CountVectorizer | HashingVectorizer | None,
-            "hashing": bool | int,
-            "words": tuple[str, ...] | None,
-        },
-    ),
-    record_of_parts(
-        "bag-of-words-distribution",
-        BagOfWordsDistribution,
-        BagOfWordsDistribution,
-        _check_distribution,
-        distribution=MultinomialDistribution | BernoulliDistribution,
-        vectorizer=CountVectorizer | HashingVectorizer,
-    ),
 )

@@ -9,8 +9,9 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.decision import log_probabilities
-from posterior.decision.posteriors import NOT_ONE, checked
+from posterior.decision.posteriors import checked
 from posterior.estimators.classifiers import classes_of, log_posterior_of
+from posterior.math import NOT_ONE
 from posterior.plot.style import our_style, pyplot
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.base import GenerativeEstimator
-from posterior.families import BernoulliDistribution, Distribution, MultinomialDistribution
-from posterior.families.bernoulli import above
+from posterior.families import Distribution
 from posterior.plot.rows import TableRows
 from posterior.plot.word_ranking import WordPanel, text_panel
 from posterior.schema import Column
@@ -52,7 +51,7 @@ def panel_of(estimator: Any, rows: TableRows, codes: Ints, n_classes: int, j: in
     column, model = rows.schema.columns[j], _marginal(estimator, j)
     if column.kind == "text":
         return text_panel(column.name, rows.texts(j), codes, model)
-    if column.size or isinstance(model, BernoulliDistribution):
+    if column.size or (model is not None and model.cut is not None):
         return _levels(column, rows, codes, n_classes, j, model)
     return _numbers(column, rows.values((j,))[:, 0], codes, n_classes, model)
 
@@ -61,7 +60,7 @@ def _marginal(estimator: Any, j: int) -> Distribution | None:
     """The distribution of one column given the class, where the model has one."""
     if isinstance(estimator, GenerativeEstimator):
         for block, distribution in estimator.model_.distributions:
-            if j in block.columns and not isinstance(distribution, MultinomialDistribution):
+            if j in block.columns and distribution.log_shares is None:
                 return distribution.marginal([block.columns.index(j)])
     return None
 
@@ -136,7 +135,7 @@ def _cells(column: Column, rows: TableRows, j: int, model: Distribution | None) 
     """Names of the levels and the code of each row; numbers that a model cuts in two have two levels."""
     if column.size:
         return [str(level) for level in column.levels or ()], rows.levels(j)
-    cut = above(model.threshold) if isinstance(model, BernoulliDistribution) else 0.5
+    cut = 0.5 if model is None or model.cut is None else model.cut
     values = rows.values((j,))[:, 0]
     return [f"≤ {cut:g}", f"> {cut:g}"], np.where(np.isnan(values), -1, values > cut)
 
@@ -160,6 +159,6 @@ def _probabilities(model: Distribution | None, n_levels: int) -> Floats | None:
     if model is None or model.kind not in ("categorical", "binary"):
         return None
     cells: AnyArray = np.arange(n_levels)[:, None]
-    if isinstance(model, BernoulliDistribution):
-        cells = above(model.threshold) + np.array([[-0.5], [0.5]])
+    if model.cut is not None:
+        cells = model.cut + np.array([[-0.5], [0.5]])
     return np.exp(model.log_density(cells)).T

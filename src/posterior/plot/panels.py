@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterior._types import AnyArray, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import classes_of
-from posterior.families import MultinomialDistribution
 from posterior.plot.captions import class_patches, label
 from posterior.plot.column_ranking import information
 from posterior.plot.display import Display
@@ -63,14 +62,14 @@ class ClassPanelDisplay(Display):
         if rows.codes is None:
             raise ValueError("panels compare classes: pass y, the class of each row")
         classes, codes = classes_of(estimator), rows.codes
-        joint, used = _multinomial(estimator), columns_used(estimator, rows.schema)
+        joint, used = _shared_counts(estimator), columns_used(estimator, rows.schema)
         if features is None:
             alone = [j for j in used if j not in {k for panel_columns, _ in joint for k in panel_columns}]
             chosen = ranked(rows, codes, alone[:MOST_RANKED])[: max(max_features - len(joint), 0)]
             left_out = len(alone) - len(chosen)
         else:
             chosen, joint, left_out = list(rows.schema.resolve(features)), [], 0
-        panels: list[Panel] = [_counted(rows, columns, d) for columns, d in joint]
+        panels: list[Panel] = [_counted(rows, columns, logs) for columns, logs in joint]
         panels += [panel_of(estimator, rows, codes, len(classes), j) for j in chosen]
         if not panels:
             raise ValueError(
@@ -129,19 +128,19 @@ def ranked(rows: TableRows, codes: Ints, columns: Sequence[int]) -> list[int]:
     return sorted(columns, key=lambda j: -told[j])
 
 
-def _multinomial(estimator: Any) -> list[tuple[tuple[int, ...], MultinomialDistribution]]:
-    """Columns that share one multinomial, such as counts of words: no column of them stands alone."""
+def _shared_counts(estimator: Any) -> list[tuple[tuple[int, ...], Floats]]:
+    """Columns that share one total, such as counts of words, with their log shares: none stands alone."""
     if not isinstance(estimator, GenerativeEstimator):
         return []
-    every = estimator.model_.distributions
-    return [(block.columns, d) for block, d in every if isinstance(d, MultinomialDistribution)]
+    every = [(block.columns, d.log_shares) for block, d in estimator.model_.distributions]
+    return [(columns, logs) for columns, logs in every if logs is not None]
 
 
-def _counted(rows: TableRows, columns: tuple[int, ...], distribution: MultinomialDistribution) -> WordPanel:
+def _counted(rows: TableRows, columns: tuple[int, ...], log_shares: Floats) -> WordPanel:
     """Counts of several things as words: which column speaks for which class."""
     names = rows.schema.names_of(columns)
-    classes = np.arange(distribution.n_classes)
-    return WordPanel.of(f"counts of {len(columns)} columns", names, distribution.log_probability, classes)
+    classes = np.arange(len(log_shares))
+    return WordPanel.of(f"counts of {len(columns)} columns", names, log_shares, classes)
 
 
 # -- drawing --------------------------------------------------------------------------------------

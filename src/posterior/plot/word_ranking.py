@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.estimators.generative import GenerativeClassifier
-from posterior.families import BagOfWords, BagOfWordsDistribution, Distribution
+from posterior.families import BagOfWords, Distribution
 from posterior.families.sums import safe_log
 from posterior.math import log_sum_exp
 from posterior.notices import PosteriorWarning
@@ -55,16 +55,18 @@ class WordPanel:
 
 def text_panel(name: str, texts: list[str | None], codes: Ints, model: Distribution | None) -> WordPanel:
     """The words of a column of texts by the model, or by naive Bayes of these rows where it knows none."""
+    known = None if model is None else model.word_probabilities
     classes = np.arange(0 if model is None else model.n_classes)
-    if not isinstance(model, BagOfWordsDistribution) or model.words is None:
-        model, classes = _from_rows(texts, codes), np.unique(codes)
-    if model is None or model.words is None:
+    if known is None:
+        known, classes = _from_rows(texts, codes), np.unique(codes)
+    if known is None:
         return WordPanel(name, (), np.empty(0), np.empty(0, dtype=np.int64))
-    return WordPanel.of(name, model.words, safe_log(model.distribution.probability), classes)
+    words, probability = known
+    return WordPanel.of(name, words, safe_log(probability), classes)
 
 
-def _from_rows(texts: list[str | None], codes: Ints) -> BagOfWordsDistribution | None:
-    """Words of texts by class; None where there is nothing to tell apart, or no word."""
+def _from_rows(texts: list[str | None], codes: Ints) -> tuple[Sequence[str], Floats] | None:
+    """Words of texts and their probabilities by class; None where there is no word or nothing to compare."""
     if len(np.unique(codes)) < 2 or all(text is None for text in texts):
         return None
     with warnings.catch_warnings():
@@ -74,5 +76,5 @@ def _from_rows(texts: list[str | None], codes: Ints) -> BagOfWordsDistribution |
             fitted = model.fit(as_column(texts), codes)
         except ValueError:  # texts without a single word
             return None
-    found = [distribution for _, distribution in fitted.model_.distributions]
-    return found[0] if found and isinstance(found[0], BagOfWordsDistribution) else None
+    found = [distribution.word_probabilities for _, distribution in fitted.model_.distributions]
+    return found[0] if found else None

@@ -45,7 +45,11 @@ class Fill(NamedTuple):
 
 
 class Statistics(ABC):
-    """Immutable sums over rows, the class being the first axis of every array."""
+    """Immutable sums over rows, the class being the first axis of every array.
+
+    Those that are to be in model files are dataclasses whose arrays say their shape and bounds beside their
+    type, as in `Annotated[Floats, "K d >=0"]`: K classes, d columns, and no negative number.
+    """
 
     @abstractmethod
     def __add__(self, other: Self) -> Self:
@@ -80,6 +84,13 @@ class Statistics(ABC):
 
         Statistics that were computed are possible. Those read from a file may be anything.
         """
+
+    def misfit(self, sizes: Sequence[int], *, joint: bool) -> str:
+        """What are no sums of columns with so many categories, 0 for numbers; empty if nothing is wrong.
+
+        Asked of statistics from a file, of which K and d are right; `joint` columns are one variable.
+        """
+        return ""
 
     @property
     def magnitude(self) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -32,9 +32,9 @@ class CategoryCounts(Statistics):
     looks for those.
     """
 
-    tables: tuple[Floats, ...]
+    tables: Annotated[tuple[Floats, ...], "K ... >=0"]
     joint: bool
-    mark: Floats | None
+    mark: Annotated[Floats | None, "d finite"]
     unread: float = 0.0
 
     @classmethod
@@ -92,6 +92,12 @@ class CategoryCounts(Statistics):
             return "rows that were not counted and yet were"
         return "" if self.mark is None or addable(self.mark) else "sums that are too large to be added to"
 
+    def misfit(self, sizes: Sequence[int], *, joint: bool) -> str:
+        """Tables that have no place for a category, or places for others."""
+        if self.joint != joint:
+            return "a joint table of columns that are apart"
+        return tables_misfit(self.tables, sizes, joint=joint)
+
     def marginal(self, columns: Sequence[int]) -> Self:
         """The counts of some of the columns."""
         mark = None if self.mark is None else self.mark[list(columns)]
@@ -127,6 +133,14 @@ class CategoryCounts(Statistics):
         return Fill(float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
 
 
+def tables_misfit(tables: Sequence[Floats], sizes: Sequence[int], *, joint: bool) -> str:
+    """What is wrong with tables, the class first, of columns with so many categories; empty if nothing is."""
+    if not tables or not (joint or all(table.ndim == 2 for table in tables)):
+        return "tables of other columns"
+    found = list(tables[0].shape[1:]) if joint else [table.shape[1] for table in tables]
+    return "" if found == list(sizes) else "tables of other categories than the schema's"
+
+
 def _both(a: Floats | None, b: Floats | None) -> Floats | None:
     """The marks of both sets of rows; None unless both have some."""
     return None if a is None or b is None else a + b
@@ -153,10 +167,10 @@ class Totals(Statistics):
     The counts of a multinomial are one variable: their `weight` and `log_base` are (K, 1).
     """
 
-    weight: Floats
-    total: Floats
-    log_base: Floats
-    mark: Floats | None = None
+    weight: Annotated[Floats, "K w >=0"]
+    total: Annotated[Floats, "K d >=0"]
+    log_base: Annotated[Floats, "K w finite"]
+    mark: Annotated[Floats | None, "d finite"] = None
     binary: bool = False
     unread: float = 0.0
 
@@ -202,6 +216,11 @@ class Totals(Statistics):
             return "rows that were not counted and yet were"
         sums = (self.total, self.log_base) if self.mark is None else (self.total, self.log_base, self.mark)
         return "" if addable(*sums) else "sums that are too large to be added to"
+
+    def misfit(self, sizes: Sequence[int], *, joint: bool) -> str:
+        """Weights of cells where the columns are parts of one count, or the other way round."""
+        width = 1 if joint else self.total.shape[1]
+        return "" if self.weight.shape[1] == width else "sums of rows where those of cells belong"
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""

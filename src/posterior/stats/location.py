@@ -1,7 +1,7 @@
 """Class means kept as pivot + remainder, so that large offsets cost no digits."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,8 @@ class Location:
     array([[3., 0.]])
     """
 
-    pivot: Floats
-    remainder: Floats
+    pivot: Annotated[Floats, "K d value"]
+    remainder: Annotated[Floats, "K d value"]
 
     @classmethod
     def at(cls, value: "ArrayLike | Location") -> "Location":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -28,10 +28,10 @@ class Moments(Statistics):
     `mark` (d,) tells columns apart that have the same moments in other rows.
     """
 
-    weight: Floats
-    location: Location
-    scatter: Floats
-    mark: Floats
+    weight: Annotated[Floats, "K d >=0"]
+    location: Annotated[Location, "K d any"]
+    scatter: Annotated[Floats, "K d finite"]
+    mark: Annotated[Floats, "d finite"]
 
     @classmethod
     def of(cls, values: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Self:

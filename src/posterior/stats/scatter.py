@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 import numpy as np
 
@@ -42,15 +42,15 @@ class Scatter(Statistics):
     (K, d, d) how much weight of rows shows both of two columns.
     """
 
-    weight: Floats
-    location: Location
-    scatter: Floats
-    rounding: Floats
-    third: Floats | None = None
-    fourth: Floats | None = None
+    weight: Annotated[Floats, "K >=0"]
+    location: Annotated[Location, "K d any"]
+    scatter: Annotated[Floats, "G d d finite"]
+    rounding: Annotated[Floats, "d >=0"]
+    third: Annotated[Floats | None, "G d d finite"] = None
+    fourth: Annotated[Floats | None, "G d d finite"] = None
     pooled: bool = False
-    gaps: Moments | None = None
-    pairs: Floats | None = None
+    gaps: Annotated[Moments | None, "K d any"] = None
+    pairs: Annotated[Floats | None, "K d d >=0"] = None
 
     @classmethod
     def of(
@@ -201,12 +201,14 @@ class Scatter(Statistics):
 
     def impossible(self, weight: Floats) -> str:
         """Rows that weigh more than their class, and matrices that are no sum of squares of deviations."""
+        groups = self.weight.sum(keepdims=True) if self.pooled else self.weight
+        if len(self.scatter) != len(groups) or (self.third is None) != (self.fourth is None):
+            return "other matrices than it has classes and moments"
         if not within(self.weight, weight):
             return "rows that weigh more than their class"
         matrices = [m for m in (self.scatter, self.third, self.fourth) if m is not None]
         if not addable(self.rounding, *matrices):
             return "sums that are too large to be added to"
-        groups = self.weight.sum(keepdims=True) if self.pooled else self.weight
         if not _are_scatters(self.scatter) or self.scatter[groups == 0].any():
             return "a scatter matrix that no rows have"
         if self.fourth is not None and (self.fourth < -ALIKE * np.abs(self.fourth).max(initial=0.0)).any():

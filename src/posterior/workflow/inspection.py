@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.linear import LinearEstimator
-from posterior.families import BagOfWordsDistribution, CategoricalDistribution, Distribution, Parameter
+from posterior.families import Parameter
 from posterior.schema import Column, Schema
 from posterior.workflow.coefficients import Coefficients, coefficients_of, is_changed
 from posterior.workflow.inspection_text import text_of
@@ -166,11 +166,10 @@ def _generative(found: Inspection, estimator: GenerativeEstimator) -> Inspection
         columns = [schema.columns[j] for j in block.columns]
         names = [c.name for c in columns]
         listed = distribution.parameters(names, [c.levels for c in columns])
-        events = _events(distribution)
-        if events > len(listed):
+        if distribution.n_events > len(listed):
             notes.append(
-                f"{some([repr(name) for name in names], 5)}: {len(listed)} of {events:,} probabilities are "
-                "listed, those that differ most between classes"
+                f"{some([repr(name) for name in names], 5)}: {len(listed)} of {distribution.n_events:,} "
+                "probabilities are listed, those that differ most between classes"
             )
         parameters += listed
     n_parameters = None
@@ -192,15 +191,6 @@ def _generative(found: Inspection, estimator: GenerativeEstimator) -> Inspection
         coefficients=coefficients_of(estimator),
         notes=tuple(notes),
     )
-
-
-def _events(distribution: Distribution) -> int:
-    """How many events a distribution has probabilities for, if it lists only the most telling; else 0."""
-    if isinstance(distribution, BagOfWordsDistribution):
-        return distribution.distribution.n_columns
-    if isinstance(distribution, CategoricalDistribution) and distribution.joint:
-        return int(distribution.log_tables[0][0].size)
-    return 0
 
 
 def _linear(found: Inspection, model: Any) -> Inspection:

@@ -3,10 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from posterior._types import AnyArray
-from posterior.decision.posteriors import NOT_ONE
 from posterior.persistence.errors import ModelFileError
 
 
@@ -19,8 +15,3 @@ def refuse_unless(holds: Any, what: str) -> None:
 def are_places(places: Sequence[int], n: int) -> bool:
     """Whether these are different places among `n`."""
     return len(set(places)) == len(places) and all(0 <= place < n for place in places)
-
-
-def sum_to_one(shares: AnyArray) -> bool:
-    """Whether the numbers along the last axis sum to one."""
-    return bool((np.abs(shares.sum(axis=-1) - 1) <= NOT_ONE).all())

@@ -9,32 +9,18 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from posterior._types import AnyArray
-from posterior.decision.posteriors import NOT_ONE
-from posterior.families import (
-    BagOfWords,
-    BernoulliDistribution,
-    CategoricalDistribution,
-    Distribution,
-    Family,
-    MultinomialDistribution,
-    MultivariateNormal,
-)
+from posterior.families import Distribution, Family
 from posterior.generative import Block, ClassStatistics, FittedBlock, GenerativeModel, GenerativeSpec
 from posterior.generative.plan import Filling
 from posterior.generative.tuning import Tuning
-from posterior.persistence.checks import are_places, refuse_unless, sum_to_one
+from posterior.math import NOT_ONE, sum_to_one
+from posterior.persistence.arrays import shapes_in, sizes_in
+from posterior.persistence.checks import are_places, refuse_unless
 from posterior.persistence.checks.tables import check_classes, columns_at
 from posterior.schema import Column, Schema
-from posterior.stats import CategoryCounts, Totals
 from posterior.stats.base import LARGEST_SUM, ROUNDING
 
-# In which forms densities read their columns, if not as values, and which kinds of columns have them.
-READS: dict[type, tuple[str, ...]] = {
-    CategoricalDistribution: ("codes",),
-    BernoulliDistribution: ("matrix", "values"),
-    MultinomialDistribution: ("matrix", "values"),
-}
+# Which kinds of columns can be read in each form.
 KINDS = {
     "codes": ("categorical", "binary"),
     "texts": ("text",),
@@ -69,13 +55,12 @@ def _check_block(block: FittedBlock, schema: Schema, n_classes: int) -> None:
         return
     size = (density.n_classes, density.n_columns)
     refuse_unless(size == (n_classes, len(columns)), "a density of other classes or columns than the model's")
-    forms = ("texts",) if density.kind == "text" else READS.get(type(density), ("values",))
-    refuse_unless(block.reads in forms, f"a density that does not read {block.reads!r:.40}")
+    refuse_unless(block.reads in density.reads, f"a density that does not read {block.reads!r:.40}")
     for column in columns:
         fitting = column.kind in KINDS[block.reads] or column.empty
         refuse_unless(fitting and not column.ignored, f"a {column.kind} column that is read as {block.reads}")
-    if isinstance(density, CategoricalDistribution):
-        _check_tables(density.log_tables, columns, joint=density.joint)
+    wrong = density.misfit([column.size for column in columns])
+    refuse_unless(not wrong, wrong)
 
 
 def _check_filling(filling: Filling, schema: Schema) -> None:
@@ -84,15 +69,6 @@ def _check_filling(filling: Filling, schema: Schema) -> None:
     refuse_unless(all(schema.columns[j].kind != "text" for j in places), "a text made of other columns")
     refuse_unless(len(filling.coef) == len(filling.sources), "other coefficients than columns")
     refuse_unless(abs(filling.intercept) < np.inf and filling.slack >= 0, "a rule that no row can keep")
-
-
-def _check_tables(tables: Sequence[AnyArray], columns: Sequence[Column], *, joint: bool) -> None:
-    """Tables with the class as first axis have a place for each category of their columns, and no other."""
-    refuse_unless(tables and (joint or all(table.ndim == 2 for table in tables)), "tables of other columns")
-    sizes = list(tables[0].shape[1:]) if joint else [table.shape[1] for table in tables]
-    refuse_unless(
-        sizes == [column.size for column in columns], "tables of other categories than the schema's"
-    )
 
 
 def _check_spec(spec: GenerativeSpec, model: GenerativeModel) -> None:
@@ -138,26 +114,12 @@ def _check_sums(sums: Any, family: Family[Any], columns: Sequence[Column], n_cla
     """Sums have the type and the shapes that their family would give them, so that more can be added."""
     expected = get_type_hints(type(family).summarize)["return"]
     refuse_unless(type(sums) is expected, "sums of another family")
-    if isinstance(sums, CategoryCounts):
-        refuse_unless(sums.joint == family.joint, "a joint table of columns that are apart")
-        refuse_unless(all(len(table) == n_classes for table in sums.tables), "sums of other classes")
-        _check_tables(sums.tables, columns, joint=sums.joint)
-        return
-    n_columns = _n_words(family.reader) if isinstance(family, BagOfWords) else len(columns)
-    each = sums.total if isinstance(sums, Totals) else sums.location.pivot
-    refuse_unless(each.shape == (n_classes, n_columns), "sums of other classes or columns")
-    if isinstance(sums, Totals):
-        counts = family.counts if isinstance(family, BagOfWords) else family
-        width = 1 if counts.joint else n_columns
-        refuse_unless(sums.weight.shape[1] == width, "sums of rows where those of cells belong")
-    if isinstance(family, MultivariateNormal):
-        refuse_unless(sums.pooled == family._pools_at_once, "sums of all classes where each has its own")
-        refuse_unless((sums.fourth is not None) == family._wants_fourth, "other moments than were asked for")
-
-
-def _n_words(vectorizer: Any) -> int:
-    """How many words have a number."""
-    return int(getattr(vectorizer, "n_features", 0)) or len(vectorizer.vocabulary_)
+    found = sizes_in(vars(sums), shapes_in(get_type_hints(expected, include_extras=True)))
+    expected_sizes = {"K": n_classes, "d": family.n_summed(len(columns))}
+    right = all(found.get(letter, size) == size for letter, size in expected_sizes.items())
+    refuse_unless(right, "sums of other classes or columns")
+    wrong = family.misfit(sums, [column.size for column in columns])
+    refuse_unless(not wrong, wrong)
 
 
 def check_density(kind: type[Distribution]) -> Callable[[GenerativeModel], None]:

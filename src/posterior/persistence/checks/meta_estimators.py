@@ -14,7 +14,8 @@ from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows, feature_positions
 from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.generative import GenerativeModel
-from posterior.persistence.checks import are_places, refuse_unless, sum_to_one
+from posterior.math import sum_to_one
+from posterior.persistence.checks import are_places, refuse_unless
 from posterior.persistence.checks.tables import check_classes
 
 OTHER_SCALING = "a scaling of other classes"

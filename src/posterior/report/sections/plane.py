@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posterior.comparison import MODELS, model_for
+from posterior.comparison import MODELS, NotForThisTableError, model_for
 from posterior.plot.best_plane import best_pair
 from posterior.plot.ellipses import CONTENTS
 from posterior.plot.regions import MOST_POINTS, DecisionRegionDisplay
@@ -15,8 +15,6 @@ from posterior.report.words import count, cut, printable
 
 # Columns among which the best two are looked for.
 MOST_COLUMNS = 12
-# What a model comes to where there is nothing but two continuous columns.
-IN_A_PLANE = {"block": "rda"}
 
 
 def the_best_plane(subject: Subject) -> list[PageBlock]:
@@ -31,8 +29,12 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
         return []
     pair = best_pair(cells, tuple(sorted(columns)), subject.rows.codes)
     points = cells.values(pair)
-    name = IN_A_PLANE.get(model.name, model.name)
-    fitted = model_for(name, points, subject.rows.labels).fit(points, subject.rows.labels)
+    name = MODELS[model.name].in_a_plane or model.name
+    try:
+        unfitted = model_for(name, points, subject.rows.labels)
+    except NotForThisTableError:
+        return []
+    fitted = unfitted.fit(points, subject.rows.labels)
     names = [printable(schema.columns[j].name) for j in pair]
     with canvas(height=3.9) as ax:
         display = DecisionRegionDisplay.from_estimator(fitted, points, subject.rows.labels)
