@@ -173,11 +173,16 @@ Cells: TypeAlias = Numbers | Labels
 def positions(levels: Sequence[Any], categories: Sequence[Any], *, single: bool = False) -> Codes32:
     """Return where each level is among the categories, len(categories) for one that is not.
 
-    With `single`, numbers are equal if they are so as float32.
+    With `single`, numbers are equal if they are so as float32; an integer and a float are if they are so as
+    floats, for a column with one integer beyond 64 bits is read as floats.
     """
     known, found = (_in_single(v) if single else v for v in (categories, levels))
     index = {category: code for code, category in enumerate(known)}
-    return np.array([index.get(level, len(categories)) for level in found], dtype=np.int32)
+    floats = {category: code for category, code in index.items() if isinstance(category, float)}
+    rounded = (_float(level) if type(level) is int else level for level in found)
+    both = zip(found, rounded, strict=True)
+    codes = [index.get(level, floats.get(near, len(categories))) for level, near in both]
+    return np.array(codes, dtype=np.int32)
 
 
 def _in_single(levels: Sequence[Any]) -> list[Any]:
