@@ -169,7 +169,7 @@ def test_units_of_columns_change_no_default_model():
 
 def test_a_class_that_a_model_has_not_seen_has_posterior_zero():
     model = LDA().fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "c", "c"])
-    scores = scores_of(model, [[0.5], [2.0]], np.array([0, 1]), np.array(["a", "b", "c"]))
+    scores = scores_of(model, LabelledRows.of([[0.5], [2.0], [5.0]], ["a", "b", "c"]).part([0, 1]))
     assert scores.log_loss == np.inf
     assert scores.error_rate == 0.5
 
@@ -294,7 +294,7 @@ def test_a_curve_holds_the_losses_of_models_fitted_to_nested_rows():
     rows = LabelledRows.of(X, y)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng([5, 1]))
     model = NaiveBayes(kinds=[(3, "categorical")]).fit(*rows.take(order[:60]))
-    expected = scores_of(model, rows.take(test)[0], rows.codes[test], rows.classes)
+    expected = scores_of(model, rows.part(test))
     assert curves["naive"].log_losses[1, 1] == pytest.approx(expected.log_loss, abs=1e-9)
     assert curves["naive"].error_rates[1, 1] == expected.error_rate
     assert curves.n_test == len(test)

@@ -71,7 +71,7 @@ def compare(
             show_reading(console, read, schema)
         with console.progress() as told:
             comparison = Comparison.of(
-                read.table,
+                read.source,
                 read.classes,
                 models=None if models is None else [name.strip() for name in models.split(",")],
                 folds=folds,

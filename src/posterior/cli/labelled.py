@@ -11,7 +11,7 @@ from posterior import datasets, files
 from posterior._types import AnyArray
 from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
 from posterior.comparison.inputs import too_many
-from posterior.schema import Kind, Schema, read_table
+from posterior.schema import Kind, Schema, Source, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,14 @@ class Labelled:
         return int(self.classes.null_count)
 
     @cached_property
+    def source(self) -> Source:
+        """Every row of the file, read once."""
+        return read_table(self.table)
+
+    @cached_property
     def schema(self) -> Schema:
-        """How the columns are read."""
-        return Schema.infer(read_table(self.X), self.kinds)
+        """How the columns of the rows with a class are read."""
+        return Schema.of(read_table(self.X) if self.dropped else self.source, self.kinds)
 
 
 def read_labelled(

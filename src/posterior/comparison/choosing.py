@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def settled(choice: EstimatorChoice, rows: LabelledRows, groups: Ints | None = N
         return choice.estimators[0]
     n = rows_to_choose_by(choice, len(rows))
     chosen = np.arange(len(rows)) if n == len(rows) else _sample(rows.codes, n, groups)
-    some = rows if n == len(rows) else some_rows(rows, chosen)
+    some = rows if n == len(rows) else rows.part(chosen)
     folds = deal(
         some.codes,
         folds=min(FOLDS, len(some.codes)),
@@ -85,7 +85,7 @@ def _that_fits(choice: EstimatorChoice, rows: LabelledRows) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            clone(estimator).fit(rows.X, rows.labels)
+            rows.fitted(clone(estimator))
         except NoClosedFormError:
             return choice.otherwise
     return estimator
@@ -118,12 +118,6 @@ def by_other_folds(
     for f in np.unique(fold):
         scores[fold == f] = found[best_of(losses, knowable & (fold != f))].scores[fold == f]
     return HeldOutScores(scores, are_logs=True)
-
-
-def some_rows(rows: LabelledRows, chosen: Ints) -> LabelledRows:
-    """Some of the rows, which may lack some of the classes."""
-    X, labels = rows.take(chosen)
-    return replace(rows, X=X, labels=labels, codes=rows.codes[chosen])
 
 
 def _sample(codes: Ints, n: int, groups: Ints | None = None) -> Ints:

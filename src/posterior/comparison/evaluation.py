@@ -95,7 +95,7 @@ class Evaluation:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.perf_counter()
-            class_scores(fitted, self.table.rows.X)
+            class_scores(fitted, self.table.rows.table_for(fitted))
             predict_seconds = time.perf_counter() - start
         counter.tick()
         n_parameters = n_parameters_of(fitted)
@@ -143,7 +143,7 @@ class Evaluation:
             if self.groups is not None and "cv" in fresh.get_params(deep=False):
                 fresh.set_params(cv=self.validation.folds.numbers[0])  # which hold out whole groups
             start = time.perf_counter()
-            fitted = fresh.fit(self.table.rows.X, self.table.rows.labels)
+            fitted = self.table.rows.fitted(fresh)
             seconds = time.perf_counter() - start
         for warning in caught:
             said = self.notes.setdefault(str(warning.message), [])

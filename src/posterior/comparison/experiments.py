@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from posterior._text import shortened
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import Floats, Ints
 from posterior.comparison.fixed_candidates import FixedCandidate
 from posterior.comparison.rows import LabelledRows
 from posterior.estimators.base import GenerativeEstimator
@@ -24,8 +24,9 @@ class Scores(NamedTuple):
     error_rate: float = float("nan")
 
 
-def scores_of(model: Any, X: Any, codes: Ints, classes: AnyArray) -> Scores:
+def scores_of(model: Any, rows: LabelledRows) -> Scores:
     """How a fitted model does on rows of known class; a class that it has not seen has posterior zero."""
+    X, codes, classes = rows.table_for(model), rows.codes, rows.classes
     if not hasattr(model, "predict_log_proba"):
         return Scores(error_rate=float((np.searchsorted(classes, model.predict(X)) != codes).mean()))
     logs = np.full((len(codes), len(classes)), -np.inf)
@@ -97,13 +98,14 @@ class GrowingFit:
         """The model of the first n rows; n may only grow."""
         if self.adds_up:
             try:
-                self.model.partial_fit(*self.rows.take(self.order[self.n_seen : n]))
+                new = self.rows.part(self.order[self.n_seen : n])
+                self.model.partial_fit(new.table_for(self.model), new.labels)
             except ValueError:
                 self.adds_up = False
         if not self.adds_up:
             if isinstance(self.model, GenerativeEstimator):
                 self.model = self.candidate.fresh()
-            self.model.fit(*self.rows.take(self.order[:n]))
+            self.rows.part(self.order[:n]).fitted(self.model)
         self.n_seen = n
         return self.model
 

@@ -54,7 +54,8 @@ class CrossValidation:
     def held_out(self, estimator: Any, repeat: int, tick: Tick) -> HeldOutScores:
         """What models that have not seen them say of the rows of one repeat; NaN for rows never predicted."""
         if self._adds_up(estimator):
-            logs = estimator.k_fold_log_proba(self.rows.X, self.rows.labels, cv=self.folds.numbers[repeat])
+            table = self.rows.table_for(estimator)
+            logs = estimator.k_fold_log_proba(table, self.rows.labels, cv=self.folds.numbers[repeat])
             tick()
             return HeldOutScores(logs, are_logs=True)
         out = np.full((len(self.rows), len(self.rows.classes)), np.nan)
@@ -75,7 +76,7 @@ class CrossValidation:
             return
 
         def fitted(learnt: Ints) -> Any:
-            return clone(estimator).fit(*self.rows.take(learnt))
+            return self.rows.part(learnt).fitted(clone(estimator))
 
         def work(part: tuple[Ints, Ints]) -> Floats:
             return self._scores(fitted, *part)
@@ -91,7 +92,7 @@ class CrossValidation:
             out[:, seen] = 0.0
             return out
         model = fitted(learnt)
-        X, _ = self.rows.take(predicted)
+        X = self.rows.part(predicted).table_for(model)
         out[:, np.searchsorted(self.rows.classes, model.classes_)] = class_scores(model, X)
         return out
 

@@ -11,7 +11,6 @@ from posterior.comparison.choosing import (
     best_of,
     rows_to_choose_by,
     settled,
-    some_rows,
 )
 from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
 from posterior.decision import log_loss_terms
@@ -70,7 +69,7 @@ def _chosen_once(validation: CrossValidation, choice: EstimatorChoice, tick: Tic
     enough = [k for k, (learnt, _) in enumerate(parts) if _is_enough(rows.codes[learnt])]
     if not enough:
         return InTime(validation.held_out(default, 0, tick), default, BY_DEFAULT)
-    chosen = settled(choice, some_rows(rows, parts[enough[0]][0]))
+    chosen = settled(choice, rows.part(parts[enough[0]][0]))
     scores = validation.held_out(chosen, 0, tick).scores
     if enough[0] > 0:
         early = np.concatenate([predicted for _, predicted in parts[: enough[0]]])

@@ -61,11 +61,11 @@ class Asked:
             for what in ("groups", "time")
             if asides[what] is not None
         }
-        table = _without(source, X, list(named.values()))
+        table = _without(source, list(named.values()))
         notes: tuple[str, ...] = ()
         if len(known) < source.n_rows:
             lost = source.n_rows - len(known)
-            table = safe_indexing(table, known)
+            table = read_table(safe_indexing(table.native, known))
             notes = (f"rows without a class, left out: {lost} of {source.n_rows}",)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -191,12 +191,12 @@ def _named_column(source: Source, name: str, what: str) -> Any:
     return source.frame[source.labels[place]].to_native()
 
 
-def _without(source: Source, X: Any, names: Sequence[str]) -> Any:
+def _without(source: Source, names: Sequence[str]) -> Source:
     """The table without some columns."""
     if not names:
-        return source.native if isinstance(X, list | tuple) else X
+        return source
     gone = {j for name in names for j in resolve(name, names_of(source), source)}
     kept = [j for j in range(source.n_columns) if j not in gone]
     if not kept:
         raise ValueError(f"no column is left to learn from besides {listed(names)}; pass a table with more")
-    return take(source, kept)
+    return read_table(take(source, kept))

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from posterior._text import aligned
-from posterior._types import DataFrame, Floats, Ints, Progress
+from posterior._types import DataFrame, Floats, Progress
 from posterior.comparison.crossover import Crossover, find_crossover
 from posterior.comparison.experiments import CollectedWarnings, GrowingFit, Scores, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
@@ -148,13 +148,13 @@ class LearningCurve:
         tried = checked_sizes(sizes, len(order), len(rows.classes))
         notices, results = CollectedWarnings(), np.full((len(candidates), len(tried), n_repeats, 2), np.nan)
         for r, (order, test) in enumerate(splits):
-            held_out, codes = rows.take(test)[0], rows.codes[test]
+            held_out = rows.part(test)
             for m, candidate in enumerate(candidates):
                 if progress is not None:
                     progress(r * len(candidates) + m, n_repeats * len(candidates), candidate.title)
                 growing = GrowingFit(candidate, rows, order)
                 for s, n in enumerate(tried):
-                    results[m, s, r] = _scored(growing, n, notices, held_out, codes)
+                    results[m, s, r] = _scored(growing, n, notices, held_out)
         if progress is not None:
             progress(n_repeats * len(candidates), n_repeats * len(candidates), "done")
         for candidate, errors in zip(candidates, results[..., 1], strict=True):
@@ -276,11 +276,11 @@ class LearningCurve:
         return "\n".join([title, "", *aligned([head, *body], left=0), "", *self.findings, *left_out])
 
 
-def _scored(growing: GrowingFit, n: int, notices: CollectedWarnings, X: Any, codes: Ints) -> Scores:
+def _scored(growing: GrowingFit, n: int, notices: CollectedWarnings, held_out: LabelledRows) -> Scores:
     """Scores of the model of the first n rows; NaN where it could not be fitted."""
     return notices.quietly(
         growing.candidate.name,
         f"{n} rows",
-        lambda: scores_of(growing.up_to(n), X, codes, growing.rows.classes),
+        lambda: scores_of(growing.up_to(n), held_out),
         Scores(),
     )

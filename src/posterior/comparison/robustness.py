@@ -298,7 +298,7 @@ def _count(value: float) -> str:
 
 def _scored(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> TrialScores:
     """Fit a model to some rows and score it on others."""
-    model = candidate.fresh().fit(train.X, train.labels)
-    log_loss, error_rate = scores_of(model, test.X, test.codes, test.classes)
-    on_train = scores_of(model, train.X, train.codes, train.classes).log_loss
+    model = train.fitted(candidate.fresh())
+    log_loss, error_rate = scores_of(model, test)
+    on_train = scores_of(model, train).log_loss
     return TrialScores(log_loss, error_rate, on_train, n_parameters_of(model))

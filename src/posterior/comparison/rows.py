@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.estimators._sklearn import safe_indexing
+from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.target import encode_labels, read_labels, refuse_one_class
-from posterior.schema import Encoded, Kind, Schema, read_table
+from posterior.schema import Encoded, Kind, Schema, Source, read_table
 from posterior.schema.columns import Alike
 
 WORDS_OF_A_TEXT = 3
@@ -28,7 +29,7 @@ class LabelledRows:
     (array([1, 0, 1]), (0,), (array([[4.0, 'a']], dtype=object), array(['yes'], dtype='<U3')))
     """
 
-    X: Any
+    source: Source
     labels: AnyArray
     classes: AnyArray
     codes: Ints
@@ -42,9 +43,8 @@ class LabelledRows:
         labels = read_labels(y, source.n_rows, who)
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
-        schema = Schema.infer(source, kinds)
-        table = source.native if isinstance(X, list | tuple) else X
-        return cls(table, labels, classes, codes, schema, tuple(_to_declare(schema)))
+        schema = Schema.of(source, kinds)
+        return cls(source, labels, classes, codes, schema, tuple(_to_declare(schema)))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -54,14 +54,30 @@ class LabelledRows:
         """Whether the table is a sparse matrix, whose cells are left as they are."""
         return self.schema.container == "sparse"
 
+    @property
+    def X(self) -> Any:  # noqa: N802 -- as everywhere
+        """The table as the user holds it."""
+        return self.source.native
+
+    def table_for(self, estimator: Any) -> Source | Any:
+        """The table as an estimator takes it: as it was read, which only ours do, or as the user holds it."""
+        return self.source if takes_sources(estimator) else self.X
+
     def take(self, rows: Any) -> tuple[Any, AnyArray]:
         """Some rows as a table of the same kind, and their labels."""
-        return safe_indexing(self.X, rows), self.labels[rows]
+        part = self.part(rows)
+        return part.X, part.labels
 
     def part(self, rows: Any) -> Self:
-        """Some rows, read as the whole table is."""
-        X, labels = self.take(rows)
-        return replace(self, X=X, labels=labels, codes=self.codes[rows])
+        """Some rows, which may lack some of the classes, read as the whole table is."""
+        chosen = np.arange(len(self))[rows]
+        return replace(
+            self, source=self.source.take(chosen), labels=self.labels[chosen], codes=self.codes[chosen]
+        )
+
+    def fitted(self, estimator: Any) -> Any:
+        """The estimator, after it has learnt these rows."""
+        return estimator.fit(self.table_for(estimator), self.labels)
 
     def where(self, *kinds: Kind) -> tuple[int, ...]:
         """The positions of the columns of these kinds that have a value."""
@@ -79,11 +95,11 @@ class LabelledRows:
     def with_values(self, values: Mapping[int, AnyArray]) -> Self:
         """The same rows with other numbers in some columns."""
         arrays = [values.get(j, self._array(j)) for j in range(len(self.schema))]
-        return replace(self, X=self.schema.decode(arrays))
+        return replace(self, source=read_table(self.schema.decode(arrays)))
 
     @cached_property
     def _encoded(self) -> Encoded:
-        return self.schema.encode(self.schema.align(read_table(self.X)))
+        return self.schema.encode(self.schema.align(self.source))
 
     def _array(self, j: int) -> AnyArray:
         column, every = self.schema.columns[j], slice(0, len(self))
@@ -92,6 +108,15 @@ class LabelledRows:
         if column.kind in ("binary", "categorical"):
             return self._encoded.codes(every, (j,)).array[:, 0]
         return self._encoded.values(every, (j,))[:, 0]
+
+
+def takes_sources(estimator: Any) -> bool:
+    """Whether an estimator takes a table that was read already, as those of this package do.
+
+    A class that was derived from one elsewhere may do more with a table, and gets the user's own.
+    """
+    ours = isinstance(estimator, GenerativeEstimator | LinearEstimator)
+    return ours and type(estimator).__module__.startswith("posterior.")
 
 
 def _to_declare(schema: Schema) -> list[tuple[int, Kind]]:

@@ -44,7 +44,7 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
 
     def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         """How this estimator reads a table; `kinds` are those of an earlier part of it."""
-        return Schema.infer(source, kinds)
+        return Schema.of(source, kinds)
 
     def _accept(self, model: GenerativeModel) -> None:
         """Refuse a model of all the data that the settings do not fit."""

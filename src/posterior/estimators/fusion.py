@@ -175,7 +175,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         source = read_table(X)
         labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)
-        rows = Rows.counted(X, source, labels, weight)
+        rows = Rows.counted(source, labels, weight)
         members = self._members(rows)
         given = self._given_weights([member.name for member in members])
         priors = (

@@ -76,7 +76,7 @@ def with_families(
     if not wanted:
         return schema
     given = kinds.items() if isinstance(kinds, Mapping) else kinds or ()
-    return Schema.infer(source, [*given, *wanted], only)
+    return Schema.of(source, [*given, *wanted], only)
 
 
 def refuse_overlap(schema: Schema, where: Sequence[int], taken: dict[int, Any], entry: Any) -> None:
@@ -176,9 +176,9 @@ class GenerativeClassifier(GenerativeEstimator):
 
     def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         if isinstance(self.features, str):
-            return Schema.infer(source, self.kinds if kinds is None else kinds)
+            return Schema.of(source, self.kinds if kinds is None else kinds)
         only = self._only(source)
-        schema = Schema.infer(source, self.kinds if kinds is None else kinds, only)
+        schema = Schema.of(source, self.kinds if kinds is None else kinds, only)
         return schema if kinds is not None else with_families(schema, source, self.kinds, self._pairs(), only)
 
     def _only(self, source: Source) -> set[int] | None:

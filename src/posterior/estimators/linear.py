@@ -54,7 +54,7 @@ class LinearEstimator(BaseEstimator):
         """The rows of a training table as numbers, with what these rows teach about means and gaps."""
         columns = getattr(self, "columns", None)
         only = None if columns is None else resolve(columns, names_of(source), source)
-        schema = Schema.infer(source, getattr(self, "kinds", None), only)
+        schema = Schema.of(source, getattr(self, "kinds", None), only)
         degree = getattr(self, "degree", 1)
         if degree not in (1, 2):
             raise ValueError(

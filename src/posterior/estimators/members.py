@@ -34,9 +34,9 @@ class Rows:
     codes: Ints
 
     @classmethod
-    def counted(cls, X: Any, source: Source, y: AnyArray, weight: Floats | None) -> "Rows":
+    def counted(cls, source: Source, y: AnyArray, weight: Floats | None) -> "Rows":
         """The rows of a table less those of weight zero; refused where they are all of one class."""
-        source, labels, kept = counted(X, source, y, weight)
+        source, labels, kept = counted(source, y, weight)
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
         return cls(source, labels, kept, classes, codes)

@@ -118,7 +118,7 @@ class NaiveBayes(GenerativeEstimator):
         return given
 
     def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
-        schema = Schema.infer(source, self.kinds if kinds is None else kinds)
+        schema = Schema.of(source, self.kinds if kinds is None else kinds)
         if kinds is not None:
             return schema
         alone = [(key, f) for key, f in self._own_families().items() if not is_kind(key, schema)]

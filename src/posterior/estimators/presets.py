@@ -15,8 +15,8 @@ from posterior.schema import Schema, Source
 def all_columns_as(source: Source, kind: str, kinds: Any) -> Schema:
     """Every column read as one kind."""
     if kinds is not None:
-        return Schema.infer(source, kinds)
-    return Schema.infer(source, [(slice(None), kind)])
+        return Schema.of(source, kinds)
+    return Schema.of(source, [(slice(None), kind)])
 
 
 def renormalized(priors: Any) -> Any:

@@ -165,9 +165,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         self._check_settings()
         source = read_table(X)
         numbers = read_numbers(y, source.n_rows, type(self).__name__)
-        source, target, weight = counted(
-            X, source, numbers, read_weights(sample_weight, numbers, classes=False)
-        )
+        source, target, weight = counted(source, numbers, read_weights(sample_weight, numbers, classes=False))
         scan = self._learning(source, target, weight, reference=self.penalty is None)
         total = float(len(target) if weight is None else weight.sum())
         problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))

@@ -15,17 +15,17 @@ def labelled_rows(X: Any, y: Any, sample_weight: Any, who: str) -> tuple[Source,
     """The table, labels and weights of the rows that count: a row of weight zero is not there at all."""
     source = read_table(X)
     labels = read_labels(y, source.n_rows, who)
-    return counted(X, source, labels, read_weights(sample_weight, labels))
+    return counted(source, labels, read_weights(sample_weight, labels))
 
 
 def counted(
-    X: Any, source: Source, target: AnyArray, weight: Floats | None
+    source: Source, target: AnyArray, weight: Floats | None
 ) -> tuple[Source, AnyArray, Floats | None]:
-    """Table, target and weights without the rows of weight zero."""
+    """Table, target and weights without the rows of weight zero, whose cells are not even read."""
     if weight is None or weight.all():
         return source, target, weight
     rows = np.flatnonzero(weight)
-    return read_table(safe_indexing(X, rows)), target[rows], weight[rows]
+    return read_table(safe_indexing(source.native, rows)), target[rows], weight[rows]
 
 
 def warn_of_names(source: Source, schema: Schema, who: str) -> None:

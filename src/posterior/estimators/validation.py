@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
-from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.parameters import Folds, Labels, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
-from posterior.estimators.tables import labelled_rows
+from posterior.estimators.tables import counted
 from posterior.estimators.target import (
     encode_labels,
     known_codes,
@@ -103,10 +102,10 @@ class Validation:
         0.0594
 
         """
-        learnt_from, _, _ = labelled_rows(X, y, sample_weight, type(self).__name__)
         source = read_table(X)
         labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)
+        learnt_from, _, _ = counted(source, labels, weight)
         classes, codes = encode_labels(labels)
         refuse_one_class(classes)
         folds, n_folds = read_folds(cv, codes, weight)
@@ -124,7 +123,7 @@ class Validation:
             settled = spec
             if spec.is_open and left_out:
                 rows = np.flatnonzero((folds != part.fold) & (True if weight is None else weight > 0))
-                settled, _ = tune_left_out(spec, _some_rows(data, X, rows), classes, self._selection)
+                settled, _ = tune_left_out(spec, _some_rows(data, source, rows), classes, self._selection)
             elif spec.is_open:
                 settled, _ = tune(spec, part.rows, classes, n_folds, self._selection)
             models.append(estimated(settled, part))
@@ -174,17 +173,18 @@ class Validation:
 
         """
         check_is_fitted(self)
-        labels = read_labels(y, read_table(X).n_rows, type(self).__name__)
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)
         if weight is not None and not weight.all():
             rows, others = np.flatnonzero(weight), np.flatnonzero(weight == 0)
             out = np.empty((len(labels), len(self.classes_)))
-            out[rows] = self.leave_one_out_log_proba(safe_indexing(X, rows), labels[rows], weight[rows])
-            out[others] = self.predict_log_proba(safe_indexing(X, others))
+            out[rows] = self.leave_one_out_log_proba(source.take(rows), labels[rows], weight[rows])
+            out[others] = self.predict_log_proba(source.take(others))
             return out
         codes = known_codes(labels, self.classes_)
         _refuse_other_weights(codes, weight, self.model_)
-        data = replace(self._dataset(X), y=codes, weight=weight, folds=np.arange(len(codes)))
+        data = replace(self._dataset(source), y=codes, weight=weight, folds=np.arange(len(codes)))
         refuse_other_rows(self.model_, data)
         return left_out_log_posterior(self.model_, data)
 
@@ -251,9 +251,9 @@ def _tuned(model: GenerativeModel, tuning: Tuning) -> GenerativeModel:
     return replace(model, tuning=tuning, notes=(*model.notes, *tuning.notes))
 
 
-def _some_rows(data: LocalDataset, X: Any, rows: Ints) -> LocalDataset:
+def _some_rows(data: LocalDataset, source: Source, rows: Ints) -> LocalDataset:
     """Some rows of a table, read as all of them are, each a fold of its own."""
-    part = data.schema.encode(data.schema.align(read_table(safe_indexing(X, rows))))
+    part = data.schema.encode(data.schema.align(source.take(rows)))
     weight = None if data.weight is None else data.weight[rows]
     return LocalDataset(data.schema, part, np.asarray(data.y)[rows], weight, np.arange(len(rows)))
 

@@ -242,7 +242,10 @@ class Family(ABC, Generic[S]):
     @property
     def open_settings(self) -> dict[str, tuple[Any, ...]]:
         """The settings left to cross-validation, with the values to choose from."""
-        return {name: values for name, values in self.choices.items() if is_open(getattr(self, name))}
+        set_to = {name: getattr(self, name) for name in self.choices}
+        if AUTO not in [value for value in set_to.values() if isinstance(value, str)]:
+            return {}
+        return {name: values for name, values in self.choices.items() if is_open(set_to[name])}
 
     @property
     def plainest(self) -> Self:

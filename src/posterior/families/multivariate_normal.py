@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -100,7 +101,7 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         """Without correlations no column is a combination of others: naive Bayes keeps them all."""
         return frozenset() if self.shape == "full" else frozenset({"redundant"})
 
-    @property
+    @cached_property
     def _shrink(self) -> Shrinkage | None:
         return None if is_open(self.shrinkage) else shrinkage_named(self.shrinkage)
 

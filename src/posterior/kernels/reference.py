@@ -3,6 +3,7 @@
 Kernels take clean input (checked at the edge): `y` holds codes 0…K−1, weights are finite and positive.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from posterior._types import AnyArray, Bools, Floats, Ints
+
+is_sparse: Callable[[Any], bool] = sparse.issparse  # whether a block is a sparse matrix
 
 
 class ClassMoments(NamedTuple):
@@ -215,11 +218,6 @@ def binary_sums(values: Floats, threshold: float, log_on: Floats, log_off: Float
         sure = certain.astype(np.float64)
         out[(sure.sum(axis=1) - (on + missing) @ sure.T) > 0.5] = -np.inf
     return np.asarray(out)
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether a block is a sparse matrix."""
-    return bool(sparse.issparse(matrix))
 
 
 def with_data(matrix: Any, data: AnyArray) -> Any:

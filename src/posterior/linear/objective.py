@@ -6,6 +6,7 @@ coefficients into those that a user reads, by the `contrasts` of the loss: they 
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -64,7 +65,7 @@ class Objective:
         """R, the number of free scores."""
         return self.loss.n_scores
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Scores by coordinates, the level being the last where there is an intercept."""
         return self.n_scores, self.basis.n_coordinates + self.basis.intercept

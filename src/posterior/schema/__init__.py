@@ -3,7 +3,8 @@
 from posterior.schema.columns import Column
 from posterior.schema.encode import Codes, Encoded
 from posterior.schema.kinds import KINDS, RULE, Kind
-from posterior.schema.sources import Source, read_table
+from posterior.schema.opening import read_table
+from posterior.schema.sources import Source
 from posterior.schema.table import Schema
 
 __all__ = ["KINDS", "RULE", "Codes", "Column", "Encoded", "Kind", "Schema", "Source", "read_table"]

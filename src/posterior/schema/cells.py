@@ -82,6 +82,13 @@ class Numbers:
             counts += np.bincount(place[values[place] == cells], minlength=len(values))
         return counts.tolist()
 
+    def take(self, rows: Ints) -> "Numbers":
+        """Return the cells of some rows."""
+        missing = None if self.missing is None else self.missing[rows]
+        return Numbers(
+            self.storage, self.array[rows], missing if missing is not None and missing.any() else None
+        )
+
     def gaps(self) -> Bools:
         """Return which rows are missing."""
         if self.missing is not None:
@@ -129,6 +136,21 @@ class Labels:
     def counts(self) -> NDArray[np.int64]:
         """Return the number of rows of each level."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+
+    def take(self, rows: Ints) -> "Labels":
+        """Return the cells of some rows, whose levels are those of the dtype, or those that the rows hold."""
+        codes = self.codes[rows]
+        if self.fixed:
+            return replace(self, codes=codes)
+        met, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        order_met = np.argsort(first[met >= 0], kind="stable")
+        found = met[met >= 0][order_met]
+        new = np.full(len(met), -1, dtype=np.int32)
+        new[np.flatnonzero(met >= 0)[order_met]] = np.arange(len(found), dtype=np.int32)
+        levels = tuple(self.levels[code] for code in found.tolist())
+        return replace(
+            self, storage=self.storage if levels else "empty", codes=new[place.reshape(-1)], levels=levels
+        )
 
     def labels(self) -> "Labels":
         """Return itself, as `Numbers.labels` returns a column of labels."""

@@ -129,7 +129,9 @@ class Encoded:
 
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
-        sizes = tuple(self.columns[j].size for j in columns)
+        if columns not in self._sizes:
+            self._sizes[columns] = tuple(self.columns[j].size for j in columns)
+        sizes = self._sizes[columns]
         if self.block is not None and all(self._is_plain_binary(j) for j in columns):
             return Codes(codes_of_floats(self._packed(rows, columns)), sizes)
         if self.block is not None and all(isinstance(self.parts[j], Whole) for j in columns):
@@ -151,6 +153,10 @@ class Encoded:
         if not isinstance(part, Labels):
             raise TypeError(f"column {self.columns[column].name!r} is {self.columns[column].kind}, not text")
         return part.objects(rows)
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        return {}
 
     @cached_property
     def _whole_codes(self) -> dict[tuple[int, ...], kernels.WholeCodes]:

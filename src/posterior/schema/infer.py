@@ -88,9 +88,40 @@ def declared_kinds(kinds: Any, names: tuple[str, ...], source: Source) -> dict[i
 def infer_column(name: str, cells: Cells, declared: Kind | None = None, *, scan: bool = True) -> Column:
     """Return the description of one column from its cells; `scan` looks whether numbers have any value."""
     column = _by_type(name, cells) if declared is None else DECLARED[declared](name, cells)
-    if not (scan and cells.is_empty()):
-        return column
+    return _without_value(column) if scan and cells.is_empty() else column
+
+
+def _without_value(column: Column) -> Column:
     return replace(column, empty=True, reason=column.reason if column.declared else "no value at all")
+
+
+def columns_of_part(columns: Sequence[Column], part: Source) -> Sequence[Column]:
+    """Return the columns of some rows of a table, which are of the kinds that the whole table shows.
+
+    Their categories are those that these rows hold, unless the dtype lists them.
+    """
+    if isinstance(columns, Alike):
+        return columns
+    return tuple(_column_of_part(column, part, j) for j, column in enumerate(columns))
+
+
+def _column_of_part(column: Column, part: Source, j: int) -> Column:
+    if column.ignored or column.levels_fixed:
+        return column
+    if column.categories is None:
+        in_place = isinstance(part, SparseSource) or (
+            isinstance(part, ArraySource) and part.block is not None
+        )
+        return column if in_place or not part.column(j).is_empty() else _without_value(column)
+    cells = part.column(j)
+    held = set(cells.only_levels().levels)
+    column = replace(column, categories=tuple(level for level in column.categories if level in held))
+    return _without_value(column) if cells.is_empty() else column
+
+
+def with_only(columns: Sequence[Column], only: Collection[int]) -> tuple[Column, ...]:
+    """Return the columns, of which those not in `only` are not read."""
+    return tuple(column if j in only else ignored_column(column.name) for j, column in enumerate(columns))
 
 
 def _by_type(name: str, cells: Cells) -> Column:

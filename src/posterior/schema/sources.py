@@ -1,19 +1,17 @@
 """Where a table's columns come from: arrays, sparse matrices and data frames behind one interface."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import narwhals as nw
 import numpy as np
-from scipy import sparse
 
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Ints
-from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects, time_message
+from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects
 from posterior.schema.frames import arrow_floats, no_value, read_series
 from posterior.schema.kinds import Storage
-
-ACCEPTED = "a 2-D numpy array, a scipy.sparse matrix, a list of rows, or a pandas, polars or pyarrow table"
 
 
 class Source(Protocol):
@@ -43,8 +41,19 @@ class Source(Protocol):
     def native(self) -> Any:
         """The user's own object, for column selectors."""
 
+    @property
+    def whole(self) -> "Source | None":
+        """The table that these rows are some of; None where they are a table of their own."""
+
+    @property
+    def known(self) -> dict[Any, Any]:
+        """The schemas that were inferred for these rows, by what was declared."""
+
     def column(self, position: int) -> Cells:
         """Read one column."""
+
+    def take(self, rows: Ints) -> "Source":
+        """Return some of the rows, which are read as this table is."""
 
 
 def names_of(source: Source) -> tuple[str, ...]:
@@ -59,9 +68,12 @@ class ArraySource:
     names: tuple[str, ...] | None = None
     labels: tuple[Any, ...] | None = None
 
-    def __init__(self, array: AnyArray) -> None:
+    def __init__(self, array: AnyArray, part: "Part | None" = None) -> None:
         self.native = self.array = array
         self.n_rows, self.n_columns = array.shape
+        self.whole = None if part is None else part.whole
+        self.known: dict[Any, Any] = {}
+        self._part = part
         self._read: dict[int, Cells] = {}
         self._inside: dict[tuple[str, int], bool] = {}
         self._whole: dict[int, Ints | None] = {}
@@ -76,11 +88,17 @@ class ArraySource:
         part = self.array[:, position]
         if part.dtype.kind in "fiub":
             return Numbers(STORAGE[part.dtype.kind], part, known=self._whole.get(position))
+        if position not in self._read and self._part is not None:
+            self._read[position] = self._part.column(position)
         if position not in self._read:
             name, values = f"x{position}", part.tolist()
             text = part.dtype.kind in "UT"
             self._read[position] = factorize(values, "string") if text else read_objects(values, name)
         return self._read[position]
+
+    def take(self, rows: Ints) -> "ArraySource":
+        """Return some of the rows, which are read as this table is."""
+        return ArraySource(self.array[rows], Part(self, rows))
 
     def survey(self, positions: Sequence[int]) -> None:
         """Find the distinct values of columns of whole numbers in one pass over the rows, remembered."""
@@ -117,11 +135,21 @@ class SparseSource:
     names: tuple[str, ...] | None = None
     labels: tuple[Any, ...] | None = None
 
-    def __init__(self, matrix: Any, native: Any = None) -> None:
+    def __init__(self, matrix: Any, native: Any = None, whole: "SparseSource | None" = None) -> None:
         self.matrix = matrix
-        self.native = matrix if native is None else native
+        self.whole = whole
+        self.known: dict[Any, Any] = {}
+        self._native = matrix if native is None and whole is None else native
         self.n_rows, self.n_columns = matrix.shape
         self._by_column: Any = None
+
+    @property
+    def native(self) -> Any:
+        """The user's own object, or some of its rows."""
+        if self._native is None:
+            assert self.whole is not None  # noqa: S101 -- for the type checker
+            self._native = type(self.whole.native)(self.matrix)
+        return self._native
 
     def column(self, position: int) -> Numbers:
         """Read one column, made dense."""
@@ -129,6 +157,10 @@ class SparseSource:
             self._by_column = in_order(self.matrix).tocsc()
         array = self._by_column[:, [position]].toarray().ravel()
         return Numbers(STORAGE[array.dtype.kind], array)
+
+    def take(self, rows: Ints) -> "SparseSource":
+        """Return some of the rows, which are read as this table is."""
+        return SparseSource(self.matrix[rows], whole=self)
 
     def parts(self) -> Iterator[tuple[int, Any]]:
         """Yield all rows in parts of a fixed size, each with the number of its first row."""
@@ -178,31 +210,62 @@ def in_order(matrix: Any) -> Any:
 class FrameSource:
     """A data frame of any library that narwhals reads; labels that it lacks are columns without a value."""
 
-    def __init__(self, frame: nw.DataFrame[Any], labels: tuple[Any, ...]) -> None:
-        self.frame = frame
-        self.native = frame.to_native()
+    def __init__(
+        self, frame: nw.DataFrame[Any] | None, labels: tuple[Any, ...], part: "Part | None" = None
+    ) -> None:
+        self._frame, self._part = frame, part
         self.labels = labels
         self.names = labels if all(isinstance(label, str) for label in labels) else None
-        self.n_rows, self.n_columns = frame.shape[0], len(labels)
-        self.container: str = frame.implementation.value
-        self._places = {label: k for k, label in enumerate(frame.columns)}
-        self._floats = arrow_floats(self.native) if self.container == "pyarrow" else frozenset()
+        self.whole = None if part is None else part.whole
+        self.known: dict[Any, Any] = {}
+        self.n_rows = self.frame.shape[0] if part is None else len(part.rows)
+        self.n_columns = len(labels)
+        self.container: str = self.frame.implementation.value if part is None else part.whole.container
         self._read: dict[int, Cells] = {}
+
+    @property
+    def frame(self) -> nw.DataFrame[Any]:
+        """The rows as a frame of narwhals, which is made when it is asked for."""
+        if self._frame is None:
+            assert self._part is not None  # noqa: S101 -- for the type checker
+            self._frame = self._part.whole.frame[self._part.rows.tolist()]
+        return self._frame
+
+    @property
+    def native(self) -> Any:
+        """The user's own object, for column selectors."""
+        return self.frame.to_native()
 
     def column(self, position: int) -> Cells:
         """Read one column, once."""
         if position not in self._read:
-            name = self.names[position] if self.names else f"x{position}"
-            self._read[position] = self._cells(self.labels[position], name)
+            self._read[position] = (
+                self._cells(position) if self._part is None else self._part.column(position)
+            )
         return self._read[position]
 
-    def _cells(self, label: Any, name: str) -> Cells:
+    def _cells(self, position: int) -> Cells:
+        label = self.labels[position]
         place = self._places.get(label)
         if place is None:
             return no_value(self.n_rows)
         if place in self._floats:
             return Numbers("float", self.native.column(place).to_numpy())
-        return read_series(self.frame.get_column(label), name)
+        return read_series(
+            self.frame.get_column(label), self.names[position] if self.names else f"x{position}"
+        )
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {label: k for k, label in enumerate(self.frame.columns)}
+
+    @cached_property
+    def _floats(self) -> frozenset[int]:
+        return arrow_floats(self.native) if self.container == "pyarrow" else frozenset()
+
+    def take(self, rows: Ints) -> "FrameSource":
+        """Return some of the rows, which are read as this table is."""
+        return FrameSource(None, self.labels, Part(self, rows))
 
     def arranged(self, labels: tuple[Any, ...]) -> "FrameSource":
         """Return a source of these columns in this order; those it does not have are without a value."""
@@ -210,125 +273,13 @@ class FrameSource:
         return FrameSource(self.frame[:, [where[label] for label in labels if label in where]], labels)
 
 
-def read_table(X: Any) -> Source:
-    """Take any table a user may hand over and put its columns behind one interface.
+class Part(NamedTuple):
+    """Some rows of a table, whose columns were read with all of them."""
 
-    >>> read_table([[1.0, "a"], [None, "b"]]).n_columns
-    2
-    """
-    source = _open(X)
-    if source.n_columns == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required. "
-            "Pass at least one column."
-        )
-    if source.n_rows == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {source.n_columns})) while a minimum of 1 is required. "
-            "Pass at least one row; a filter upstream may have removed them all."
-        )
-    return source
+    whole: Any
+    rows: Ints
 
-
-def _open(X: Any) -> Source:
-    if sparse.issparse(X):
-        return _open_sparse(X)
-    if isinstance(X, np.ndarray):
-        return _open_array(X)
-    if isinstance(X, list | tuple):
-        return _open_array(_rows_to_array(X))
-    if isinstance(X, dict | str | bytes | set) or np.isscalar(X) or X is None:
-        hint = "; pandas.DataFrame(X) makes a table of a dict" if isinstance(X, dict) else ""
-        raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}{hint}")
-    return _open_object(X)
-
-
-def _open_object(X: Any) -> Source:
-    try:
-        frame = nw.from_native(X, pass_through=True, allow_series=True)
-    except nw.exceptions.DuplicateError as error:
-        raise ValueError(
-            f"{error}\nEach column needs its own name; rename or drop the repeated ones."
-        ) from None
-    if isinstance(frame, nw.DataFrame):
-        return _open_frame(frame)
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError("found a lazy frame, whose rows are not there yet; call .collect() on it first")
-    if isinstance(frame, nw.Series):
-        raise ValueError(_one_dimensional(f"a {type(X).__name__} of {len(frame)} values"))
-    if hasattr(X, "__arrow_c_stream__"):
-        return _open_frame(nw.from_arrow(X, backend="pyarrow"))
-    if hasattr(X, "__array__"):
-        return _open_array(np.asarray(X))
-    raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}")
-
-
-def _open_sparse(X: Any) -> Source:
-    if X.ndim != 2:
-        raise ValueError(_one_dimensional(f"a sparse array of shape {X.shape}"))
-    if X.dtype.kind == "c":
-        raise ValueError("Complex data not supported: pass real numbers")
-    return SparseSource(sparse.csr_array(X), X)
-
-
-def _open_array(X: AnyArray) -> Source:
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(object if X.dtype.kind in "OUT" else np.float64), np.nan)
-    X = np.asarray(X)
-    if X.ndim == 0:
-        raise TypeError(f"expected a table, found the single value {X!r}; pass {ACCEPTED}")
-    if X.ndim == 1:
-        raise ValueError(_one_dimensional(f"array of shape {X.shape}"))
-    if X.ndim > 2:
-        raise ValueError(f"Found array with dim {X.ndim}, while dim <= 2 is required.")
-    _refuse_dtype(X.dtype)
-    return ArraySource(X)
-
-
-def _refuse_dtype(dtype: np.dtype[Any]) -> None:
-    if dtype.kind == "c":
-        raise ValueError("Complex data not supported: pass real numbers")
-    if dtype.kind in "mM":
-        raise ValueError(time_message("x0", str(dtype)))
-    if dtype.kind not in "fiubOUT":
-        raise TypeError(
-            f"an array of dtype {dtype} cannot be read; pass numbers, strings, true/false or objects"
-        )
-
-
-def _rows_to_array(rows: Sequence[Any]) -> AnyArray:
-    try:
-        array = np.asarray(rows)
-        # numpy would write numbers as strings and true/false as numbers; then read cell by cell.
-        if array.dtype.kind in "US" or (array.dtype.kind in "fiu" and _any_boolean(rows)):
-            array = np.asarray(rows, dtype=object)
-    except ValueError as error:
-        raise ValueError(
-            f"the rows of the list differ in length or depth; make them equal ({error})"
-        ) from None
-    return array
-
-
-def _any_boolean(rows: Sequence[Any]) -> bool:
-    return any(type(cell) is bool for row in rows if isinstance(row, list | tuple) for cell in row)
-
-
-def _open_frame(frame: nw.DataFrame[Any]) -> Source:
-    labels = tuple(frame.columns)
-    types = sorted({type(label).__name__ for label in labels})
-    if "str" in types and types != ["str"]:
-        raise TypeError(
-            "Feature names are only supported if all input features have string names, but your input has "
-            f"{types} as feature name / column name types. If you want feature names to be stored and "
-            "validated, you must convert them all to strings, for example by "
-            "X.columns = X.columns.astype(str)."
-        )
-    return FrameSource(frame, labels)
-
-
-def _one_dimensional(found: str) -> str:
-    return (
-        f"Expected 2D array, got 1D array instead: {found}. Reshape your data either using "
-        "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains "
-        "a single sample."
-    )
+    def column(self, position: int) -> Cells:
+        """Return the cells of one column."""
+        cells: Cells = self.whole.column(position)
+        return cells.take(self.rows)

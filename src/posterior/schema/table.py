@@ -1,7 +1,7 @@
 """The schema of a table: what each column is, learnt once and applied to every table that follows."""
 
 import html
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self, overload
@@ -14,7 +14,7 @@ from posterior._types import AnyArray
 from posterior.schema.columns import Alike, Column
 from posterior.schema.decode import decode_table
 from posterior.schema.encode import Encoded, encode_table
-from posterior.schema.infer import infer_columns
+from posterior.schema.infer import columns_of_part, infer_columns, with_only
 from posterior.schema.kinds import RULE, Kind
 from posterior.schema.merge import merged_column, recoded
 from posterior.schema.select import resolve
@@ -55,6 +55,33 @@ class Schema:
         """
         columns = infer_columns(source, kinds, only)
         return cls(columns, source.names is not None, source.container, source.labels)
+
+    @classmethod
+    def of(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
+        """The schema of a table, inferred once however often it is asked for; arguments as in `infer`.
+
+        Some rows of a table are read as the whole table is, with the categories that they hold.
+
+        >>> from posterior.schema import read_table
+        >>> table = read_table([[1.5, "a"], [None, "b"], [2.5, "b"]])
+        >>> Schema.of(table.take(np.array([1, 2]))).columns[1].categories
+        ('b',)
+        """
+        key = _key(kinds, only)
+        if key is not None and key in source.known:
+            found: Self = source.known[key]
+            return found
+        whole = source.known.get(_key(kinds, None)) if source.container != "sparse" else None
+        if source.whole is not None:
+            schema = cls.of(source.whole, kinds, only)
+            schema = replace(schema, columns=columns_of_part(schema.columns, source))
+        elif only is not None and whole is not None:
+            schema = replace(whole, columns=with_only(whole.columns, only))
+        else:
+            schema = cls.infer(source, kinds, only)
+        if key is not None:
+            source.known[key] = schema
+        return schema
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what was cached, so that asking for the names changes no pickle and no hash.
@@ -164,6 +191,21 @@ class Schema:
             for line in self._lines()
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{html.escape(RULE)}</p>"
+
+
+def _key(kinds: Any, only: Collection[int] | None) -> Any:
+    """What a schema was asked for by: kinds of columns by name or position; None for other selections."""
+    columns = None if only is None else frozenset(only)
+    if kinds is None:
+        return (), columns
+    pairs = tuple(kinds.items()) if isinstance(kinds, Mapping) else kinds
+    if not isinstance(pairs, list | tuple):
+        return None
+    plain = all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(part, str | int) for part in pair)
+        for pair in pairs
+    )
+    return (tuple(pairs), columns) if plain else None
 
 
 class NamesOf(Sequence[str]):
