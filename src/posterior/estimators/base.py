@@ -1,50 +1,33 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
-import operator
-from abc import abstractmethod
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats, Ints
-from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
-from posterior.estimators.parameters import ClassPriors, Kinds, Labels, RandomState, TableLike, Weights
+from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
-from posterior.estimators.state import install, named_columns
-from posterior.estimators.tables import labelled_rows, warn_of_names
+from posterior.estimators.tables import labelled_rows
 from posterior.estimators.target import encode_labels, refuse_one_class
 from posterior.estimators.validation import Validation
-from posterior.families import Distribution
 from posterior.generative import (
     ClassStatistics,
-    FittedBlock,
     GenerativeModel,
     GenerativeSpec,
     Priors,
     summary,
 )
-from posterior.notices import DataWarning, OutsideSupportWarning, UnseenCategoryWarning, warn
-from posterior.schema import Encoded, Kind, Schema, Source, read_table
+from posterior.notices import DataWarning, warn
+from posterior.schema import Kind, Schema, Source
 
 
-class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimator):
+class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
     """A classifier that learns p(row | class) and p(class) and applies Bayes' rule.
 
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
     """
-
-    @abstractmethod
-    def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        """The composition that this estimator stands for."""
-
-    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
-        """How this estimator reads a table; `kinds` are those of an earlier part of it."""
-        return Schema.of(source, kinds)
 
     def _accept(self, model: GenerativeModel) -> None:
         """Refuse a model of all the data that the settings do not fit."""
@@ -178,125 +161,13 @@ class GenerativeEstimator(ModelReading, Validation, ClassifierMixin, BaseEstimat
 
     def _install(self, model: GenerativeModel) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
-        names = model.schema.names if model.schema.named else None
-        install(self, model_=model, classes_=model.classes, **named_columns(len(model.schema), names))
-
-    # -- prediction -------------------------------------------------------------------------------
-
-    def _aligned(self, source: Source) -> Source:
-        who = type(self).__name__
-        if self.model_.spec is not None:
-            warn_of_names(source, self.model_.schema, who)
-        return self.model_.schema.align(source, who=who)
-
-    def _dataset(self, X: TableLike, *, reports_unseen: bool = True) -> LocalDataset:
-        check_is_fitted(self)
-        source = self._aligned(read_table(X))
-        data = self.model_.schema.encode(source)
-        if reports_unseen:
-            self._report_unseen(data)
-        dataset = LocalDataset(self.model_.schema, data)
-        self._report_outside(dataset)
-        return dataset
-
-    def _report_outside(self, dataset: LocalDataset) -> None:
-        """Say which columns hold values that no class can have, such as a negative waiting time."""
-        told = []
-        for block, distribution in self.model_.distributions:
-            if not distribution.has_support:
-                continue
-            count = partial(_outside, block=block, distribution=distribution)
-            rows = dataset.reduce(count, dense=block.dense)
-            told += [
-                f"column {self.model_.schema.names[block.columns[j]]!r}: {rows[j]} rows with a value that no "
-                "class can have"
-                for j in np.flatnonzero(rows).tolist()
-            ]
-        if told:
-            warn("; ".join(told) + ": left out", OutsideSupportWarning)
-
-    def _report_unseen(self, data: Encoded) -> None:
-        if not data.unseen:
-            return
-        names = self.model_.schema.names
-        treatment = {names[j]: d.unseen for b, d in self.model_.distributions for j in b.columns}
-        told = []
-        for name, counts in data.unseen.items():
-            if name not in treatment:
-                continue
-            rows = sum(counts.values())
-            shown = ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
-            if treatment[name] == "error":
-                raise ValueError(
-                    f"column {name!r}: category {shown} was not seen in training ({rows} rows); "
-                    'pass unknown="marginalize" to leave such cells out, or "smooth"'
-                )
-            did = "left out" if treatment[name] == "marginalize" else "given the smoothing probability"
-            told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown}): {did}")
-        if told:
-            warn("; ".join(told), UnseenCategoryWarning)
-
-    def _log_prior(self, priors: ClassPriors | None) -> Floats | None:
-        return (
-            None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
-        )
-
-    def predict_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
-        """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
-
-        `priors` replaces the class priors for this call: "uniform", numbers in the order of `classes_`,
-        or a mapping. Nothing is clipped: a log posterior of −1e5 is reported as such.
-        """
-        data = self._dataset(X)
-        return self.model_.log_posterior(data, self._log_prior(priors))
-
-    def predict_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
-        """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
-        data = self._dataset(X)
-        return self.model_.posterior(data, self._log_prior(priors))
-
-    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> AnyArray:
-        """The most probable class of each row; the first of equals."""
-        data = self._dataset(X)
-        return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
-
-    def predict_joint_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
-        """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
-        data = self._dataset(X)
-        return self.model_.log_joint(data, self._log_prior(priors))
-
-    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
-        """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
-        data = self._dataset(X)
-        return self.model_.log_evidence(data, self._log_prior(priors))
-
-    def class_log_density(self, X: TableLike) -> Floats:
-        """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
-        data = self._dataset(X)
-        return self.model_.log_density(data)
-
-    def sample(self, n_samples: int = 1, random_state: RandomState | None = None) -> tuple[Any, AnyArray]:
-        """New rows and their classes; `X` is the kind of table that was fitted."""
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, found {n_samples}")
-        rng = random_state
-        if not isinstance(rng, np.random.Generator):
-            rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
-        X, codes = self.model_.sample(operator.index(n_samples), rng)
-        return X, np.asarray(self.classes_[codes])
+        self._install_fitted(model.schema, model_=model, classes_=model.classes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
-    """How many rows of a chunk hold an impossible value, by column of the block."""
-    outside = distribution.outside(block.read(chunk))
-    return np.asarray(outside.sum(axis=0)).reshape(-1)
 
 
 def _known_kinds(schema: Schema) -> dict[int, Kind]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,8 +12,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.state import install, named_columns
-from posterior.estimators.tables import warn_of_names
+from posterior.estimators.table_estimator import TableEstimator, unseen_rows
 from posterior.linear import (
     Certificate,
     Design,
@@ -35,7 +33,7 @@ from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
 
 
-class LinearEstimator(BaseEstimator):
+class LinearEstimator(TableEstimator):
     """A model that multiplies the columns of a table by coefficients.
 
     A subclass says what is learnt of the rows (`fit`) and what is made of the scores.
@@ -79,10 +77,8 @@ class LinearEstimator(BaseEstimator):
         return self._more(source, no_target, None)
 
     def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
-        schema, who = self.design_.schema, type(self).__name__
-        warn_of_names(source, schema, who)
-        data = schema.encode(schema.align(source, who=who))
-        dataset = LocalDataset(schema, data, target, weight)
+        data = self._encoded(source)
+        dataset = LocalDataset(self.design_.schema, data, target, weight)
         _report_unseen(data.unseen | self.design_.unseen(dataset))
         if self.design_.fill is None:
             self.design_.refuse_gaps(dataset)
@@ -116,9 +112,7 @@ class LinearEstimator(BaseEstimator):
 
     def _install(self, design: Design, model: LinearModel, **fitted: Any) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
-        names = design.schema.names if design.schema.named else None
-        columns = named_columns(len(design.schema), names)
-        install(self, design_=design, model_=model, **columns, **fitted)
+        self._install_fitted(design.schema, design_=design, model_=model, **fitted)
 
     def _report(self, fit: Fit) -> None:
         """Say what a person would want to know about a fit."""
@@ -262,10 +256,6 @@ def seed_of(random_state: Any) -> int:
 
 
 def _report_unseen(unseen: dict[str, dict[Any, int]]) -> None:
-    told = []
-    for name, counts in unseen.items():
-        shown = ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
-        rows = sum(counts.values())
-        told.append(f"column {name!r}: {rows} rows with a category not seen in training ({shown})")
+    told = [unseen_rows(name, counts) for name, counts in unseen.items()]
     if told:
         warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning)

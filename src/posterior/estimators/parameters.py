@@ -12,7 +12,7 @@ from posterior._types import SupportsArray
 from posterior.decision.cost_table import Costs
 from posterior.decision.reject import RejectRule
 from posterior.families import Family
-from posterior.schema import Kind
+from posterior.schema import Kind, Source
 from posterior.schema.select import ColumnSelection
 
 
@@ -75,8 +75,9 @@ Labels: TypeAlias = SupportsArray | Sequence[Label]
 # A number is the weight of every row.
 Weights: TypeAlias = Numbers | Number
 
+# A `Source` is a table that was read already, which is not read again.
 TableLike: TypeAlias = (
-    SupportsArray | SupportsArrowStream | SparseMatrix | Sequence[Sequence[Any] | SupportsArray]
+    SupportsArray | SupportsArrowStream | SparseMatrix | Sequence[Sequence[Any] | SupportsArray] | Source
 )
 # What a classifier inside another one takes is its own affair: texts or dicts in a list, for example.
 AnyRows: TypeAlias = TableLike | Sequence[Any]

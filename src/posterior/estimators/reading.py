@@ -1,33 +1,22 @@
 """What can be read off a fitted generative model."""
 
-from abc import abstractmethod
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.engines import LocalDataset
 from posterior.estimators.contributions import Contributions, class_code
+from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.parameters import Label, TableLike
 from posterior.forms import Conic, LinearForm, decision_points
-from posterior.generative import ClassStatistics, GenerativeModel, Note
-from posterior.schema import Schema
+from posterior.generative import ClassStatistics, Note
 
 
 class RefusedError(AttributeError, ValueError):
     """An attribute that a fitted model cannot have, with the reason; `hasattr` says False."""
 
 
-class ModelReading:
+class ModelReading(GenerativePrediction):
     """Explanations, parameter counts, criteria and boundaries of the model in `model_`."""
-
-    model_: GenerativeModel
-    classes_: AnyArray
-
-    @abstractmethod
-    def _dataset(self, X: Any) -> LocalDataset:
-        """The rows of a table, read as in training."""
 
     def contributions(
         self, X: TableLike, of: Label | None = None, against: Label | None = None
@@ -47,11 +36,6 @@ class ModelReading:
     def priors_(self) -> Floats:
         """Class priors, in the order of `classes_`."""
         return np.exp(self.model_.log_prior)
-
-    @property
-    def schema_(self) -> Schema:
-        """How each column was read, and why; print it."""
-        return self.model_.schema
 
     @property
     def notes_(self) -> tuple[Note, ...]:

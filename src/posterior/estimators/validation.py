@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
-from posterior.estimators.parameters import Folds, Labels, TableLike, Weights
+from posterior.estimators.generative_prediction import GenerativePrediction
+from posterior.estimators.parameters import Folds, Kinds, Labels, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.tables import counted
@@ -38,31 +39,19 @@ from posterior.schema import Schema, Source, read_table
 from posterior.schema.decode import table_of
 
 
-class Validation:
-    """Cross-validation from sums, and settings chosen by it."""
+class Validation(GenerativePrediction):
+    """Cross-validation from sums, and settings chosen by it.
 
-    model_: GenerativeModel
-    classes_: AnyArray
-
-    @abstractmethod
-    def _dataset(self, X: Any) -> LocalDataset:
-        """The rows of a table, read as in training."""
-
-    @abstractmethod
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """Log posterior of each class."""
+    A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
+    """
 
     @abstractmethod
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         """The composition that this estimator stands for."""
 
-    @abstractmethod
-    def _schema(self, source: Source, kinds: Any = None) -> Schema:
-        """How this estimator reads a table."""
-
-    @abstractmethod
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, AnyArray, Floats | None]:
-        """The table, labels and weights of the rows that count."""
+    def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
+        """How this estimator reads a table; `kinds` are those of an earlier part of it."""
+        return Schema.of(source, kinds)
 
     def k_fold_log_proba(
         self, X: TableLike, y: Labels, cv: Folds = 10, sample_weight: Weights | None = None

@@ -1,0 +1,136 @@
+"""What fitted generative models say of new rows: posteriors, densities, and values that are new to them."""
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Chunk
+from posterior.engines import LocalDataset
+from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
+from posterior.estimators.table_estimator import TableEstimator, shown_categories, unseen_rows
+from posterior.families import Distribution
+from posterior.generative import FittedBlock, GenerativeModel, Priors
+from posterior.notices import OutsideSupportWarning, UnseenCategoryWarning, warn
+from posterior.schema import Encoded, Schema, read_table
+
+
+class GenerativePrediction(TableEstimator):
+    """Prediction by the generative model in `model_`."""
+
+    model_: GenerativeModel
+    classes_: AnyArray
+
+    @property
+    def schema_(self) -> Schema:
+        """How each column was read, and why; print it."""
+        return self.model_.schema
+
+    @property
+    def _saw_a_table(self) -> bool:
+        return self.model_.spec is not None  # else it was made of given distributions
+
+    def _dataset(self, X: TableLike, *, reports_unseen: bool = True) -> LocalDataset:
+        check_is_fitted(self)
+        data = self._encoded(read_table(X))
+        if reports_unseen:
+            self._report_unseen(data)
+        dataset = LocalDataset(self.model_.schema, data)
+        self._report_outside(dataset)
+        return dataset
+
+    def _report_outside(self, dataset: LocalDataset) -> None:
+        """Say which columns hold values that no class can have, such as a negative waiting time."""
+        told = []
+        for block, distribution in self.model_.distributions:
+            if not distribution.has_support:
+                continue
+            count = partial(_outside, block=block, distribution=distribution)
+            rows = dataset.reduce(count, dense=block.dense)
+            told += [
+                f"column {self.model_.schema.names[block.columns[j]]!r}: {rows[j]} rows with a value that no "
+                "class can have"
+                for j in np.flatnonzero(rows).tolist()
+            ]
+        if told:
+            warn("; ".join(told) + ": left out", OutsideSupportWarning)
+
+    def _report_unseen(self, data: Encoded) -> None:
+        if not data.unseen:
+            return
+        names = self.model_.schema.names
+        treatment = {names[j]: d.unseen for b, d in self.model_.distributions for j in b.columns}
+        told = []
+        for name, counts in data.unseen.items():
+            if name not in treatment:
+                continue
+            if treatment[name] == "error":
+                raise ValueError(
+                    f"column {name!r}: category {shown_categories(counts)} was not seen in training "
+                    f"({sum(counts.values())} rows); "
+                    'pass unknown="marginalize" to leave such cells out, or "smooth"'
+                )
+            did = "left out" if treatment[name] == "marginalize" else "given the smoothing probability"
+            told.append(f"{unseen_rows(name, counts)}: {did}")
+        if told:
+            warn("; ".join(told), UnseenCategoryWarning)
+
+    def _log_prior(self, priors: ClassPriors | None) -> Floats | None:
+        return (
+            None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
+        )
+
+    def predict_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+        """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
+
+        `priors` replaces the class priors for this call: "uniform", numbers in the order of `classes_`,
+        or a mapping. Nothing is clipped: a log posterior of −1e5 is reported as such.
+        """
+        data = self._dataset(X)
+        return self.model_.log_posterior(data, self._log_prior(priors))
+
+    def predict_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+        """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
+        data = self._dataset(X)
+        return self.model_.posterior(data, self._log_prior(priors))
+
+    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> AnyArray:
+        """The most probable class of each row; the first of equals."""
+        data = self._dataset(X)
+        return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
+
+    def predict_joint_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+        """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
+        data = self._dataset(X)
+        return self.model_.log_joint(data, self._log_prior(priors))
+
+    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+        """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
+        data = self._dataset(X)
+        return self.model_.log_evidence(data, self._log_prior(priors))
+
+    def class_log_density(self, X: TableLike) -> Floats:
+        """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
+        data = self._dataset(X)
+        return self.model_.log_density(data)
+
+    def sample(self, n_samples: int = 1, random_state: RandomState | None = None) -> tuple[Any, AnyArray]:
+        """New rows and their classes; `X` is the kind of table that was fitted."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, found {n_samples}")
+        rng = random_state
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        X, codes = self.model_.sample(operator.index(n_samples), rng)
+        return X, np.asarray(self.classes_[codes])
+
+
+def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
+    """How many rows of a chunk hold an impossible value, by column of the block."""
+    outside = distribution.outside(block.read(chunk))
+    return np.asarray(outside.sum(axis=0)).reshape(-1)

@@ -1,0 +1,60 @@
+"""The base of estimators that read tables themselves: columns as in training, and what is new in them."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from posterior.estimators.state import install, named_columns
+from posterior.estimators.tables import warn_of_names
+from posterior.schema import Encoded, Schema, Source
+
+
+class TableEstimator(BaseEstimator):
+    """An estimator that reads new tables by the schema it has learnt; a subclass says where that is."""
+
+    @property
+    @abstractmethod
+    def schema_(self) -> Schema:
+        """How each column was read, and why; print it."""
+
+    @property
+    def _saw_a_table(self) -> bool:
+        """Whether it was fitted to a table, which had column names or had not."""
+        return True
+
+    def _install_fitted(self, schema: Schema, **fitted: Any) -> None:
+        """Take over a finished fit with what is known of its columns, in one step."""
+        names = schema.names if schema.named else None
+        install(self, **named_columns(len(schema), names), **fitted)
+
+    def _aligned(self, source: Source) -> Source:
+        """The columns of training, in their order."""
+        who = type(self).__name__
+        if self._saw_a_table:
+            warn_of_names(source, self.schema_, who)
+        return self.schema_.align(source, who=who)
+
+    def _encoded(self, source: Source) -> Encoded:
+        """The rows of a new table, read as in training."""
+        return self.schema_.encode(self._aligned(source))
+
+
+def shown_categories(counts: Mapping[Any, int]) -> str:
+    """Some of the categories that were found.
+
+    >>> shown_categories({"a": 1, "b": 2, "c": 1, "d": 5})
+    "'a', 'b', 'c', …"
+    """
+    return ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
+
+
+def unseen_rows(name: str, counts: Mapping[Any, int]) -> str:
+    """How many rows of a column hold categories that training did not show, by category.
+
+    >>> unseen_rows("state", {"ZZ": 2, "YY": 1})
+    "column 'state': 3 rows with a category not seen in training ('ZZ', 'YY')"
+    """
+    rows, shown = sum(counts.values()), shown_categories(counts)
+    return f"column {name!r}: {rows} rows with a category not seen in training ({shown})"
