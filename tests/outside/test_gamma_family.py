@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import Annotated
 
 import matplotlib as mpl
 import numpy as np
@@ -18,6 +19,7 @@ from posterior.datasets import load_penguins
 from posterior.families import Family, MultivariateNormal, ProductDistribution
 from posterior.notices import OutsideSupportWarning
 from posterior.persistence import ModelFileError, load, register, registry, save
+from posterior.persistence.arrays import shapes_in
 from posterior.persistence.loading import read
 from posterior.persistence.saving import written
 from posterior.plot import ClassPanelDisplay, DensityDisplay
@@ -275,6 +277,11 @@ def test_a_family_that_does_not_say_what_it_estimates_is_refused():
             register("gamma_models.other", kind)
     assert "gamma_models.other" not in registry.BY_TAG
     assert issubclass(Untold, Family)
+
+
+def test_a_bound_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="'a' is declared as 'K d positive', which must end in one of any, "):
+        shapes_in({"a": Annotated[np.ndarray, "K d positive"]})
 
 
 # -- pictures and commands --------------------------------------------------------------------------------

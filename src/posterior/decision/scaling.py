@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -52,8 +52,8 @@ class Scaling:
            [0.532, 0.468]])
     """
 
-    weight: Floats
-    bias: Floats
+    weight: Annotated[Floats, "K >0"]
+    bias: Annotated[Floats, "K finite"]
     classes: tuple[Any, ...]
     smoothed: bool = False
     impossible: float = 0.0

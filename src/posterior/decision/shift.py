@@ -1,7 +1,7 @@
 """Class priors that have changed, estimated from rows whose class is not known."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.stats import beta
@@ -54,12 +54,12 @@ class PriorEstimate:
     """
 
     classes: list[Any]
-    old: Floats
-    priors: Floats
-    low: Floats
-    high: Floats
+    old: Annotated[Floats, "K any"]
+    priors: Annotated[Floats, "K any"]
+    low: Annotated[Floats, "K any"]
+    high: Annotated[Floats, "K any"]
     confidence: float
-    uncorrected: Floats
+    uncorrected: Annotated[Floats, "K any"]
     statistic: float
     df: int
     p_value: float

@@ -1,7 +1,7 @@
 """A fitted classifier, with its class priors and what it says of rows that it was not trained with."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -54,8 +54,8 @@ class FittedClassifier:
     """
 
     model: Any
-    priors: Floats | None = None
-    observed: Floats | None = None
+    priors: Annotated[Floats | None, "K share"] = None
+    observed: Annotated[Floats | None, "K share"] = None
     held_out: HeldOutRows | None = None
     outliers: OutlierRule | None = None
     asked: Any = None

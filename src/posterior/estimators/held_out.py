@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -23,9 +23,9 @@ FOLDS = 5  # where rows must be held out and nobody said how
 class HeldOutRows:
     """Log posteriors (n, K) of rows that the classifier was not trained with, class codes and weights."""
 
-    log_posterior: Floats
-    y: Ints
-    weight: Floats | None
+    log_posterior: Annotated[Floats, "n K log"]
+    y: Annotated[Ints, "n code"]
+    weight: Annotated[Floats | None, "n >=0"]
 
     def every(self, step: int) -> "HeldOutRows":
         """Each `step`-th of the rows."""

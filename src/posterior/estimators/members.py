@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -54,7 +54,7 @@ class FittedMember:
     name: str
     model: Any
     columns: tuple[int, ...]
-    priors: Floats
+    priors: Annotated[Floats, "K share"]
 
     def log_posterior(self, source: Source, priors: Floats) -> Floats:
         """Its log posteriors under common priors, (n, K)."""

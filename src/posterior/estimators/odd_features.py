@@ -1,7 +1,7 @@
 """Which features make a row odd: the log density that each costs, against a typical row of the class."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,10 +28,10 @@ class TypicalRows:
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
-    classes: AnyArray
-    term: Floats
-    low: Floats
-    high: Floats
+    classes: Annotated[AnyArray, "K any"]
+    term: Annotated[Floats, "F K number"]
+    low: Annotated[Floats, "F K any"]
+    high: Annotated[Floats, "F K any"]
 
     @classmethod
     def of(

@@ -1,7 +1,7 @@
 """Calibration of outlier rules: log densities of rows that a model was not trained with."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,13 +27,13 @@ class CalibrationScores:
     of a row which is judged by them, `likelier` (K,) how much likelier each class has become.
     """
 
-    score: Floats
-    weight: Floats | None = None
-    log_density: Floats | None = None
-    y: Ints | None = None
-    count: Floats | None = None
+    score: Annotated[Floats, "n number"]
+    weight: Annotated[Floats | None, "n >=0"] = None
+    log_density: Annotated[Floats | None, "n K number"] = None
+    y: Annotated[Ints | None, "n code"] = None
+    count: Annotated[Floats | None, "K >=0"] = None
     own_weight: float = 1.0
-    likelier: Floats | None = None
+    likelier: Annotated[Floats | None, "K >=0"] = None
 
     @property
     def total(self) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -73,9 +73,9 @@ class GenerativeModel:
     what a cross-validation found, where it chose some of the settings.
     """
 
-    classes: AnyArray
+    classes: Annotated[AnyArray, "K any"]
     schema: Schema
-    log_prior: Floats
+    log_prior: Annotated[Floats, "K log"]
     blocks: tuple[FittedBlock, ...]
     spec: "GenerativeSpec | None" = None
     statistics: ClassStatistics | None = None
@@ -83,7 +83,7 @@ class GenerativeModel:
     why_no_likelihood: str = "a model built from given distributions has no training data"
     weight: float = 0.0
     notes: tuple[Note, ...] = field(default=())
-    path: Floats | None = None
+    path: Annotated[Floats | None, "n any"] = None
     tuning: "Tuning | None" = None
 
     @property

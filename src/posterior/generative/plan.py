@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Filling:
     column: int
     intercept: float
     sources: tuple[int, ...]
-    coef: Floats
+    coef: Annotated[Floats, "s finite"]
     slack: float = float("inf")
 
     def broken(self, chunk: Chunk) -> Bools:

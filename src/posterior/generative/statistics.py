@@ -1,7 +1,7 @@
 """Statistics of a whole table by class: what a generative model is estimated from."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -18,9 +18,9 @@ class ClassStatistics:
     union of the classes and of the categories.
     """
 
-    classes: AnyArray
+    classes: Annotated[AnyArray, "K any"]
     schema: Schema
-    weight: Floats
+    weight: Annotated[Floats, "K >=0"]
     n_rows: int
     columns: tuple[tuple[int, ...], ...]
     blocks: tuple[Statistics, ...]

@@ -7,7 +7,7 @@ the row. Hastie, Tibshirani & Friedman (2009), The elements of statistical learn
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -48,9 +48,9 @@ class Tuning:
 
     settings: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
-    complexity: Floats
-    log_loss: Floats
-    standard_error: Floats
+    complexity: Annotated[Floats, "C finite"]
+    log_loss: Annotated[Floats, "C any"]
+    standard_error: Annotated[Floats, "C any"]
     chosen: int
     notes: tuple[Note, ...] = ()
 

@@ -6,7 +6,7 @@ Numbers stand for themselves, categories become one 0/1 column a level, gaps a m
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -60,10 +60,10 @@ class Design:
     schema: Schema
     numbers: tuple[int, ...]
     factors: tuple[Factor, ...] = ()
-    fill: Floats | None = None
+    fill: Annotated[Floats | None, "n value"] = None
     gaps: tuple[int, ...] = ()
     squares: tuple[tuple[int, int], ...] = ()
-    centre: Floats | None = None
+    centre: Annotated[Floats | None, "n value"] = None
 
     @classmethod
     def of(cls, schema: Schema, *, reference: bool = True, missing: Missing = "error") -> "Design":

@@ -1,6 +1,7 @@
 """Softmax regression fitted incrementally (`partial_fit`): rows are used once and not kept."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class IncrementalFit:
     """Coefficients in the user's coordinates, the state of the descent, and the weight of the rows so far."""
 
     loss: SoftmaxLoss
-    theta: Floats
+    theta: Annotated[Floats, "p coef"]
     n_features: int
     weight: float = 0.0
     progress: Progress | None = None

@@ -1,6 +1,7 @@
 """A fitted linear model: coefficients, and scores of new rows."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
@@ -25,9 +26,9 @@ class LinearModel:
     Kept about the centre of the columns: with x·coef + intercept, means of 1e8 would cost eight digits.
     """
 
-    coef: Floats
-    level: Floats
-    centre: Floats
+    coef: Annotated[Floats, "R d coef"]
+    level: Annotated[Floats, "R coef"]
+    centre: Annotated[Floats, "d value"]
     far: bool = False
 
     @property

@@ -7,7 +7,7 @@ coefficients into those that a user reads, by the `contrasts` of the loss: they 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -34,13 +34,13 @@ class Point:
     the penalty.
     """
 
-    theta: Floats
+    theta: Annotated[Floats, "p any"]
     value: float
-    gradient: Floats
+    gradient: Annotated[Floats, "p any"]
     weight: float
     loss: float
-    pull: Floats
-    level: Floats
+    pull: Annotated[Floats, "R d any"]
+    level: Annotated[Floats, "R any"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ Strengths are total ones, 1/C in scikit-learn's terms: Σ w ℓ + strength · pe
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -36,9 +37,9 @@ class StrengthChoice:
     standard errors are those of each loss; that of a difference, on the same rows, is far smaller.
     """
 
-    strengths: Floats
-    losses: Floats
-    errors: Floats
+    strengths: Annotated[Floats, "n any"]
+    losses: Annotated[Floats, "n any"]
+    errors: Annotated[Floats, "n any"]
     best: float
     solution: Solution
 

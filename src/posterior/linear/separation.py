@@ -6,7 +6,7 @@ where it does not, the exact answer by linear programming.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -58,11 +58,11 @@ class Separation:
     intercept: bool
     columns: tuple[str, ...]
     alone: bool
-    direction: Floats
-    apart: Ints
-    rows: Ints
+    direction: Annotated[Floats, "R d any"]
+    apart: Annotated[Ints, "K K code"]
+    rows: Annotated[Ints, "K code"]
     n_rows: int
-    unbounded: Bools | None = None
+    unbounded: Annotated[Bools | None, "R p any"] = None
     reason: str = ""
     labels: tuple[Any, ...] = ()
     partly: bool = False

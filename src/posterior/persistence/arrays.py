@@ -11,23 +11,6 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray
-from posterior.decision.scaling import Scaling
-from posterior.decision.shift import PriorEstimate
-from posterior.estimators.fitted_classifier import FittedClassifier
-from posterior.estimators.held_out import HeldOutRows
-from posterior.estimators.members import FittedMember
-from posterior.estimators.odd_features import TypicalRows
-from posterior.estimators.outlier_calibration import CalibrationScores
-from posterior.generative import ClassStatistics, GenerativeModel
-from posterior.generative.plan import Filling
-from posterior.generative.tuning import Tuning
-from posterior.linear import Design, LinearModel
-from posterior.linear.incremental import IncrementalFit
-from posterior.linear.objective import Point
-from posterior.linear.penalty_strength import StrengthChoice
-from posterior.linear.separation import Separation
-from posterior.linear.solvers.base import Step
-from posterior.linear.solvers.sgd import Progress
 from posterior.persistence.errors import ModelFileError
 from posterior.stats import Location, Moments
 from posterior.stats.base import ROUNDING
@@ -55,38 +38,6 @@ BOUNDS: dict[str, Callable[[AnyArray], Any]] = {
     "place": lambda a: ((a >= 0) & (a < len(a))).all(),
 }
 
-ARRAYS: dict[type, Mapping[str, str]] = {
-    ClassStatistics: {"classes": "K any", "weight": "K >=0"},
-    # generative models
-    GenerativeModel: {"classes": "K any", "log_prior": "K log", "path": "n any"},
-    Filling: {"coef": "s finite"},
-    Tuning: {"complexity": "C finite", "log_loss": "C any", "standard_error": "C any"},
-    # linear models
-    LinearModel: {"coef": "R d coef", "level": "R coef", "centre": "d value"},
-    Design: {"fill": "n value", "centre": "n value"},
-    Point: {"theta": "p any", "gradient": "p any", "pull": "R d any", "level": "R any"},
-    Step: {"theta": "p any"},
-    StrengthChoice: {"strengths": "n any", "losses": "n any", "errors": "n any"},
-    Progress: {"average": "p coef"},
-    IncrementalFit: {"theta": "p coef"},
-    Separation: {"direction": "R d any", "apart": "K K code", "rows": "K code", "unbounded": "R p any"},
-    # what is around other models
-    Scaling: {"weight": "K >0", "bias": "K finite"},
-    HeldOutRows: {"log_posterior": "n K log", "y": "n code", "weight": "n >=0"},
-    FittedClassifier: {"priors": "K share", "observed": "K share"},
-    FittedMember: {"priors": "K share"},
-    CalibrationScores: {
-        "score": "n number",
-        "weight": "n >=0",
-        "log_density": "n K number",
-        "y": "n code",
-        "count": "K >=0",
-        "likelier": "K >=0",
-    },
-    TypicalRows: {"classes": "K any", "term": "F K number", "low": "F K any", "high": "F K any"},
-    PriorEstimate: dict.fromkeys(("old", "priors", "low", "high", "uncorrected"), "K any"),
-}
-
 
 def shapes_in(hints: Mapping[str, Any]) -> dict[str, str]:
     """The shapes that annotations such as `Annotated[Floats, "K d >=0"]` declare, by name.
@@ -95,8 +46,14 @@ def shapes_in(hints: Mapping[str, Any]) -> dict[str, str]:
     >>> shapes_in({"mean": Annotated[float, "K d >0"], "tied": bool})
     {'mean': 'K d >0'}
     """
-    found = {name: getattr(hint, "__metadata__", ())[:1] for name, hint in hints.items()}
-    return {name: shape for name, metadata in found.items() for shape in metadata if isinstance(shape, str)}
+    told = {name: getattr(hint, "__metadata__", ())[:1] for name, hint in hints.items()}
+    found = {name: shape for name, metadata in told.items() for shape in metadata if isinstance(shape, str)}
+    for name, shape in found.items():
+        if shape.split()[-1:] not in [[bound] for bound in BOUNDS]:
+            raise ValueError(
+                f"{name!r} is declared as {shape!r}, which must end in one of {', '.join(BOUNDS)}"
+            )
+    return found
 
 
 def sizes_in(parts: Mapping[str, Any], shapes: Mapping[str, str]) -> dict[str, int]:

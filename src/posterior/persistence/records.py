@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from posterior.families import Distribution
-from posterior.persistence.arrays import ARRAYS, check_arrays, shapes_in
+from posterior.persistence.arrays import check_arrays, shapes_in
 from posterior.persistence.checks import refuse_unless
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.hints import described, matches
@@ -48,7 +48,7 @@ class Record:
     @cached_property
     def shapes(self) -> Mapping[str, str]:
         """The shapes and bounds of the parts that are arrays."""
-        return ARRAYS.get(self.kind) or shapes_in(self.hints)
+        return shapes_in(self.hints)
 
     def refuse_names(self, names: set[str]) -> None:
         """Refuse parts that there are not, and the lack of one that there must be."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ Coordinates = Literal["whitened", "scaled", "user"]
 class Step:
     """One step of a solver: θ, the objective, the length of its gradient, and the number of rows used."""
 
-    theta: Floats
+    theta: Annotated[Floats, "p any"]
     value: float
     gradient: float
     n_rows: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Progress:
     rows: int = 0
     squares: float = 0.0
     longest: float = 0.0
-    average: Floats | None = None
+    average: Annotated[Floats | None, "p coef"] = None
     loss: float = float("nan")
 
 
