@@ -7,6 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.bayes import log_normalized, with_prior
+from posterior.decision.held_out import IMPOSSIBLE
 from posterior.decision.pool import Pool
 from posterior.decision.posteriors import checked, class_codes, row_weights, same_rows
 from posterior.math import NOT_ONE
@@ -107,6 +108,7 @@ def fusion_weights(
     """
     prior = _log_prior(log_prior)
     models = _models(log_posteriors, len(prior))
+    models = [np.where(logs < IMPOSSIBLE, -np.inf, logs) for logs in models]
     codes = class_codes(y, len(prior), classes)
     same_rows(len(models[0]), y=codes)
     row_weight = row_weights(sample_weight, len(codes))

@@ -16,8 +16,8 @@ from posterior.notices import DataWarning, warn
 # Beside the terms of a sum, what is so small may be rounding.
 ROUNDING = 1e-13
 
-# A log posterior below this is that of an impossible class at every temperature that is looked at, and its
-# square might overflow.
+# A log posterior below this is that of an impossible class whatever the temperature, or the weight of its
+# model, and its square might overflow.
 IMPOSSIBLE = -1e100
 
 
