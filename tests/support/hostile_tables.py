@@ -470,7 +470,7 @@ def _size(model, row):
         return max(_size(one, row) for one in inner)
     if isinstance(model, LinearEstimator):
         terms = model.model_.log_terms(model._reading(row))[1]
-        return float(np.abs(terms).sum() + np.abs(model.model_.coef @ model.model_.centre).max())
+        return float(np.abs(terms).sum() + (np.abs(model.model_.coef) @ np.abs(model.model_.centre)).max())
     return float(np.abs(np.nan_to_num(model.class_log_density(row), neginf=0.0)).max())
 
 
