@@ -113,7 +113,7 @@ def test_every_kind_of_weights_gives_probabilities(name, weights):
     X, weight = rows_for(name), WEIGHTS[weights]
     model = clone(CLASSIFIERS[name])
     if name == "MixtureOfNormals" and weights not in ("none", "whole"):
-        with pytest.raises(ValueError, match="takes whole numbers|repeats rows"):
+        with pytest.raises(ValueError, match=r"takes whole numbers|repeats rows"):
             model.fit(X, Y, sample_weight=weight)
         return
     hold_to_the_law(quietly(lambda: model.fit(X, Y, sample_weight=weight)), X)
