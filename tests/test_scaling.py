@@ -35,6 +35,8 @@ from posterior.estimators.held_out import held_out_log_posterior
 from posterior.math import log_softmax
 from posterior.notices import DataWarning
 
+# Ours: others may be registered in the same process.
+METHODS = ["temperature", "vector"]
 SEEDS = st.integers(0, 2**32 - 1)
 few = settings(max_examples=15)
 
@@ -124,7 +126,7 @@ def test_scaling_twice_by_temperature_is_scaling_once(seed):
 
 
 @few
-@given(SEEDS, st.sampled_from(sorted(CALIBRATORS)))
+@given(SEEDS, st.sampled_from(METHODS))
 def test_weights_are_repetitions_and_classes_come_in_any_order(seed, method):
     logs, y = rows(seed, 80)
     rng = np.random.default_rng(seed)
@@ -218,7 +220,7 @@ def test_a_class_that_the_rows_rank_the_wrong_way_round_gets_the_smallest_weight
 # -- zeros, certainty and separation --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", sorted(CALIBRATORS))
+@pytest.mark.parametrize("method", METHODS)
 def test_zeros_stay_zeros_and_tails_are_kept(method):
     logs, y = rows(0, 200, 3, zeros=True)
     scaling = CALIBRATORS[method](logs, y)
@@ -229,7 +231,7 @@ def test_zeros_stay_zeros_and_tails_are_kept(method):
     assert far[0, 0] == pytest.approx(-1e5 * scaling.weight[0] + scaling.bias[0] - scaling.bias[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("method", sorted(CALIBRATORS))
+@pytest.mark.parametrize("method", METHODS)
 def test_rows_of_a_class_with_probability_zero_are_left_out_and_counted(method):
     logs, y = rows(0, 100, 3)
     ruled_out = np.array([[0.0, -np.inf, -np.inf]])
@@ -246,7 +248,7 @@ def test_rows_of_a_class_with_probability_zero_are_left_out_and_counted(method):
 def test_if_every_row_is_right_one_in_all_is_taken_to_be_wrong():
     for n in (1, 5, 1000):
         logs = np.log([[0.9, 0.1]] * n)
-        for fit in CALIBRATORS.values():
+        for fit in map(CALIBRATORS.get, METHODS):
             scaling = fit(logs, [0] * n)
             assert scaling.smoothed
             assert np.exp(scaling.apply(logs[:1]))[0, 0] == pytest.approx((n + 1) / (n + 2), rel=1e-9)
@@ -284,7 +286,7 @@ def test_a_class_without_rows_keeps_a_small_probability():
     assert 0.01 < np.exp(scaling.apply(logs))[:, 2].sum() < 1
 
 
-@pytest.mark.parametrize("method", sorted(CALIBRATORS))
+@pytest.mark.parametrize("method", METHODS)
 def test_what_rows_do_not_tell_stays_as_it_was(method):
     certain = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     undecided = np.log(np.full((4, 2), 0.5))
@@ -330,7 +332,7 @@ def copied_columns(seed, n, copies=5):
     return (y + rng.normal(size=n))[:, None] + 0.05 * rng.normal(size=(n, copies)), y
 
 
-@pytest.mark.parametrize("method", sorted(CALIBRATORS))
+@pytest.mark.parametrize("method", METHODS)
 def test_naive_bayes_that_counts_its_evidence_five_times_is_mended(method):
     X, y = copied_columns(0, 600)
     fresh, truth = copied_columns(1, 3000)
@@ -454,7 +456,7 @@ def test_it_takes_tables_with_strings_and_gaps_and_can_be_searched():
     frame = pd.DataFrame(X, columns=list("abcde"))
     search = GridSearchCV(
         CalibratedClassifier(GaussianNB(), cv=3),
-        {"method": sorted(CALIBRATORS), "estimator__priors": [None, "uniform"]},
+        {"method": METHODS, "estimator__priors": [None, "uniform"]},
         scoring="neg_log_loss",
         cv=3,
     ).fit(frame, y)
@@ -467,7 +469,7 @@ def test_what_is_refused_leaves_the_fitted_classifier_as_it_was():
     before = model.predict_proba(X)
     model.set_params(method="isotonic")
     with pytest.raises(
-        ValueError, match=r"method must be one of \['temperature', 'vector'\], found 'isotonic'"
+        ValueError, match=r"method must be one of \[.*'temperature', 'vector'\], found 'isotonic'"
     ):
         model.fit(X, y)
     model.set_params(method="vector", cv=GroupKFold(3))
@@ -494,7 +496,7 @@ def test_metadata_goes_where_it_was_asked_for():
     np.testing.assert_array_equal(only.estimator_.class_prior_, np.bincount(y) / 150)
 
 
-@pytest.mark.parametrize("method", sorted(CALIBRATORS))
+@pytest.mark.parametrize("method", METHODS)
 def test_rows_that_are_all_right_are_smoothed_by_their_weight(method):
     logs = np.log([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     weighted = CALIBRATORS[method](logs, [0, 1, 0], sample_weight=[2, 3, 1])

@@ -1,5 +1,6 @@
 """A trained model keeps the settings that it was fitted with."""
 
+import pytest
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -10,6 +11,7 @@ from posterior.workflow import train
 PENGUINS = load_penguins()
 
 
+@pytest.mark.filterwarnings("ignore:no row can be called an outlier:posterior.notices.DataWarning")
 def test_the_folds_of_a_trained_model_are_those_it_was_fitted_with(tmp_path):
     model = train(PENGUINS.X, PENGUINS.y, "naive-bayes", seed=7)
     assert isinstance(model.cv, StratifiedKFold)

@@ -24,7 +24,7 @@ def load_module(name: str) -> Any:
     'softmax'
     """
     found = _loaded.get(name)
-    if found is not None:
+    if found is not None and sys.modules.get(name) is found:
         return found
     if _is_importing_ours():
         return import_module(name)
