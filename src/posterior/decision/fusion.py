@@ -7,9 +7,9 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.bayes import log_normalized, with_prior
-from posterior.decision.held_out import IMPOSSIBLE
 from posterior.decision.pool import Pool
 from posterior.decision.posteriors import checked, class_codes, row_weights, same_rows
+from posterior.decision.scaling_loss import IMPOSSIBLE
 from posterior.math import NOT_ONE
 from posterior.notices import DataWarning, warn
 
