@@ -231,7 +231,7 @@ class Case:
     def __str__(self):
         return (
             f"seed {self.seed}: {self.estimator} on {self.container} of {list(self.kinds)}, weights "
-            f"{self.weights!r}\nto see it again: python tests/hostile_tables.py {self.seed}"
+            f"{self.weights!r}\nto see it again: python tests/support/hostile_tables.py {self.seed}"
         )
 
 
