@@ -1,7 +1,7 @@
 """Run the tests on the lowest and on the newest versions that the project claims to support.
 
     python scripts/test_versions.py                        # every interpreter that can be found
-    python scripts/test_versions.py --required             # the lowest, and the newest on the newest Python
+    python scripts/test_versions.py --required --core      # the lowest, and the newest on the newest Python
     python scripts/test_versions.py 3.11:lowest 3.13:newest
     python scripts/test_versions.py 3.13:newest -- -k persistence
 
@@ -27,12 +27,32 @@ ENVIRONMENTS = ROOT / ".versions"
 LOWEST_PYTHON = "3.11"
 NEWER_PYTHONS = ("3.14", "3.13", "3.12")
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
+# What depends most on the libraries underneath; all of the suite is run where `--core` is not given.
+CORE = (
+    *(
+        "persistence",
+        "model_files",
+        "hints",
+        "tables_in",
+        "schema",
+        "schema_columns",
+        "schema_encode",
+        "files",
+    ),
+    *("sklearn_checks", "logistic", "linear_regression", "cli", "comparison_models"),
+    *("laws/test_families", "laws/test_models", "laws/test_linear", "laws/test_gaps"),
+    *("laws/test_probabilities", "laws/test_compiled_gaussian"),
+)
 
 
 def main(arguments: list[str]) -> int:
     """Test the pairs asked for and print a line for each; 1 if one failed or could not be had."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     asked, pytest_options = arguments[:split], arguments[split + 1 :]
+    if "--core" in asked:
+        asked.remove("--core")
+        pytest_options += [_test_file(name) for name in CORE]
+        pytest_options += ["tests/reference", "README.md", "docs/quick-start.md"]
     ENVIRONMENTS.mkdir(exist_ok=True)
     pairs = (
         _found(newest_only=bool(asked)) if asked in ([], ["--required"]) else [_pair(each) for each in asked]
@@ -41,6 +61,10 @@ def main(arguments: list[str]) -> int:
     for (version, choice), result in results.items():
         print(f"Python {version}, {choice} versions: {result}")
     return int(any(result != "passed" for result in results.values()))
+
+
+def _test_file(name: str) -> str:
+    return f"tests/{name}.py" if "/" in name else f"tests/test_{name}.py"
 
 
 def _pair(text: str) -> tuple[str, str]:
