@@ -398,7 +398,7 @@ def test_an_unseen_category_is_left_out_by_default_with_a_warning():
     with pytest.warns(UnseenCategoryWarning, match="column 'colour': 120 rows .*'teal'.*left out"):
         found = model.predict_log_proba(MIXED.assign(colour="teal"))
     np.testing.assert_array_equal(
-        found, model.predict_log_proba(MIXED.assign(colour=None).astype({"colour": "str"}))
+        found, model.predict_log_proba(MIXED.assign(colour=None).astype({"colour": "string"}))
     )
 
 
