@@ -196,3 +196,11 @@ def test_rows_all_alike_within_each_class(model):
     told(model, X, y)
     assert model.score(X, y) == 1
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_the_share_of_a_direction_is_known_where_its_variance_is_beyond_all_numbers():
+    X = np.array([[np.nan], [np.nan], [np.nan], [0.003], [-0.24]])
+    weight = [0.1, 1e-150, 0.1, 1.0, 1e-320]
+    with pytest.warns(UserWarning, match="not determined"):
+        model = LDA().fit(X, ["b", "a", "b", "a", "b"], sample_weight=weight)
+    assert model.explained_variance_ratio_ == pytest.approx([1.0])

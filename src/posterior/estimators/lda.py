@@ -195,7 +195,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray(self.priors_ @ self.means_)
 
     def _directions(self) -> tuple[Floats, Floats]:
-        """Directions (n_features, r) that make Σ the identity, and the variance between classes on them."""
+        """Directions (n_features, r) that make Σ the identity, and the share of the variance between classes on each."""
         columns, distribution = self._kept()
         if distribution is None:
             return np.zeros((self.n_features_in_, 0)), np.zeros(0)
@@ -207,7 +207,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         rank = min(rank, len(self.classes_) - 1)
         directions = white @ rotation[:rank].T
         sign = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(rank)])
-        return self._embedded((directions * sign).T, columns).T, size[:rank] ** 2
+        share = (size[:rank] / max(size[0], 1e-300)) ** 2  # relative first: the square itself may overflow
+        return self._embedded((directions * sign).T, columns).T, share / max(share.sum(), 1.0)
 
     @property
     def scalings_(self) -> Floats:
@@ -217,8 +218,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     @property
     def explained_variance_ratio_(self) -> Floats:
         """Share of the variance between classes along each direction."""
-        spread = self._directions()[1]
-        return np.asarray((spread / spread.sum() if spread.sum() > 0 else spread)[: self._n_features_out])
+        return self._directions()[1][: self._n_features_out]
 
     def transform(self, X: TableLike) -> Floats:
         """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components).
