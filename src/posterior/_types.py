@@ -34,3 +34,7 @@ class DataFrame(Protocol):
     def __getitem__(self, key: Any, /) -> Any: ...
 
     def __getattr__(self, name: str, /) -> Any: ...
+
+
+# Among the names of models: whichever a comparison recommends.
+BEST = "best"

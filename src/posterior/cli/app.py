@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+import posterior
 from posterior._text import escaped
 from posterior._version import __version__
 from posterior.cli.messages import as_options
@@ -34,11 +35,22 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         """The command that the arguments begin with, and the arguments that are left."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command if command is None else command_named(args[0]), rest
+        if command is not None:
+            command = command_named(args[0])
+            if "--help" in rest:
+                name_models(command)
+        return name, command, rest
+
+
+def name_models(command: Any) -> None:
+    """Name the models in a help text that says {models}: only help knows them before a table is read."""
+    for option in command.params:
+        if "{models}" in (getattr(option, "help", None) or ""):
+            option.help = option.help.format(models=", ".join(posterior.comparison.MODELS))
 
 
 def command_named(name: str) -> Any:
-    """A command with its options, from its module."""
+    """A command with its options, from its module, which imports what reads tables; models come later."""
     try:
         module = import_module(f"posterior.cli.{name}")
     except ModuleNotFoundError as error:

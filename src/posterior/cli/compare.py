@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.text import Text
 
+import posterior
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
@@ -15,8 +16,9 @@ from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, show_reading, table_of
-from posterior.comparison import Comparison, Result
-from posterior.comparison.printing import seconds
+
+if TYPE_CHECKING:
+    from posterior.comparison import Comparison, Result
 
 
 @grouped
@@ -70,7 +72,7 @@ def compare(
         if not talk.json:
             show_reading(console, read, schema)
         with console.progress() as told:
-            comparison = Comparison.of(
+            comparison = posterior.comparison.Comparison.of(
                 read.source,
                 read.classes,
                 models=None if models is None else [name.strip() for name in models.split(",")],
@@ -95,7 +97,7 @@ def compare(
         console.say(Text.assemble(("report: ", "bold"), where))
 
 
-def show(console: CommandConsole, comparison: Comparison) -> None:
+def show(console: CommandConsole, comparison: "Comparison") -> None:
     """The leaderboard, what it means, and what was not tried."""
     heads, rows = leaderboard(comparison, console.out.width)
     console.say(Text(comparison.folds, style="dim"))
@@ -114,8 +116,9 @@ def show(console: CommandConsole, comparison: Comparison) -> None:
     console.say(Text.assemble("\n", (comparison.recommendation, "bold")))
 
 
-def leaderboard(comparison: Comparison, width: int) -> tuple[list[str], list[list[Any]]]:
+def leaderboard(comparison: "Comparison", width: int) -> tuple[list[str], list[list[Any]]]:
     """Heads and rows of the table of results, without columns that no model has or that are too many."""
+    seconds = posterior.comparison.printing.seconds
     best = {result.name for result in (comparison.recommended, *comparison.ties)}
     ways: list[tuple[str, Any]] = [
         ("model", lambda r: Text(r.title, style="bold" if r.name == comparison.recommended.name else "")),
@@ -189,7 +192,7 @@ FIGURES = (
 )
 
 
-def comparison_data(comparison: Comparison) -> dict[str, Any]:
+def comparison_data(comparison: "Comparison") -> dict[str, Any]:
     """The comparison for a script."""
     return {
         "results": [figures(result) for result in comparison.results],
@@ -205,24 +208,22 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def figures(result: Result) -> dict[str, Any]:
+def figures(result: "Result") -> dict[str, Any]:
     """One model's figures."""
     return {name: getattr(result, name) for name in FIGURES}
 
 
 def write(
     console: CommandConsole,
-    comparison: Comparison,
+    comparison: "Comparison",
     read: Labelled,
     source: str,
     path: str,
     options: Sequence[str],
 ) -> str:
     """Write the report and return where it is."""
-    from posterior.report import write_report  # noqa: PLC0415 -- matplotlib and jinja2, only for a report
-
     with console.progress() as told:
-        written = write_report(
+        written = posterior.report.write_report(
             comparison,
             read.table,
             read.classes,

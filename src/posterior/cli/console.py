@@ -14,11 +14,11 @@ from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
+from posterior._plain import plain
 from posterior._text import escaped, one_line
 from posterior._types import Progress
 from posterior.cli.messages import as_options
 from posterior.cli.options import OutputOptions
-from posterior.workflow.plain import plain
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
 WIDTH = 132

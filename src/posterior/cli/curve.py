@@ -1,17 +1,20 @@
 """`posterior curve`: how much data generative and discriminative models need."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
+import posterior
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_picture
 from posterior.cli.shown import show_reading
-from posterior.comparison import LearningCurve
+
+if TYPE_CHECKING:
+    from posterior.comparison import LearningCurve
 
 
 @grouped
@@ -47,7 +50,9 @@ def curve(
         if sizes is not None:
             settings["sizes"] = whole_numbers(sizes)
         with console.progress() as told:
-            found = LearningCurve.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told, **settings)
+            found = posterior.comparison.LearningCurve.of(
+                read.X, read.y, kinds=read.kinds, seed=seed, progress=told, **settings
+            )
         if plot is not None:
             draw(found, plot)
     if talk.json:
@@ -73,14 +78,12 @@ def whole_numbers(text: str) -> list[int]:
         raise ValueError(f"--sizes {text}: expected whole numbers, such as 20,50,100") from None
 
 
-def draw(found: LearningCurve, path: str) -> None:
+def draw(found: "LearningCurve", path: str) -> None:
     """Write the picture."""
-    from posterior import files, plot  # noqa: PLC0415 -- matplotlib, only for a picture
-    from posterior.plot.style import pyplot  # noqa: PLC0415 -- the same
-
+    plot = posterior.plot
     display = plot.LearningCurveDisplay.from_curve(found).plot()
     try:
-        with files.writing(path) as part:
+        with posterior.files.writing(path) as part:
             display.figure_.savefig(part, format=path.rpartition(".")[2].lower(), dpi=150)
     finally:
-        pyplot().close(display.figure_)
+        plot.style.pyplot().close(display.figure_)

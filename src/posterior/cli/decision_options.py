@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+import posterior
 from posterior import files
-from posterior.decision.reject import REJECT_RULES
-from posterior.workflow.predictions import written
+from posterior._plain import written
 
 COSTS = (
     'Costs as "truth:action=5,…" (other mistakes cost 1), or a file: CSV with a row for each class, or JSON.'
@@ -81,8 +81,9 @@ def read_reject(text: str) -> dict[str, float]:
     {'coverage': 0.9}
     """
     rules = _pairs(text, "--reject", "threshold=0.9, cost=0.1 or coverage=0.9")
-    if len(rules) != 1 or rules[0][0] not in REJECT_RULES:
-        known = [f"{key}={EXAMPLES.get(key, 'NUMBER')}" for key in REJECT_RULES]
+    registry = posterior.decision.reject.REJECT_RULES
+    if len(rules) != 1 or rules[0][0] not in registry:
+        known = [f"{key}={EXAMPLES.get(key, 'NUMBER')}" for key in registry]
         raise ValueError(f"--reject {text}: expected one of {', '.join(known)}")
     return dict(rules)
 

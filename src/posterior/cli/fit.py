@@ -8,6 +8,9 @@ import numpy as np
 import typer
 from rich.text import Text
 
+import posterior
+from posterior._plain import plain
+from posterior._types import BEST
 from posterior.cli.compare import show, with_error
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
@@ -15,17 +18,6 @@ from posterior.cli.labelled import Labelled, read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
-from posterior.comparison import MODELS, Comparison
-from posterior.comparison.candidates import BEST
-from posterior.decision import brier_score, log_loss_terms
-from posterior.persistence import save
-from posterior.workflow import coefficient_table, train
-from posterior.workflow.plain import plain
-
-
-def choices() -> str:
-    """What `--model` takes, in words."""
-    return f"{BEST} (of a comparison), {', '.join(MODELS)}"
 
 
 @grouped
@@ -38,7 +30,9 @@ def fit(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model is written.")
     ],
     target: Target = None,
-    model: Annotated[str, typer.Option("--model", "-m", metavar="NAME", help=choices())] = BEST,
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="NAME", help=f"{BEST} (of a comparison), {{models}}.")
+    ] = BEST,
     calibration: Annotated[
         str | None,
         typer.Option("--calibration", metavar="HOW", help="Scale the posteriors: temperature or vector."),
@@ -58,20 +52,23 @@ def fit(
         if not talk.json:
             show_reading(console, read, schema)
         name = _best(console, read, seed) if model == BEST else model
-        console.tell(Text(f"fitting {MODELS[name].title} …", style="dim"))
-        fitted = train(read.X, read.y, name, kinds=read.kinds, calibration=calibration, seed=seed)
+        candidate = posterior.comparison.MODELS[name]
+        console.tell(Text(f"fitting {candidate.title} …", style="dim"))
+        fitted = posterior.workflow.train(
+            read.X, read.y, name, kinds=read.kinds, calibration=calibration, seed=seed
+        )
         about = {
             "model": name,
-            "title": MODELS[name].title,
-            "approach": MODELS[name].approach,
+            "title": candidate.title,
+            "approach": candidate.approach,
             "target": read.target,
             "rows": len(read.y),
             "columns": read.X.column_names,
             "reading": reading.options(),
             "held_out": held_out(fitted),
-            "coefficients": coefficient_table(fitted, read.X, read.y),
+            "coefficients": posterior.workflow.coefficient_table(fitted, read.X, read.y),
         }
-        save(fitted, output, about=plain(about))
+        posterior.persistence.save(fitted, output, about=plain(about))
     size = Path(output).stat().st_size
     if talk.json:
         console.data({**about, "file": output, "bytes": size})
@@ -88,8 +85,9 @@ def fit(
 
 def refuse_model(name: str) -> None:
     """Refuse a model that there is not, before anything is read."""
-    if name != BEST and name not in MODELS:
-        raise ValueError(f"--model {name}: there is no such model; choose {choices()}")
+    if name != BEST and name not in posterior.comparison.MODELS:
+        known = ", ".join(posterior.comparison.MODELS)
+        raise ValueError(f"--model {name}: there is no such model; choose {BEST} (of a comparison), {known}")
 
 
 def held_out(model: Any) -> dict[str, Any]:
@@ -98,7 +96,7 @@ def held_out(model: Any) -> dict[str, Any]:
     if learnt is None or learnt.held_out is None:
         return {}
     rows = learnt.held_out
-    losses = log_loss_terms(rows.y, rows.log_posterior)
+    losses = posterior.decision.log_loss_terms(rows.y, rows.log_posterior)
     right = rows.log_posterior.argmax(axis=1) == rows.y
     with np.errstate(invalid="ignore"):
         error = float(losses.std(ddof=1) / len(losses) ** 0.5)
@@ -107,7 +105,7 @@ def held_out(model: Any) -> dict[str, Any]:
         "log loss": float(losses.mean()),
         "log loss error": error,
         "accuracy": float(right.mean()),
-        "Brier score": float(brier_score(rows.y, rows.log_posterior)),
+        "Brier score": float(posterior.decision.brier_score(rows.y, rows.log_posterior)),
     }
 
 
@@ -121,7 +119,9 @@ def held_out_words(found: Mapping[str, Any]) -> str:
 def _best(console: CommandConsole, read: Labelled, seed: int) -> str:
     """The model that a comparison recommends."""
     with console.progress() as told:
-        comparison = Comparison.of(read.X, read.y, kinds=read.kinds, seed=seed, progress=told)
+        comparison = posterior.comparison.Comparison.of(
+            read.X, read.y, kinds=read.kinds, seed=seed, progress=told
+        )
     if not console.as_json:
         show(console, comparison)
     return comparison.recommended.name

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+import posterior
 from posterior import datasets, files
 from posterior._types import AnyArray
 from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
-from posterior.comparison.inputs import too_many
 from posterior.schema import Kind, Schema, Source, read_table
 
 
@@ -103,7 +103,7 @@ def _refuse_numbers(target: str, cells: Any) -> None:
     if not (pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type)):
         return
     distinct = cells.unique().drop_null()
-    if too_many(len(distinct), len(cells)):
+    if posterior.comparison.inputs.too_many(len(distinct), len(cells)):
         raise ValueError(
             f"--target {target}: holds {len(distinct)} different numbers, where classes were expected; "
             "choose another column, or put the numbers into groups first"

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from posterior import files
+from posterior._plain import written
 from posterior._types import Floats, Progress
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import DecisionOptions
@@ -21,7 +22,6 @@ from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
-from posterior.workflow.predictions import written
 
 
 @grouped

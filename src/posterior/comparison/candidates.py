@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sklearn.base import clone
 
 from posterior._text import listed
+from posterior._types import BEST
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.inputs import Asked
@@ -232,10 +233,6 @@ _ALL = (
     ),
 )
 MODELS: dict[str, Candidate] = {candidate.name: candidate for candidate in _ALL}
-
-
-# What `posterior fit --model` takes besides the names of models.
-BEST = "best"
 
 
 def register_candidate(candidate: Candidate) -> None:

@@ -195,7 +195,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray(self.priors_ @ self.means_)
 
     def _directions(self) -> tuple[Floats, Floats]:
-        """Directions (n_features, r) that make Σ the identity, and the share of the variance between classes on each."""
+        """Directions (n_features, r) that make Σ the identity, and their share of what classes differ by."""
         columns, distribution = self._kept()
         if distribution is None:
             return np.zeros((self.n_features_in_, 0)), np.zeros(0)

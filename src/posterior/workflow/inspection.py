@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._plain import plain, setting, some
 from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.linear import LinearEstimator
@@ -16,7 +17,6 @@ from posterior.schema import Column, Schema
 from posterior.workflow.coefficients import Coefficients, coefficients_of, is_changed
 from posterior.workflow.inspection_text import text_of
 from posterior.workflow.layers import peeled
-from posterior.workflow.plain import plain, setting, some
 
 # Lines of each table that are printed.
 MOST = 40

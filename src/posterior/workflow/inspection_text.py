@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posterior._plain import listing, some
 from posterior._text import aligned, shortened
 from posterior.linear.summary import number_text
 from posterior.schema import Schema
-from posterior.workflow.plain import listing, some
 
 if TYPE_CHECKING:
     from posterior.workflow.inspection import Inspection

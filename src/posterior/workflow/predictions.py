@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._plain import written
 from posterior._types import AnyArray, Floats
 from posterior.estimators import DecisionClassifier
 from posterior.notices import PosteriorWarning
@@ -42,15 +43,6 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
 def posterior_name(label: Any) -> str:
     """The name of the column that holds the posterior of a class."""
     return f"p_{written(label)}"
-
-
-def written(label: Any) -> str:
-    """A label as a file has it.
-
-    >>> written(True), written(1.0), written("yes")
-    ('true', '1.0', 'yes')
-    """
-    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
 
 
 def _names_more(model: DecisionClassifier) -> bool:

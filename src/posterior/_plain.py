@@ -33,6 +33,15 @@ def setting(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not isfinite(value) else plain(value)
 
 
+def written(label: Any) -> str:
+    """A label as a file has it.
+
+    >>> written(True), written(1.0), written("yes")
+    ('true', '1.0', 'yes')
+    """
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
 def listing(rows: Sequence[Sequence[str]], left: int, most: int | None) -> list[str]:
     """Lines of a table, its head first; of many rows the first, and how many more there are."""
     head, *body = rows
