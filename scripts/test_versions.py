@@ -29,19 +29,12 @@ NEWER_PYTHONS = ("3.14", "3.13", "3.12")
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 # What depends most on the libraries underneath; all of the suite is run where `--core` is not given.
 CORE = (
-    *(
-        "persistence",
-        "model_files",
-        "hints",
-        "tables_in",
-        "schema",
-        "schema_columns",
-        "schema_encode",
-        "files",
-    ),
-    *("sklearn_checks", "logistic", "linear_regression", "cli", "comparison_models"),
-    *("laws/test_families", "laws/test_models", "laws/test_linear", "laws/test_gaps"),
-    *("laws/test_probabilities", "laws/test_compiled_gaussian"),
+    *("persistence/test_round_trip", "persistence/test_model_files", "persistence/test_hints"),
+    *("schema/test_inferring", "schema/test_columns", "schema/test_encode", "files/test_reading"),
+    *("laws/test_tables_in", "laws/test_sklearn_checks", "laws/test_models", "laws/test_probabilities"),
+    *("estimators/test_logistic", "estimators/test_linear_regression", "linear/test_laws"),
+    *("families/test_laws", "families/test_gaps", "kernels/test_compiled_gaussian"),
+    *("cli/test_commands", "comparison/test_candidates"),
 )
 
 
@@ -51,7 +44,7 @@ def main(arguments: list[str]) -> int:
     asked, pytest_options = arguments[:split], arguments[split + 1 :]
     if "--core" in asked:
         asked.remove("--core")
-        pytest_options += [_test_file(name) for name in CORE]
+        pytest_options += [f"tests/{name}.py" for name in CORE]
         pytest_options += ["tests/reference", "README.md", "docs/quick-start.md"]
     ENVIRONMENTS.mkdir(exist_ok=True)
     pairs = (
@@ -61,10 +54,6 @@ def main(arguments: list[str]) -> int:
     for (version, choice), result in results.items():
         print(f"Python {version}, {choice} versions: {result}")
     return int(any(result != "passed" for result in results.values()))
-
-
-def _test_file(name: str) -> str:
-    return f"tests/{name}.py" if "/" in name else f"tests/test_{name}.py"
 
 
 def _pair(text: str) -> tuple[str, str]:

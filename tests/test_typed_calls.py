@@ -4,17 +4,17 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CALLS = ROOT / "tests" / "typed_calls.py"
+from places import REPOSITORY
+
+CALLS = REPOSITORY / "tests" / "support" / "typed_calls.py"
 
 
 def test_mypy_refuses_the_calls_that_are_wrong_and_no_other():
     # With the configuration of the package, and so from the cache that checking it has left.
     mypy = subprocess.run(  # noqa: S603 -- our own program
-        [sys.executable, "-m", "mypy", str(CALLS.relative_to(ROOT))],
-        cwd=ROOT,
+        [sys.executable, "-m", "mypy", str(CALLS.relative_to(REPOSITORY))],
+        cwd=REPOSITORY,
         env=os.environ | {"MYPYPATH": "src"},
         capture_output=True,
         text=True,
@@ -29,8 +29,8 @@ def test_mypy_refuses_the_calls_that_are_wrong_and_no_other():
 
 def test_at_most_one_public_parameter_in_ten_is_any():
     counted = subprocess.run(  # noqa: S603 -- our own program
-        [sys.executable, str(ROOT / "scripts" / "typed_parameters.py"), "--list"],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        [sys.executable, str(REPOSITORY / "scripts" / "typed_parameters.py"), "--list"],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY / "src")},
         capture_output=True,
         text=True,
         check=True,

@@ -1,10 +1,8 @@
 """A family of another package, with statistics of its own, used wherever ours can be."""
 
-import importlib.util
 import json
 from dataclasses import replace
 from io import BytesIO
-from pathlib import Path
 from typing import Annotated
 
 import matplotlib as mpl
@@ -13,6 +11,7 @@ import pytest
 from gamma_models import Gamma, GammaDistribution, GammaSums
 from scipy import stats
 
+from places import REPOSITORY, module_from
 from posterior import DecisionClassifier, GenerativeClassifier, NaiveBayes
 from posterior.cli import main
 from posterior.datasets import load_penguins
@@ -32,16 +31,7 @@ MASS, BILL = "body_mass_g", "bill_length_mm"
 FAMILIES = {MASS: Gamma(), BILL: Gamma()}
 
 
-def laws():
-    """The laws that our own families obey."""
-    path = Path(__file__).parents[1] / "laws" / "test_families.py"
-    spec = importlib.util.spec_from_file_location("laws_of_families", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-LAWS = laws()
+LAWS = module_from(REPOSITORY / "tests" / "families" / "test_laws.py")  # that our own families obey
 LIKE_OURS = {
     name: law
     for name, law in vars(LAWS).items()

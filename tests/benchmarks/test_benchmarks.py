@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks is no part of the package that is installed
+from places import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY))  # benchmarks is no part of the package that is installed
 
 from benchmarks import bars, data, machine, measure, plan, readme, report, rivals
 from benchmarks.__main__ import main

@@ -3,7 +3,6 @@
 import itertools
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
+from places import DATA
 from posterior import GenerativeClassifier, NaiveBayes
 from posterior.engines import local
 from posterior.families import (
@@ -34,7 +34,7 @@ MODELS = {"multinomial": naive_bayes.MultinomialNB, "bernoulli": naive_bayes.Ber
 both_models = pytest.mark.parametrize("model", MODELS)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [f"{a}{b}{c}" for a in LETTERS[:6] for b in LETTERS[:6] for c in "xyz"]
-SPAM = Path(__file__).parents[2] / "shared" / "data" / "sms_spam.tsv"
+SPAM = DATA / "sms_spam.tsv"
 
 
 def drawn_texts(n, seed=0, words=WORDS):

@@ -1,6 +1,5 @@
 """Pictures of risk against coverage, of cost against threshold, of learning and of comparisons."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 
+from places import DATA
 from posterior import LDA, LogisticRegression, NaiveBayes
 from posterior.comparison.learning_curve import Curve, LearningCurve
 from posterior.decision import average_cost, decide, least_expected_cost, risk_coverage_curve
@@ -23,7 +23,7 @@ from posterior.plot import (
 )
 
 mpl.use("Agg")
-CREDIT = Path(__file__).resolve().parents[2] / "shared" / "data" / "german_credit.csv"
+CREDIT = DATA / "german_credit.csv"
 LENDING = {"bad": {"lend": 5, "refuse": 0}, "good": {"lend": 0, "refuse": 1}}
 
 

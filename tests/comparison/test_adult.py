@@ -1,7 +1,6 @@
 """The model recommended for the Adult table predicts its test part no worse than scikit-learn's pipeline."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,8 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from places import DATA
 from posterior.comparison import Comparison
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def adult(part):

@@ -22,7 +22,7 @@ from posterior.datasets import load
 from posterior.report import write_report
 
 # What a person may want to look at after the tests; not kept under version control.
-SCREENSHOTS = Path(__file__).parent / "screenshots"
+SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
 FEW = {"models": ["majority", "naive-bayes", "lda", "logistic"], "folds": 3, "repeats": 1}
 PATIENCE = 60  # seconds
 WIDTHS = (1280, 390)

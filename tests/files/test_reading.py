@@ -12,10 +12,10 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
+from places import DATA
 from posterior import datasets
 from posterior.files import FileError, Reading, batches, default_target, is_bundled, read, write_batches
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FORMATS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json", "parquet", "arrow", "feather", "ipc")
 PACKINGS = ("", ".gz", ".bz2", ".xz", ".zst", ".lz4")
 

@@ -4,7 +4,6 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from places import DATA
 from posterior import (
     LDA,
     GenerativeClassifier,
@@ -30,8 +30,6 @@ from posterior.comparison.nested import checked_sizes, nested_split
 from posterior.comparison.rows import LabelledRows
 from posterior.datasets import load_penguins
 from posterior.families import MultivariateNormal
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def mixed(n=120, seed=0):

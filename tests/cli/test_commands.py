@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from places import DATA
+
 pytest.importorskip("typer", reason="the command line is an extra")
 
 import pyarrow.parquet as pq
@@ -22,8 +24,7 @@ from posterior.cli.decision_options import read_costs, read_priors, read_reject
 from posterior.datasets import load_penguins
 from posterior.workflow import predictions, train
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="needs the real tables beside the repository")
+needs_shared = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real tables beside the repository")
 
 
 @pytest.fixture
@@ -473,7 +474,7 @@ def test_spam_is_found_from_the_command_line(folder, capsysbinary):
     found = as_json(
         capsysbinary,
         "compare",
-        str(SHARED / "sms_spam.tsv"),
+        str(DATA / "sms_spam.tsv"),
         *reading,
         "--folds",
         "10",
@@ -490,7 +491,7 @@ def test_spam_is_found_from_the_command_line(folder, capsysbinary):
 
 @needs_shared
 def test_gaps_of_the_house_votes_are_gaps(folder, capsysbinary):
-    path = str(SHARED / "house_votes_84.csv")
+    path = str(DATA / "house_votes_84.csv")
     found = as_json(capsysbinary, "compare", path, "-t", "party", "--missing", "?", "--repeats", "1")
     gaps = [c["gaps"] for c in found["columns"]]
     assert gaps == [12, 48, 11, 11, 15, 11, 14, 15, 22, 7, 21, 31, 25, 17, 28, 104]

@@ -1,15 +1,13 @@
 """Comparisons of real tables: penguins, votes with gaps, and texts."""
 
 import warnings
-from pathlib import Path
 
 import pyarrow.csv
 import pytest
 
+from places import DATA
 from posterior.comparison import Comparison
 from posterior.datasets import load_penguins
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def at_hand(name):

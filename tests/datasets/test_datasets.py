@@ -5,24 +5,22 @@ import runpy
 import sys
 from collections import Counter
 from importlib.util import find_spec
-from pathlib import Path
 from typing import get_args
 
 import narwhals as nw
 import numpy as np
 import pytest
 
+from places import DATA, REPOSITORY
 from posterior.datasets import Backend, available, load, load_penguins, load_pokemon, load_voters
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 BUNDLED = REPOSITORY / "src" / "posterior" / "datasets"
-SHARED = REPOSITORY.parent / "shared" / "data"
 BACKENDS = get_args(Backend)
 STATS = ["hp", "attack", "defense", "sp_atk", "sp_def", "speed"]
 
 
 def shared_table(name):
-    path = SHARED / f"{name}.csv"
+    path = DATA / f"{name}.csv"
     if not path.exists():
         pytest.skip(f"the original {name} table is not next to this repository")
     with path.open(encoding="utf-8", newline="") as file:

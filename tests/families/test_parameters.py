@@ -1,12 +1,12 @@
 """The parameters that are shown are those of the density, which can be written down from them alone."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from places import module_from
 from posterior import BernoulliNB, NaiveBayes
 from posterior.families import (
     BagOfWordsDistribution,
@@ -22,11 +22,7 @@ from posterior.families.bag_of_words import LISTED_WORDS
 from posterior.families.categorical import LISTED_CELLS
 from posterior.schema import Codes
 
-spec = importlib.util.spec_from_file_location(
-    "family_laws", Path(__file__).parent / "laws" / "test_families.py"
-)
-laws = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(laws)
+laws = module_from(Path(__file__).with_name("test_laws.py"))
 K = laws.K
 NAMES = ["a", "b", "c"]
 

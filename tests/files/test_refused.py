@@ -16,8 +16,6 @@ import pytest
 
 from posterior.files import FileError, batches, read, write_batches
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
 
 def archive(**members):
     content = io.BytesIO()

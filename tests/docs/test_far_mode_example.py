@@ -1,20 +1,14 @@
 """The example of a hump that the posterior never sees: its numbers, and that it draws."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
+from places import REPOSITORY, module_from
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("far_mode", HERE.parent / "examples" / "far_mode.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_from(REPOSITORY / "examples" / "far_mode.py")
 
 
 def test_the_far_hump_changes_the_density_and_not_the_posterior(example):

@@ -1,22 +1,15 @@
 """The example of linear boundaries: the facts it shows, and that it draws."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from places import REPOSITORY, module_from
 from posterior import LogisticRegression
-
-HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("boundaries", HERE.parent / "examples" / "boundaries.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_from(REPOSITORY / "examples" / "boundaries.py")
 
 
 def test_points_far_on_the_right_side_drag_least_squares_and_not_logistic_regression(example):

@@ -5,7 +5,6 @@ import json
 import pickle
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from places import DATA
 from posterior import (
     LDA,
     QDA,
@@ -44,7 +44,6 @@ from posterior.notices import PosteriorWarning
 from posterior.workflow.inspection import inspect
 
 SIZES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @pytest.fixture(scope="module")

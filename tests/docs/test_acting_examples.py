@@ -1,21 +1,16 @@
 """The examples of acting on probabilities: what they show, and that the docs show the same."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
-CREDIT = HERE.parents[1] / "shared" / "data" / "german_credit.csv"
-ACTING = HERE.parent / "docs" / "acting.md"
+from places import DATA, REPOSITORY, module_from
+
+CREDIT = DATA / "german_credit.csv"
+ACTING = REPOSITORY / "docs" / "acting.md"
 
 
 def example(name):
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_from(REPOSITORY / "examples" / f"{name}.py")
 
 
 def test_the_table_of_what_models_can_do_is_what_they_do():

@@ -5,14 +5,13 @@ import doctest
 import io
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
+from places import DATA, REPOSITORY
+
 pytest.importorskip("typer", reason="the command line is an extra")
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-SHARED = REPOSITORY.parent / "shared" / "data"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -47,9 +46,9 @@ def test_the_commands_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch)
     for command, expected in commands(page):
         arguments = shlex.split(command)[1:]
         if any(argument.startswith("../shared/") for argument in arguments):
-            if not SHARED.is_dir():
+            if not DATA.is_dir():
                 continue
-            arguments = [a.replace("../shared/data", str(SHARED)) for a in arguments]
+            arguments = [a.replace("../shared/data", str(DATA)) for a in arguments]
         out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run(arguments)
