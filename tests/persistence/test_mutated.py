@@ -89,6 +89,39 @@ def test_a_file_with_a_digest_that_fits_is_read_as_it_is():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (lambda columns: columns["each"]["kind"].pop(), "cannot be"),
+        (lambda columns: columns["each"]["name"].__setitem__(3, 3), "is int, where str belongs"),
+        (lambda columns: columns["each"]["kind"].__setitem__(3, "wild"), "'kind' is str"),
+        (lambda columns: columns["each"]["reason"].__setitem__(3, "\x1b[2J"), "cannot be printed"),
+        (lambda columns: columns["same"].update(name="x"), "one part twice"),
+        (lambda columns: columns["same"].update(colour="x"), "a part 'colour'"),
+        (lambda columns: columns["each"].pop("kind"), "without its part 'kind'"),
+        (lambda columns: columns.update(same=[]), "makes no sense"),
+        (lambda columns: columns.update(each={}), "without names"),
+    ],
+)
+def test_forged_columns_of_a_wide_table_are_refused_and_named(change, told):
+    model = cases.case("naive Bayes of a wide table")[0]
+    with pytest.raises(ModelFileError, match=told):
+        cases.from_bytes(changed(lambda tree, _: change(tree["model_"]["schema"]["columns"]), model))
+
+
+def test_columns_that_are_written_one_by_one_are_read_as_in_files_of_the_first_version():
+    model = cases.case("naive Bayes of a wide table")[0]
+
+    def as_in_version_one(tree, _):
+        columns = tree["model_"]["schema"]["columns"]
+        rows = zip(*columns["each"].values(), strict=True)
+        each = [dict(zip(columns["each"], row, strict=True)) for row in rows]
+        tree["model_"]["schema"]["columns"] = [{"is": "column", **columns["same"], **own} for own in each]
+
+    again = cases.from_bytes(changed(as_in_version_one, model))
+    assert again.model_.schema == model.model_.schema
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
         (lambda tree, _: tree.update({"is": "os.system"}), "something called 'os.system'"),
         (
             lambda tree, _: tree.update({"is": "column"}),
@@ -128,7 +161,7 @@ def test_a_file_with_a_digest_that_fits_is_read_as_it_is():
         ),
         (lambda _, entries: entries["__metadata__"].update(format="else"), "none that posterior has written"),
         (
-            lambda _, entries: entries["__metadata__"].update(format_version="2"),
+            lambda _, entries: entries["__metadata__"].update(format_version="3"),
             "by a newer posterior .* upgrade",
         ),
         (

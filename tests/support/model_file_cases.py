@@ -73,6 +73,10 @@ MIXED = pd.DataFrame(
         ),
     }
 )
+WIDE = pd.DataFrame(
+    {f"visit {j}": COUNTS[:, j % 4] for j in range(30)}
+    | {f"colour {j}": np.array(["blue", "green", "red"])[(K + j) % 3] for j in range(10)}
+)
 POLARS = pl.DataFrame({"size": NUMBERS[:, 0], "kind": [["a", "b", None][i] for i in RNG.integers(3, size=N)]})
 ARROW = pa.table(
     {"size": NUMBERS[:, 0], "on": pa.array((NUMBERS[:, 1] > 1).tolist()), "code": ["x", "y"] * (N // 2)}
@@ -90,6 +94,7 @@ COSTS = {a: {b: float(a != b) for b in np.unique(Y)} | {"look again": 0.2} for a
 # name: an estimator, a table, and what is learnt from it
 CASES = {
     "naive Bayes of a mixed table": (NaiveBayes(kinds={"visits": "count"}), MIXED, Y),
+    "naive Bayes of a wide table": (NaiveBayes(), WIDE, Y),
     "naive Bayes of a polars table": (NaiveBayes(), POLARS, Y),
     "naive Bayes of an arrow table": (
         NaiveBayes(priors={"ash": 0.5, "birch": 0.25, "cedar": 0.25}),

@@ -21,7 +21,7 @@ from posterior.persistence.errors import ModelFileError
 from posterior.persistence.looks import looks_like
 
 FORMAT = "posterior model"
-VERSION = 1
+VERSION = 2
 
 DTYPES = {
     "F64": "float64",

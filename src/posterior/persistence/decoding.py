@@ -13,7 +13,7 @@ from posterior.persistence.encoding import FLAGS, MOST_DEPTH, Node
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.patterns import check_pattern
 from posterior.persistence.registry import BY_TAG
-from posterior.schema.columns import Alike
+from posterior.schema.columns import Alike, Column
 
 MOST_CHARACTERS = 1 << 20
 # An object may be referred to again and again; whoever walks through all of it sees it as often. That may be
@@ -47,6 +47,7 @@ class Decoder:
             "array": ({"of", "axes"}, self._array),
             "objects": ({"shape", "items"}, self._objects),
             "strings": ({"shape", "items", "width"}, self._strings),
+            "columns": ({"same", "each"}, self._columns),
             "class": ({"of"}, self._class),
             "dtype": ({"of"}, self._dtype),
         }
@@ -174,6 +175,16 @@ class Decoder:
 
     def _dtype(self, _: int, of: str) -> type:
         return _dtype(of)
+
+    def _columns(self, depth: int, same: dict[str, Any], each: dict[str, Any]) -> tuple[Column, ...]:
+        record = BY_TAG["column"]
+        if "name" not in each or set(same) & set(each):
+            raise ModelFileError("holds columns with one part twice, or without names: it is damaged")
+        record.refuse_names({*same, *each})
+        return record.built_each(
+            {name: self.decode(part, depth) for name, part in same.items()},
+            {name: self._items(part, depth) for name, part in each.items()},
+        )
 
     # -- arrays -----------------------------------------------------------------------------------
 

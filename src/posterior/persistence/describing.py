@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from typing import Any
 
-from posterior.persistence.container import VERSION, Header, read_header, read_json, read_tensor
+from posterior.persistence.container import Header, read_header, read_json, read_tensor
 from posterior.persistence.encoding import Node
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.estimators import ESTIMATORS
@@ -56,7 +56,7 @@ def _described(header: Header, speaker: "_Speaker") -> dict[str, Any]:
     kind = ESTIMATORS[tree["is"]]
     nodes = list(_every(tree))
     speaker.remember(nodes)
-    schema = next(node for node in nodes if node["is"] == "schema")
+    schema = next(node for node in nodes if node.get("is") == "schema")
     classes = (node[name] for node in nodes for name in ("classes_", "classes") if name in node)
     return {
         "estimator": kind.__name__,
@@ -64,7 +64,7 @@ def _described(header: Header, speaker: "_Speaker") -> dict[str, Any]:
         "classes": speaker.say(next(classes, None)),
         "columns": _columns(schema["columns"]),
         "about": _about(header),
-        "format_version": VERSION,
+        "format_version": int(header.text("format_version")),
         "library_versions": read_json(header.text("library_versions")),
     }
 
@@ -93,6 +93,9 @@ def _columns(node: Node) -> list[dict[str, Any]]:
     """What is known of each column; very many that differ in nothing but their names are said at once."""
     if isinstance(node, list):
         return [_column(column) for column in node]
+    if node["is"] == "columns":
+        rows = zip(*node["each"].values(), strict=True)
+        return [_column({**node["same"], **dict(zip(node["each"], row, strict=True))}) for row in rows]
     example, n = _column(node["example"]), node["n"]
     names = [f"x{j}" for j in range(n)] if n <= LISTED else [f"x0 to x{n - 1}"]
     return [example | {"name": name} for name in names]

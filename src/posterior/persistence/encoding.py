@@ -18,11 +18,12 @@ from posterior._types import AnyArray
 from posterior.persistence.container import NAMES
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.registry import BY_KIND
+from posterior.schema import Column
 
 Node: TypeAlias = Any
 
 MOST_DEPTH = 100
-# A longer tuple of whole numbers, such as the columns of a wide table, is a tensor.
+# A longer tuple of whole numbers is a tensor, and one of columns is written part by part.
 LONG = 32
 # Flags of regular expressions that are part of what they mean.
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.UNICODE
@@ -92,9 +93,23 @@ class Encoder:
         return [self.encode(value, f"{place}[{i}]", depth) for i, value in enumerate(values)]
 
     def _tuple(self, value: tuple[Any, ...], place: str, depth: int) -> Node:
+        if len(value) > LONG and all(type(item) is Column for item in value):
+            return self._once(value, self._columns(value, place, depth))
         if len(value) <= LONG or not all(type(item) is int and abs(item) < 2**63 for item in value):
             return self._each(value, place, depth)
         return self._once(value, {"is": "ints", "of": self._tensor(np.array(value, dtype=np.int64), place)})
+
+    def _columns(self, columns: tuple[Column, ...], place: str, depth: int) -> dict[str, Any]:
+        """The columns of a wide table: what all have in common once, the rest as a list for each part."""
+        same, each = {}, {}
+        for name in BY_KIND[Column].hints:
+            values = [getattr(column, name) for column in columns]
+            first = values[0]
+            if all(type(value) is type(first) and value == first for value in values) and name != "name":
+                same[name] = self.encode(first, f"{place}.{name}", depth)
+            else:
+                each[name] = self._each(values, f"{place}.{name}", depth)
+        return {"is": "columns", "same": same, "each": each}
 
     def _items(self, value: list[Any], place: str, depth: int) -> Node:
         return {"is": "list", "items": self._each(value, place, depth)}

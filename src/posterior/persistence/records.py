@@ -1,6 +1,7 @@
 """How objects of a class are taken apart into named parts, and put together again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from typing import Any, get_type_hints
@@ -61,17 +62,35 @@ class Record:
 
     def built(self, parts: Mapping[str, Any]) -> Any:
         """The object of these parts, whose types, shapes and bounds are checked first."""
-        try:
+        with self._refusing():
             for name, value in parts.items():
                 self._refuse_type(name, value)
             check_arrays(self.tag, parts, self.shapes)
             built = self.together(**parts)
             self.check(built)
+        return built
+
+    def built_each(self, same: Mapping[str, Any], each: Mapping[str, Sequence[Any]]) -> tuple[Any, ...]:
+        """Objects without arrays, which share the parts in `same`; `each` lists the others, part by part."""
+        with self._refusing():
+            for name, values in {**{name: (value,) for name, value in same.items()}, **each}.items():
+                for value in values:
+                    self._refuse_type(name, value)
+            rows = zip(*each.values(), strict=True)
+            built = tuple([self.together(**same, **dict(zip(each, row, strict=True))) for row in rows])
+            for one in built:
+                self.check(one)
+        return built
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Whatever a constructor says: the file is at fault."""
+        try:
+            yield
         except ModelFileError:
             raise
-        except Exception as error:  # whatever a constructor says: the file is at fault
+        except Exception as error:
             raise ModelFileError(f"has a {self.tag!r} that cannot be: {error!s:.200}") from error
-        return built
 
     @cached_property
     def _known(self) -> set[tuple[str, type]]:
