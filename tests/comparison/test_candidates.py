@@ -110,7 +110,7 @@ def test_words_that_only_held_out_rows_have_are_passed_over():
     y = np.random.default_rng(0).integers(0, 2, 90)
     X = pd.DataFrame({"text": texts_of(y)})
     (result,) = Comparison.of(X, y, models=["naive-bayes"], folds=3, repeats=1).results
-    split = PredefinedSplit(deal(y, folds=3, repeats=1).numbers[0])
+    split = PredefinedSplit(deal(y, folds=3, repeats=1)[0].numbers)
     expected = cross_val_predict(clone(result.estimator), X, y, cv=split, method="predict_log_proba")
     np.testing.assert_allclose(result.log_proba, expected, rtol=1e-9, atol=1e-9)
 

@@ -60,21 +60,21 @@ def mixed(n=240, seed=0):
 def test_generative_models_say_of_held_out_rows_what_a_refit_for_each_fold_says(name):
     X, y = IRIS
     (result,) = Comparison.of(X, y, models=[name], repeats=2, seed=3).results
-    expected = by_scikit_learn(result.estimator, X, y, folds_of(y, repeats=2, seed=3).numbers[0])
+    expected = by_scikit_learn(result.estimator, X, y, folds_of(y, repeats=2, seed=3)[0].numbers)
     np.testing.assert_allclose(result.log_proba, expected, rtol=1e-7, atol=1e-7)
 
 
 def test_a_block_beside_categories_is_held_out_as_by_refitting():
     X, y = COMPLETE.drop(columns="species"), COMPLETE["species"]
     (result,) = Comparison.of(X, y, models=["block"], repeats=1).results
-    expected = by_scikit_learn(result.estimator, X, y, folds_of(y, repeats=1).numbers[0])
+    expected = by_scikit_learn(result.estimator, X, y, folds_of(y, repeats=1)[0].numbers)
     np.testing.assert_allclose(result.log_proba, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_every_fold_is_predicted_with_the_penalty_that_does_best_on_the_other_folds():
     X, y = IRIS
     (result,) = Comparison.of(X, y, models=["logistic"], folds=4, repeats=1).results
-    fold = folds_of(y, folds=4, repeats=1).numbers[0]
+    fold = folds_of(y, folds=4, repeats=1)[0].numbers
     said = [by_scikit_learn(clone(result.estimator).set_params(C=C), X, y, fold) for C in STRENGTHS]
     losses = np.array([-logs[np.arange(len(y)), y] for logs in said])
     expected = np.empty_like(said[0])
@@ -88,7 +88,7 @@ def test_every_fold_is_predicted_with_the_penalty_that_does_best_on_the_other_fo
 def test_least_squares_names_the_classes_that_refits_name():
     X, y = IRIS
     (result,) = Comparison.of(X, y, models=["least-squares"], repeats=1).results
-    fold = folds_of(y, repeats=1).numbers[0]
+    fold = folds_of(y, repeats=1)[0].numbers
     assert (result.predicted == by_scikit_learn(result.estimator, X, y, fold, "predict")).all()
     assert result.log_proba is None
     assert (result.log_loss, result.brier, result.calibration_error, result.losses) == (None,) * 4
@@ -113,7 +113,7 @@ def test_measures_are_those_of_scikit_learn(classes):
         assert result.calibration_error == pytest.approx(
             calibration_error(y, result.log_proba, n_simulations=0).value
         )
-        fold = folds_of(y, repeats=1).numbers[0]
+        fold = folds_of(y, repeats=1)[0].numbers
         areas = [area_within(fold, y == k, proba[:, k]) for k in range(classes)]
         assert result.roc_auc == pytest.approx(np.mean(areas), abs=1e-12)
 
@@ -147,7 +147,7 @@ def test_measures_of_repeats_are_means_and_losses_are_means_by_row():
     X, y = IRIS
     (result,) = Comparison.of(X, y, models=["lda"], repeats=3).results
     dealt = folds_of(y, repeats=3)
-    logs = [by_scikit_learn(result.estimator, X, y, fold) for fold in dealt.numbers]
+    logs = [by_scikit_learn(result.estimator, X, y, fold) for fold in [folds.numbers for folds in dealt]]
     by_row = np.mean([-found[np.arange(len(y)), y] for found in logs], axis=0)
     np.testing.assert_allclose(result.losses, by_row, rtol=1e-6, atol=1e-9)
     assert result.log_loss == pytest.approx(by_row.mean())
@@ -219,7 +219,7 @@ def test_rows_in_time_are_predicted_from_the_rows_before_them():
     comparison = Comparison.of(
         X, y, models=["majority", "naive-bayes", "lda", "logistic"], time=time, folds=4
     )
-    fold = folds_of(y, time=time, folds=4).numbers[0]
+    fold = folds_of(y, time=time, folds=4)[0].numbers
     assert (comparison.rows == np.flatnonzero(fold > 0)).all()
     assert (comparison.codes == y[comparison.rows]).all()
     for name in ("majority", "naive-bayes", "lda"):
@@ -237,7 +237,7 @@ def test_every_part_in_time_is_predicted_with_the_penalty_that_did_best_on_the_p
     X = rng.normal(size=(n, 3)) + 0.15 * y[:, None]
     comparison = Comparison.of(X, y, models=["logistic"], time=np.arange(n))
     (result,) = comparison.results
-    part = folds_of(y, time=np.arange(n)).numbers[0]
+    part = folds_of(y, time=np.arange(n))[0].numbers
     losses, said = np.zeros((len(STRENGTHS), n)), np.zeros((len(STRENGTHS), n, 2))
     for k, C in enumerate(STRENGTHS):
         for f in range(1, 11):
@@ -266,7 +266,7 @@ def test_in_time_a_few_rows_do_not_choose_a_penalty():
     assert result.estimator.C == 1.0
     assert "C = 1 by default, with too few rows before to choose by" in result.about
     for row in (5, 29):  # what is said of a row is what the rows before its part say with C = 1
-        part = folds_of(y, time=np.arange(30)).numbers[0]
+        part = folds_of(y, time=np.arange(30))[0].numbers
         model = clone(result.estimator).fit(X[part < part[row]], y[part < part[row]])
         found = result.log_proba[row - (part == 0).sum()]
         np.testing.assert_allclose(found, model.predict_log_proba(X[[row]])[0], rtol=1e-9)

@@ -23,12 +23,13 @@ from posterior import (
     NaiveBayes,
 )
 from posterior.comparison.crossover import find_crossover
-from posterior.comparison.experiments import GrowingFit, scores_of
+from posterior.comparison.experiments import scores_of
 from posterior.comparison.fixed_candidates import FixedCandidate, candidates_of, pairs_to_compare
 from posterior.comparison.learning_curve import Curve, LearningCurve
 from posterior.comparison.nested import checked_sizes, nested_split
-from posterior.comparison.rows import LabelledRows
 from posterior.datasets import load_penguins
+from posterior.estimators.held_out import GrowingFit
+from posterior.estimators.target import labelled_table
 from posterior.families import MultivariateNormal
 
 
@@ -125,18 +126,24 @@ def growing_models():
     }
 
 
+def taken(table, rows):
+    """Some rows of a table, and their labels."""
+    part = table.part(rows)
+    return part.native, part.labels
+
+
 @pytest.mark.parametrize("name", growing_models())
 @pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")
 def test_a_model_that_learnt_in_parts_is_the_model_of_all_of_them(name):
     estimator, adds_up = growing_models()[name]
-    rows = LabelledRows.of(*mixed())
+    rows = labelled_table(*mixed())
     (candidate,) = candidates_of({name: estimator}, rows)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng(1))
-    growing = GrowingFit(candidate, rows, order)
+    growing = GrowingFit(candidate.estimator, rows, order)
     for n in (20, 45, len(order)):
         grown = growing.up_to(n)
-        fitted = candidate.fresh().fit(*rows.take(order[:n]))
-        X = rows.take(test)[0]
+        fitted = candidate.fresh().fit(*taken(rows, order[:n]))
+        X = taken(rows, test)[0]
         np.testing.assert_allclose(grown.predict_log_proba(X), fitted.predict_log_proba(X), atol=1e-6)
     assert growing.adds_up == adds_up
 
@@ -146,13 +153,13 @@ def test_sums_add_up_over_texts_and_over_columns_that_are_empty_at_first():
         {"words": ["buy it now", "see you at noon", "win a prize now", "call me at home"] * 8}
     )
     texts["late"] = [np.nan] * 16 + list(np.linspace(0, 1, 16))
-    rows = LabelledRows.of(texts, ["spam", "ham"] * 16)
+    rows = labelled_table(texts, ["spam", "ham"] * 16)
     (candidate,) = candidates_of({"naive": NaiveBayes()}, rows)
-    growing = GrowingFit(candidate, rows, np.arange(32))
+    growing = GrowingFit(candidate.estimator, rows, np.arange(32))
     for n in (8, 20, 32):
         grown, fitted = growing.up_to(n), candidate.fresh()
         with pytest.warns() if n < 20 else nullcontext():
-            fitted.fit(*rows.take(np.arange(n)))
+            fitted.fit(*taken(rows, np.arange(n)))
         np.testing.assert_allclose(grown.predict_proba(texts), fitted.predict_proba(texts), atol=1e-9)
     assert growing.adds_up
 
@@ -167,7 +174,7 @@ def test_units_of_columns_change_no_default_model():
 
 def test_a_class_that_a_model_has_not_seen_has_posterior_zero():
     model = LDA().fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "c", "c"])
-    scores = scores_of(model, LabelledRows.of([[0.5], [2.0], [5.0]], ["a", "b", "c"]).part([0, 1]))
+    scores = scores_of(model, labelled_table([[0.5], [2.0], [5.0]], ["a", "b", "c"]).part([0, 1]))
     assert scores.log_loss == np.inf
     assert scores.error_rate == 0.5
 
@@ -289,9 +296,9 @@ def test_the_same_seed_gives_the_same_numbers_and_another_gives_others():
 def test_a_curve_holds_the_losses_of_models_fitted_to_nested_rows():
     X, y = mixed()
     curves = LearningCurve.of(X, y, models={"naive": NaiveBayes()}, sizes=[20, 60], repeats=2, seed=5)
-    rows = LabelledRows.of(X, y)
+    rows = labelled_table(X, y)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng([5, 1]))
-    model = NaiveBayes(kinds=[(3, "categorical")]).fit(*rows.take(order[:60]))
+    model = NaiveBayes(kinds=[(3, "categorical")]).fit(*taken(rows, order[:60]))
     expected = scores_of(model, rows.part(test))
     assert curves["naive"].log_losses[1, 1] == pytest.approx(expected.log_loss, abs=1e-9)
     assert curves["naive"].error_rates[1, 1] == expected.error_rate
@@ -317,10 +324,10 @@ def test_every_kind_of_table_gives_the_same_curves(container):
 
 
 def test_few_rows_are_read_as_the_whole_table_is():
-    rows = LabelledRows.of(*mixed())
-    assert rows.kinds == ((3, "categorical"),)  # six rows of such strings would look like texts
-    declared = LabelledRows.of(*mixed(), {"state": "categorical"})
-    assert declared.kinds == ((2, "categorical"), (3, "categorical"))
+    rows = labelled_table(*mixed())
+    assert rows.pinned == {3: "categorical"}  # six rows of such strings would look like texts
+    declared = labelled_table(*mixed(), kinds={"state": "categorical"})
+    assert declared.pinned == {2: "categorical", 3: "categorical"}
 
 
 def test_warnings_are_told_and_not_issued():

@@ -18,8 +18,8 @@ from posterior.comparison.held_out import CrossValidation, HeldOutScores
 from posterior.comparison.in_time import BY_DEFAULT, best_before, in_time
 from posterior.comparison.measures import Mean, area_under_roc, clustered, exceeds_noise, recall_at
 from posterior.comparison.recommendation import Ranking
-from posterior.comparison.rows import LabelledRows
 from posterior.estimators import LogisticRegression
+from posterior.schema import LabelledTable, read_table
 
 some_codes = st.integers(0, 2**32 - 1).map(
     lambda seed: np.random.default_rng(seed).integers(0, 3, np.random.default_rng(seed).integers(12, 200))
@@ -32,16 +32,16 @@ seeds = st.integers(0, 2**31)
 @given(codes=some_codes, folds=st.integers(2, 12), repeats=st.integers(1, 3), seed=seeds)
 def test_every_row_is_predicted_once_in_a_repeat_from_all_rows_of_other_folds(codes, folds, repeats, seed):
     dealt = deal(codes, folds=folds, repeats=repeats, seed=seed)
-    for repeat in range(dealt.n_repeats):
-        parts = dealt.parts(repeat)
-        assert len(parts) == dealt.n_folds
+    for once in dealt:
+        parts = once.parts()
+        assert len(parts) == once.n_folds
         assert sorted(np.concatenate([held_out for _, held_out in parts]).tolist()) == list(range(len(codes)))
         for learnt, held_out in parts:
             assert sorted([*learnt.tolist(), *held_out.tolist()]) == list(range(len(codes)))
         for k in np.unique(codes):
-            counts = np.bincount(dealt.numbers[repeat][codes == k], minlength=dealt.n_folds)
+            counts = np.bincount(once.numbers[codes == k], minlength=once.n_folds)
             assert counts.max() - counts.min() <= 1  # stratified
-    assert dealt.predicted.all()
+        assert once.predicted.all()
 
 
 @given(codes=some_codes, seed=seeds, n_groups=st.integers(2, 30))
@@ -50,7 +50,7 @@ def test_no_group_is_in_two_folds(codes, seed, n_groups):
     if groups.max() < 1:
         return
     dealt = deal(codes, groups=groups, seed=seed)
-    for numbers in dealt.numbers:
+    for numbers in [once.numbers for once in dealt]:
         for group in range(groups.max() + 1):
             assert len(np.unique(numbers[groups == group])) == 1
 
@@ -61,10 +61,10 @@ def test_in_time_rows_are_predicted_from_earlier_rows_and_all_of_them(codes, see
     time = np.unique(given_times, return_inverse=True)[1]
     if time.max() < 1:
         return
-    dealt = deal(codes, time=time, folds=folds)
-    assert 1 <= dealt.n_folds <= folds
+    (dealt,) = deal(codes, time=time, folds=folds)
+    assert 1 <= dealt.n_models <= folds
     assert not dealt.predicted[time == 0].any()
-    for learnt, held_out in dealt.parts(0):
+    for learnt, held_out in dealt.parts():
         assert len(learnt)
         assert time[learnt].max() < time[held_out].min()
         assert len(learnt) == (time < time[held_out].min()).sum()
@@ -75,35 +75,35 @@ def test_in_time_rows_are_predicted_from_earlier_rows_and_all_of_them(codes, see
 )
 def test_the_number_of_rows_decides_on_folds_and_repeats(n, expected):
     dealt = deal(np.arange(n) % 2)
-    assert (dealt.n_folds, dealt.n_repeats) == expected
+    assert (dealt[0].n_folds, len(dealt)) == expected
 
 
 def test_there_are_no_more_folds_than_the_largest_class_has_rows():
-    assert deal(np.arange(12) % 3).n_folds == 4
-    assert deal(np.arange(3) % 2).words == "each row by the model of all others"
+    assert deal(np.arange(12) % 3)[0].n_folds == 4
+    assert deal(np.arange(3) % 2)[0].words == "each row by the model of all others"
 
 
 def test_few_times_are_parts_of_their_own():
     dealt = deal(np.arange(344) % 3, time=np.repeat([0, 1, 2], [110, 114, 120]))
-    assert dealt.words == "2 parts in time, each predicted from the rows before it"
+    assert dealt[0].words == "2 parts in time, each predicted from the rows before it"
     mostly = deal(np.arange(100) % 3, time=np.repeat([0, 1, 2], [1, 98, 1]))
-    assert mostly.n_folds >= 1
-    assert not mostly.predicted[0]
+    assert mostly[0].n_models >= 1
+    assert not mostly[0].predicted[0]
 
 
 def test_few_groups_are_dealt_out_in_one_way():
     dealt = deal(np.arange(60) % 2, groups=np.arange(60) % 4)
-    assert (dealt.n_folds, dealt.n_repeats) == (4, 1)
+    assert (dealt[0].n_folds, len(dealt)) == (4, 1)
 
 
 def test_repeats_deal_rows_out_in_other_ways():
-    numbers = deal(np.arange(100) % 2).numbers
+    numbers = [once.numbers for once in deal(np.arange(100) % 2)]
     assert (numbers[0] != numbers[1]).any()
 
 
 def test_rows_of_a_class_that_is_in_one_fold_only_cannot_be_known():
     codes = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
-    assert deal(codes, folds=4).unknowable(codes).tolist() == [False] * 8 + [True]
+    assert deal(codes, folds=4)[0].unknowable(codes).tolist() == [False] * 8 + [True]
 
 
 # -- marks -----------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Told:
     """Estimators that are numbers, which say with what probability each row is of its class."""
 
     def __init__(self, codes):
-        self.rows, self.tried = self, []
+        self.table, self.tried = self, []
         self.codes = codes
 
     def held_out(self, estimator, repeat, tick):
@@ -223,13 +223,13 @@ def test_of_many_rows_in_time_the_first_that_are_enough_choose_and_the_earlier_p
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)
     X = rng.normal(size=(n, 2)) + 0.3 * y[:, None]
-    rows = LabelledRows.of(X, y)
+    rows = LabelledTable.of(read_table(X), y)
     validation = CrossValidation(rows, deal(rows.codes, time=np.arange(n), folds=5))
     estimators = tuple(LogisticRegression(C=C) for C in (1e-4, 1.0, 1e-3))
     many = EstimatorChoice(estimators, (0, 1), "", size=10**4, default=1)  # so large that it is chosen once
     found, estimator, how = in_time(validation, many, np.arange(n) >= 200, lambda: None)
     assert how == "chosen by held-out rows of the first parts"
-    part = validation.folds.numbers[0]
+    part = validation.folds.numbers
     chosen = settled(many, rows.part(np.flatnonzero(part < 3)))  # 600 rows; 400 were too few
     assert estimator.C == chosen.C
     for f in range(1, 6):

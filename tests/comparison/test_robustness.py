@@ -15,8 +15,8 @@ from posterior import LDA, LeastSquaresClassifier, LogisticRegression, NaiveBaye
 from posterior.comparison.corruption import Corruption, DrawnCorruption, corruptions_of
 from posterior.comparison.fixed_candidates import FixedCandidate, n_parameters_of, robustness_candidates
 from posterior.comparison.robustness import Robustness
-from posterior.comparison.rows import LabelledRows
 from posterior.datasets import load_penguins
+from posterior.estimators.target import labelled_table
 
 
 def two_classes(n=100, seed=0, d=3):
@@ -34,7 +34,7 @@ def mixed(n=90):
 
 
 def drawn_corruption(X, y, distance=10.0, seed=0):
-    return DrawnCorruption.drawn(LabelledRows.of(X, y), distance, np.random.default_rng(seed))
+    return DrawnCorruption.drawn(labelled_table(X, y), distance, np.random.default_rng(seed))
 
 
 # -- the corruption -----------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def drawn_corruption(X, y, distance=10.0, seed=0):
 def test_no_corruption_leaves_the_rows_as_they_are(kind):
     drawn = drawn_corruption(*mixed())
     same = drawn.of(Corruption(kind, 0.0))
-    pd.testing.assert_frame_equal(same.X, drawn.train.X)
+    pd.testing.assert_frame_equal(same.native, drawn.train.native)
     assert np.array_equal(same.labels, drawn.train.labels)
 
 
@@ -55,7 +55,7 @@ def test_a_share_of_flipped_labels_is_exact_and_every_one_of_them_is_another_cla
     changed = corrupted.codes != drawn.train.codes
     assert changed.sum() == round(share * len(changed))
     assert np.array_equal(corrupted.labels, drawn.train.classes[corrupted.codes])
-    assert corrupted.X is drawn.train.X
+    assert corrupted.native is drawn.train.native
 
 
 @pytest.mark.parametrize("kind", ["outliers", "far", "flipped", "few"])
@@ -63,13 +63,15 @@ def test_more_corruption_includes_less(kind):
     drawn = drawn_corruption(*two_classes())
     little, much = drawn.of(Corruption(kind, 0.1)), drawn.of(Corruption(kind, 0.3))
     if kind == "few":
-        assert np.array_equal(little.X, much.X[: len(little)])
+        assert np.array_equal(little.native, much.native[: len(little)])
         return
     changed = (
-        little.codes != drawn.train.codes if kind == "flipped" else (little.X != drawn.train.X).any(axis=1)
+        little.codes != drawn.train.codes
+        if kind == "flipped"
+        else (little.native != drawn.train.native).any(axis=1)
     )
     assert changed.sum() == 10
-    assert np.array_equal(np.asarray(little.X)[changed], np.asarray(much.X)[changed])
+    assert np.array_equal(np.asarray(little.native)[changed], np.asarray(much.native)[changed])
     assert np.array_equal(little.codes[changed], much.codes[changed])
 
 
@@ -78,7 +80,7 @@ def test_moved_rows_go_as_far_as_stated_in_deviations_within_classes(kind):
     X, y = two_classes()
     corrupted = drawn_corruption(X, y, distance=7.0).of(Corruption(kind, 0.2))
     within = np.sqrt(np.mean([X[y == k].var(axis=0) for k in (0, 1)], axis=0))
-    distance = np.linalg.norm((corrupted.X - X) / within, axis=1)
+    distance = np.linalg.norm((corrupted.native - X) / within, axis=1)
     moved = distance > 0
     assert moved.sum() == 20
     assert distance[moved] == pytest.approx(7.0)
@@ -88,10 +90,10 @@ def test_moved_rows_go_as_far_as_stated_in_deviations_within_classes(kind):
 def test_rows_on_the_right_side_are_surer_of_their_class_than_before():
     X, y = two_classes()
     corrupted = drawn_corruption(X, y).of(Corruption("far", 0.3))
-    moved = (corrupted.X != X).any(axis=1)
+    moved = (corrupted.native != X).any(axis=1)
     model = LDA().fit(X, y)
-    before, after = (model.predict_log_proba(table)[np.arange(100), y] for table in (X, corrupted.X))
-    odds = [np.subtract(*model.predict_log_proba(table).T) * (1 - 2 * y) for table in (X, corrupted.X)]
+    before, after = (model.predict_log_proba(table)[np.arange(100), y] for table in (X, corrupted.native))
+    odds = [np.subtract(*model.predict_log_proba(table).T) * (1 - 2 * y) for table in (X, corrupted.native)]
     assert (after[moved] >= before[moved]).all()
     assert (odds[1][moved] > odds[0][moved]).all()
 
@@ -99,15 +101,15 @@ def test_rows_on_the_right_side_are_surer_of_their_class_than_before():
 def test_gaps_stay_gaps_and_other_columns_stay_as_they_are():
     X, y = mixed()
     corrupted = drawn_corruption(X, y).of(Corruption("outliers", 0.5))
-    assert corrupted.X["b"].isna().equals(X["b"].isna())
-    assert corrupted.X["state"].isna().equals(X["state"].isna())
-    assert (corrupted.X["state"].dropna() == X["state"].dropna()).all()
-    assert (corrupted.X["a"] != X["a"]).sum() == 45
+    assert corrupted.native["b"].isna().equals(X["b"].isna())
+    assert corrupted.native["state"].isna().equals(X["state"].isna())
+    assert (corrupted.native["state"].dropna() == X["state"].dropna()).all()
+    assert (corrupted.native["a"] != X["a"]).sum() == 45
 
 
 def test_few_rows_are_two_of_each_class_at_least():
     X, y = mixed()
-    rows = LabelledRows.of(X, y)
+    rows = labelled_table(X, y)
     front = np.concatenate([np.flatnonzero(rows.codes == k)[:2] for k in range(3)])
     order = [*front, *np.setdiff1d(np.arange(90), front)]
     drawn = DrawnCorruption.drawn(rows.part(np.array(order)), 10.0, np.random.default_rng(0))
@@ -249,7 +251,7 @@ def test_the_largest_corruption_of_each_kind_is_told():
 
 
 def test_the_line_up_has_every_model_beside_its_remedies():
-    found, left_out = robustness_candidates(LabelledRows.of(*mixed()))
+    found, left_out = robustness_candidates(labelled_table(*mixed()))
     assert [c.title for c in found] == [
         "QDA",
         "LDA",

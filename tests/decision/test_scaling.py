@@ -31,9 +31,11 @@ from posterior.decision.scaling import CALIBRATORS, LEAST, fit_temperature, fit_
 from posterior.decision.scaling_loss import ScalingRows, TemperatureLoss, VectorLoss
 from posterior.decision.scores import log_loss
 from posterior.estimators.calibration import CalibratedClassifier
-from posterior.estimators.held_out import held_out_log_posterior
+from posterior.estimators.held_out import held_out_scores
+from posterior.estimators.splits import read_folds
 from posterior.math import log_softmax
 from posterior.notices import DataWarning
+from posterior.schema import LabelledTable
 
 # Ours: others may be registered in the same process.
 METHODS = ["temperature", "vector"]
@@ -368,7 +370,7 @@ def test_the_scaling_is_fitted_to_rows_held_out_and_the_classifier_to_all():
     X, y = copied_columns(0, 200)
     folds = np.arange(200) % 4
     model = CalibratedClassifier(TheirGaussianNB(), cv=folds).fit(X, y)
-    logs = held_out_log_posterior(TheirGaussianNB(), X, y, np.arange(3), folds, {})
+    logs = held_out_scores(TheirGaussianNB(), LabelledTable.of(X, y), read_folds(folds, y))
     expected = fit_temperature(logs, y, priors=np.bincount(y) / 200)
     assert model.scaling_.temperature == pytest.approx(expected.temperature, rel=1e-9)
     alone = TheirGaussianNB().fit(X, y).predict_log_proba(X)
@@ -411,7 +413,8 @@ def test_it_works_around_the_classifiers_of_scikit_learn(estimator, method):
     logs = model.predict_log_proba(X)
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.classes_[logs.argmax(axis=1)])
-    held_out = held_out_log_posterior(clone(estimator), X, labels, model.classes_, 3, {})
+    table = LabelledTable.of(X, np.asarray(labels))
+    held_out = held_out_scores(clone(estimator), table, read_folds(3, table.codes))
     assert log_loss(y, model.scaling_.apply(held_out)) <= log_loss(y, held_out)
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))

@@ -20,7 +20,9 @@ from posterior.datasets import load_penguins
 from posterior.decision import effective_priors, log_probabilities, shift_priors
 from posterior.decision.posteriors import checked, class_codes
 from posterior.estimators.classifiers import log_posterior_of, training_priors
-from posterior.estimators.held_out import held_out_log_posterior
+from posterior.estimators.held_out import held_out_scores
+from posterior.estimators.splits import read_folds
+from posterior.schema import LabelledTable
 
 PENGUINS = load_penguins()
 X, Y = PENGUINS.X, np.asarray(PENGUINS.y)
@@ -236,9 +238,9 @@ class TestAnyClassifier:
     def test_is_held_out_as_scikit_learn_would(self, model):
         from sklearn.base import clone
 
-        small, classes = (SIZES / SIZES.std()).to_numpy(), np.unique(Y)
+        small = (SIZES / SIZES.std()).to_numpy()
         folds = np.arange(len(Y)) % 3
-        found = held_out_log_posterior(model, small, Y, classes, folds, {})
+        found = held_out_scores(model, LabelledTable.of(small, Y), read_folds(folds, Y))
         for fold in range(3):
             fitted = clone(model).fit(small[folds != fold], Y[folds != fold])
             np.testing.assert_allclose(
@@ -249,7 +251,7 @@ class TestAnyClassifier:
         y = np.array(["a", "a", "b", "b", "c"])
         folds = np.array([0, 1, 0, 1, 1])
         x = np.arange(5.0)[:, None]
-        found = held_out_log_posterior(TheirLogistic(), x, y, np.unique(y), folds, {})
+        found = held_out_scores(TheirLogistic(), LabelledTable.of(x, y), read_folds(folds, y))
         assert np.isneginf(found[[1, 3, 4], 2]).all()
         assert np.isfinite(found[[0, 2], 2]).all()
 
@@ -257,7 +259,7 @@ class TestAnyClassifier:
         y = np.array(["a", "b", "b", "c", "c"])
         folds = np.array([1, 0, 1, 0, 1])
         x = np.arange(5.0)[:, None]
-        found = held_out_log_posterior(TheirLogistic(), x, y, np.unique(y), folds, {})
+        found = held_out_scores(TheirLogistic(), LabelledTable.of(x, y), read_folds(folds, y))
         alone = TheirLogistic().fit(x[folds == 0], y[folds == 0])
         assert np.isneginf(found[folds == 1, 0]).all()
         np.testing.assert_allclose(found[folds == 1, 1:], alone.predict_log_proba(x[folds == 1]))

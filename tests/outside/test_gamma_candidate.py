@@ -46,7 +46,7 @@ def test_it_is_compared_by_its_name():
     assert (result.name, result.approach) == ("gamma-bayes", "generative")
     assert "gamma columns" in result.about
     codes = np.unique(Y, return_inverse=True)[1]
-    fold = deal(codes, folds=10, repeats=1).numbers[0]
+    fold = deal(codes, folds=10, repeats=1)[0].numbers
     logs = result.estimator.k_fold_log_proba(X, Y, cv=fold)
     assert result.log_loss == pytest.approx(-logs[np.arange(len(Y)), codes].mean(), rel=1e-9)
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from posterior import LDA, NaiveBayes
 from posterior.comparison import Comparison
-from posterior.comparison.rows import takes_sources
 from posterior.datasets import load_penguins
+from posterior.estimators.table_estimator import takes_tables
 from posterior.schema import Schema, read_table
 
 FRAME = pd.DataFrame(
@@ -88,5 +88,5 @@ def test_only_estimators_of_this_package_are_given_a_table_that_was_read():
     class Mine(LDA):
         """A class derived elsewhere."""
 
-    assert takes_sources(NaiveBayes())
-    assert not takes_sources(Mine())
+    assert takes_tables(NaiveBayes())
+    assert not takes_tables(Mine())

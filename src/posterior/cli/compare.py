@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.text import Text
 
@@ -12,10 +11,11 @@ import posterior
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
-from posterior.cli.labelled import Labelled, read_labelled
+from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, schema_data, show_reading, table_of
+from posterior.schema import LabelledTable
 
 if TYPE_CHECKING:
     from posterior.comparison import Comparison, Result
@@ -66,22 +66,18 @@ def compare(
     if report is not None:
         refuse_output(report, data, *([costs] if costs is not None and is_file(costs) else []))
     with console.noticing():
-        read = read_labelled(data, target, reading, columns, groups=groups, time=time)
-        classes = np.unique(read.y).tolist()
-        schema = read.schema
+        table = read_labelled(data, target, reading, columns, groups=groups, time=time)
+        classes = table.classes.tolist()
         if not talk.json:
-            show_reading(console, read, schema)
+            show_reading(console, table)
         with console.progress() as told:
             comparison = posterior.comparison.Comparison.of(
-                read.source,
-                read.classes,
+                table,
+                None,
                 models=None if models is None else [name.strip() for name in models.split(",")],
                 folds=folds,
                 repeats=repeats,
-                groups=read.aside.get("groups"),
-                time=read.aside.get("time"),
                 costs=None if costs is None else read_costs(costs, classes),
-                kinds=read.kinds,
                 positive=None if positive is None else label_of(positive, classes, "--positive"),
                 false_alarms=false_alarms,
                 seed=seed,
@@ -90,9 +86,9 @@ def compare(
         if not talk.json:
             show(console, comparison)
         options = [*words_of(reading), *words_of(columns)]
-        where = None if report is None else write(console, comparison, read, data, report, options)
+        where = None if report is None else write(console, comparison, table, data, report, options)
     if talk.json:
-        console.data({**schema_data(read, schema), **comparison_data(comparison), "report": where})
+        console.data({**schema_data(table), **comparison_data(comparison), "report": where})
     elif where is not None:
         console.say(Text.assemble(("report: ", "bold"), where))
 
@@ -216,7 +212,7 @@ def figures(result: "Result") -> dict[str, Any]:
 def write(
     console: CommandConsole,
     comparison: "Comparison",
-    read: Labelled,
+    table: LabelledTable,
     source: str,
     path: str,
     options: Sequence[str],
@@ -225,11 +221,11 @@ def write(
     with console.progress() as told:
         written = posterior.report.write_report(
             comparison,
-            read.table,
-            read.classes,
+            table,
+            None,
             path,
             source=source,
-            target=read.target,
+            target=table.target,
             options=options,
             progress=told,
         )

@@ -43,16 +43,14 @@ def curve(
     if plot is not None:
         refuse_picture(plot, data)
     with console.noticing():
-        read = read_labelled(data, target, reading, columns)
+        table = read_labelled(data, target, reading, columns)
         if not talk.json:
-            show_reading(console, read, read.schema)
+            show_reading(console, table)
         settings: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
         if sizes is not None:
             settings["sizes"] = whole_numbers(sizes)
         with console.progress() as told:
-            found = posterior.comparison.LearningCurve.of(
-                read.X, read.y, kinds=read.kinds, seed=seed, progress=told, **settings
-            )
+            found = posterior.comparison.LearningCurve.of(table, None, seed=seed, progress=told, **settings)
         if plot is not None:
             draw(found, plot)
     if talk.json:

@@ -14,10 +14,11 @@ from posterior._types import BEST
 from posterior.cli.compare import show, with_error
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
-from posterior.cli.labelled import Labelled, read_labelled
+from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.shown import number, show_reading
+from posterior.schema import LabelledTable
 
 
 @grouped
@@ -47,26 +48,23 @@ def fit(
     refuse_output(output, data)
     refuse_model(model)
     with console.noticing():
-        read = read_labelled(data, target, reading, columns)
-        schema = read.schema
+        table = read_labelled(data, target, reading, columns)
         if not talk.json:
-            show_reading(console, read, schema)
-        name = _best(console, read, seed) if model == BEST else model
+            show_reading(console, table)
+        name = _best(console, table, seed) if model == BEST else model
         candidate = posterior.comparison.MODELS[name]
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
-        fitted = posterior.workflow.train(
-            read.X, read.y, name, kinds=read.kinds, calibration=calibration, seed=seed
-        )
+        fitted = posterior.workflow.train(table, None, name, calibration=calibration, seed=seed)
         about = {
             "model": name,
             "title": candidate.title,
             "approach": candidate.approach,
-            "target": read.target,
-            "rows": len(read.y),
-            "columns": read.X.column_names,
+            "target": table.target,
+            "rows": len(table),
+            "columns": table.native.column_names,
             "reading": reading.options(),
             "held_out": held_out(fitted),
-            "coefficients": posterior.workflow.coefficient_table(fitted, read.X, read.y),
+            "coefficients": posterior.workflow.coefficient_table(fitted, table, None),
         }
         posterior.persistence.save(fitted, output, about=plain(about))
     size = Path(output).stat().st_size
@@ -116,12 +114,10 @@ def held_out_words(found: Mapping[str, Any]) -> str:
     return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
 
 
-def _best(console: CommandConsole, read: Labelled, seed: int) -> str:
+def _best(console: CommandConsole, table: LabelledTable, seed: int) -> str:
     """The model that a comparison recommends."""
     with console.progress() as told:
-        comparison = posterior.comparison.Comparison.of(
-            read.X, read.y, kinds=read.kinds, seed=seed, progress=told
-        )
+        comparison = posterior.comparison.Comparison.of(table, None, seed=seed, progress=told)
     if not console.as_json:
         show(console, comparison)
     return comparison.recommended.name

@@ -1,61 +1,19 @@
 """The rows of a file with their classes, as commands that learn take them."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 import posterior
 from posterior import datasets, files
-from posterior._types import AnyArray
 from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
-from posterior.schema import Kind, Schema, Source, read_table
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """A table without its class column, the classes, and other columns that were asked for.
-
-    `table`, `classes` and `aside` have every row of the file; `X` and `y` those that have a class.
-    """
-
-    table: pa.Table
-    classes: pa.ChunkedArray
-    target: str
-    kinds: dict[str, Kind] | None
-    aside: dict[str, pa.ChunkedArray]
-
-    @cached_property
-    def X(self) -> pa.Table:  # noqa: N802 -- as everywhere
-        """The rows with a class."""
-        return self.table if not self.dropped else self.table.filter(self.classes.is_valid())
-
-    @cached_property
-    def y(self) -> AnyArray:
-        """Their classes."""
-        return as_labels(self.classes.drop_null())
-
-    @property
-    def dropped(self) -> int:
-        """How many rows have no class."""
-        return int(self.classes.null_count)
-
-    @cached_property
-    def source(self) -> Source:
-        """Every row of the file, read once."""
-        return read_table(self.table)
-
-    @cached_property
-    def schema(self) -> Schema:
-        """How the columns of the rows with a class are read."""
-        return Schema.of(read_table(self.X) if self.dropped else self.source, self.kinds)
+from posterior.schema import LabelledTable
 
 
 def read_labelled(
     path: str, target: str | None, reading: FileOptions, columns: ColumnOptions, **aside: str | None
-) -> Labelled:
+) -> LabelledTable:
     """Read a file and take its class column out; `aside` are columns that say which rows belong together."""
     table = reading.table(path)
     names = table.column_names
@@ -82,20 +40,10 @@ def read_labelled(
     X = table.drop_columns([*dict.fromkeys([target, *extra.values(), *(left_out - {target})])])
     if not X.num_columns:
         raise ValueError(f"there is no column beside {target!r} to learn from")
-    return Labelled(
-        X,
-        classes,
-        target,
-        {name: kind for name, kind in (kinds or {}).items() if name in X.column_names} or None,
-        {option: table[name] for option, name in extra.items()},
-    )
-
-
-def as_labels(cells: Any) -> AnyArray:
-    """Cells as labels: strings as objects, numbers and true/false as such."""
-    values = cells.to_pylist()
-    kinds = {type(value) for value in values}
-    return np.asarray(values, dtype=object if str in kinds or len(kinds) > 1 else None)
+    kinds = {name: kind for name, kind in (kinds or {}).items() if name in X.column_names} or None
+    together = {option: table[name] for option, name in extra.items()}
+    found = posterior.comparison.inputs.compared_table(X, classes, kinds=kinds, **together)
+    return replace(found, target=target)
 
 
 def _refuse_numbers(target: str, cells: Any) -> None:

@@ -1,16 +1,15 @@
 """Tables and bars on a terminal."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from posterior.cli.console import CommandConsole
-from posterior.cli.labelled import Labelled
-from posterior.schema import Schema
+from posterior.schema import LabelledTable
 
 LINES = 30  # of a schema that are shown
 BAR = 24
@@ -29,17 +28,19 @@ def table_of(
     return table
 
 
-def show_reading(console: CommandConsole, read: Labelled, schema: Schema) -> None:
+def show_reading(console: CommandConsole, read: LabelledTable) -> None:
     """What was inferred about a table, before anything is done with it."""
-    classes = Counter(map(str, read.y.tolist()))
-    shown = ", ".join(f"{label} {n:,}" for label, n in sorted(classes.items())[:10])
+    counts = np.bincount(read.codes, minlength=len(read.classes)).tolist()
+    classes = sorted(zip(map(str, read.classes.tolist()), counts, strict=True))
+    shown = ", ".join(f"{label} {n:,}" for label, n in classes[:10])
     more = f", … ({len(classes)} classes)" if len(classes) > 10 else ""
-    console.tell(Text(f"{len(read.y):,} rows; classes in {read.target}: {shown}{more}"))
+    console.tell(Text(f"{len(read):,} rows; classes in {read.target}: {shown}{more}"))
     if read.dropped:
-        console.note(f"rows without a class, left out: {read.dropped} of {len(read.classes)}")
-    rows, names = [], set(read.X.column_names)
+        console.note(f"rows without a class, left out: {read.dropped} of {len(read) + read.dropped}")
+    rows, schema, cells = [], read.schema, read.native
+    names = set(cells.column_names)
     for column in schema.columns[:LINES]:
-        gaps = read.X[column.name].null_count if column.name in names else 0
+        gaps = cells[column.name].null_count if column.name in names else 0
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
@@ -51,20 +52,21 @@ def show_reading(console: CommandConsole, read: Labelled, schema: Schema) -> Non
             console.note(f"column {column.name!r}: {column.hint}")
 
 
-def schema_data(read: Labelled, schema: Schema) -> dict[str, Any]:
+def schema_data(read: LabelledTable) -> dict[str, Any]:
     """The same for a script."""
+    cells = read.native
     columns = [
         {
             "name": c.name,
             "kind": c.kind,
             "why": c.reason,
-            "gaps": read.X[c.name].null_count,
+            "gaps": cells[c.name].null_count,
             "levels": c.levels,
         }
-        for c in schema.columns
+        for c in read.schema.columns
     ]
     return {
-        "rows": len(read.y),
+        "rows": len(read),
         "target": read.target,
         "rows_without_class": read.dropped,
         "columns": columns,

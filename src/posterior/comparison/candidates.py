@@ -12,7 +12,7 @@ from posterior._text import listed
 from posterior._types import BEST
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
 from posterior.comparison.facts import TableFacts
-from posterior.comparison.inputs import Asked
+from posterior.comparison.inputs import compared_table
 from posterior.comparison.printing import counted
 from posterior.estimators import (
     GenerativeClassifier,
@@ -92,7 +92,7 @@ def _block(table: TableFacts) -> EstimatorChoice:
         raise NotForThisTableError("every column is continuous: it would be rda")
     _refuse_no_block(table, 2)
     estimator = GenerativeClassifier(_joint(table, "auto"), remainder="auto", kinds=_kinds(table))
-    kinds: list[str] = [table.rows.schema.columns[j].kind for j in table.others]
+    kinds: list[str] = [table.schema.columns[j].kind for j in table.others]
     beside = ", ".join(f"{kinds.count(kind)} {word}" for kind, word in WORDS.items() if kind in kinds)
     about = f"a Gaussian block of {len(table.continuous)} columns, and {beside}"
     return _tuned(table, EstimatorChoice((estimator,), _described(table), about))
@@ -158,7 +158,7 @@ def _linear_settings(table: TableFacts, degree: int) -> dict[str, Any]:
 
 
 def _n_coefficients(table: TableFacts, degree: int) -> int:
-    columns = table.rows.schema.columns
+    columns = table.schema.columns
     d = sum(columns[j].kind != "categorical" for j in table.linear.used)
     return (table.n_classes - 1) * (table.linear.width + (degree - 1) * d * (d + 1) // 2 + 1)
 
@@ -194,7 +194,7 @@ def _kinds(table: TableFacts) -> Any:
 
     Nothing else: a model that is told that a column is a category keeps it even if it names the rows.
     """
-    schema = table.rows.schema
+    schema = table.schema
     texts = {schema.names[j] if schema.named else j: "text" for j in table.texts}
     if table.kinds is None or isinstance(table.kinds, Mapping):
         return {**(table.kinds or {}), **texts} or None
@@ -297,6 +297,6 @@ def model_for(name: str, X: Any, y: Any, kinds: Any = None) -> Any:
     """
     (candidate,) = candidates_named([name])
     try:
-        return candidate.make(TableFacts(Asked.of(X, y, kinds=kinds).rows, kinds))
+        return candidate.make(TableFacts(compared_table(X, y, kinds=kinds)))
     except NotForThisTableError as error:
         raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error

@@ -10,10 +10,12 @@ from sklearn.base import clone
 
 from posterior._types import Bools, Floats, Ints
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
-from posterior.comparison.rows import LabelledRows
+from posterior.comparison.held_out import CrossValidation, HeldOutScores
 from posterior.decision import log_loss_terms
+from posterior.estimators.held_out import Tick
+from posterior.estimators.table_estimator import fit_table
 from posterior.families import NoClosedFormError
+from posterior.schema import LabelledTable
 
 # With more rows than this the choice is made once, from so many of them: one number that thousands of rows
 # have chosen no longer flatters the loss of any.
@@ -55,37 +57,31 @@ def rows_to_choose_by(choice: EstimatorChoice, n_rows: int) -> int:
     return min(n_rows, most)
 
 
-def settled(choice: EstimatorChoice, rows: LabelledRows, groups: Ints | None = None) -> Any:
+def settled(choice: EstimatorChoice, table: LabelledTable) -> Any:
     """The one estimator to take: of several, that which does best in five folds of some of the rows.
 
     Where rows belong together, whole groups are taken and held out.
     """
     if choice.otherwise is not None:
-        return _that_fits(choice, rows)
+        return _that_fits(choice, table)
     if len(choice.estimators) == 1:
         return choice.estimators[0]
-    n = rows_to_choose_by(choice, len(rows))
-    chosen = np.arange(len(rows)) if n == len(rows) else _sample(rows.codes, n, groups)
-    some = rows if n == len(rows) else rows.part(chosen)
-    folds = deal(
-        some.codes,
-        folds=min(FOLDS, len(some.codes)),
-        repeats=1,
-        groups=None if groups is None else groups[chosen],
-    )
-    knowable = ~folds.unknowable(some.codes)
+    n = rows_to_choose_by(choice, len(table))
+    some = table if n == len(table) else table.part(_sample(table.codes, n, table.groups))
+    folds = deal(some.codes, folds=min(FOLDS, len(some)), repeats=1, groups=some.groups)
+    knowable = ~folds[0].unknowable(some.codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is worth saying, the fit to all rows says
         losses, _ = along(CrossValidation(some, folds), choice.estimators, 0, knowable, lambda: None)
     return choice.estimators[best_of(losses, knowable)]
 
 
-def _that_fits(choice: EstimatorChoice, rows: LabelledRows) -> Any:
+def _that_fits(choice: EstimatorChoice, table: LabelledTable) -> Any:
     (estimator,) = choice.estimators
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            rows.fitted(clone(estimator))
+            fit_table(clone(estimator), table)
         except NoClosedFormError:
             return choice.otherwise
     return estimator
@@ -99,7 +95,7 @@ def along(
     found: list[HeldOutScores] = []
     for estimator in estimators:
         found.append(validation.held_out(estimator, repeat, tick))
-        losses.append(log_loss_terms(validation.rows.codes, found[-1].scores))
+        losses.append(log_loss_terms(validation.table.codes, found[-1].scores))
         if len(losses) - 1 - best_of(np.stack(losses), knowable) >= PATIENCE:
             break
     return np.stack(losses), found

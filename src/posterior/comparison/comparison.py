@@ -1,5 +1,6 @@
 """Every sensible model of a table, on rows it has not seen."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from posterior.comparison.evaluation import Counter, Evaluation
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import CrossValidation
-from posterior.comparison.inputs import Asked
+from posterior.comparison.inputs import compared_table
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
 from posterior.comparison.measures import Marking
 from posterior.comparison.recommendation import Ranking
@@ -24,7 +25,7 @@ from posterior.comparison.result import Result
 from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
-from posterior.schema import Schema
+from posterior.schema import LabelledTable, Schema
 from posterior.schema.decode import table_of
 
 
@@ -67,7 +68,7 @@ class Comparison:
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
         cls,
         X: TableLike,
-        y: Labels | str,
+        y: Labels | str | None,
         *,
         models: Sequence[str] | None = None,
         folds: int | None = None,
@@ -113,51 +114,53 @@ class Comparison:
             Called as `progress(done, total, what)` after each step.
 
         """
-        asked = Asked.of(X, y, groups=groups, time=time, kinds=kinds)
-        rows, table = asked.rows, TableFacts(asked.rows, kinds)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
         dealt = deal(
-            rows.codes, folds=folds, repeats=repeats, groups=asked.groups, time=asked.time, seed=seed
+            table.codes, folds=folds, repeats=repeats, groups=table.groups, time=table.time, seed=seed
         )
-        scored, unknowable = dealt.predicted, dealt.unknowable(rows.codes)
+        validation, scored = CrossValidation(table, dealt), dealt[0].predicted
+        unknowable = np.any([once.unknowable(table.codes) for once in dealt], axis=0)
         if unknowable[scored].all():
-            raise ValueError(_nothing_knowable(in_time=dealt.forward))
-        sought = _positive(positive, rows.classes)
-        priced = _costs(costs, rows.classes, asked)
+            raise ValueError(_nothing_knowable(in_time=dealt[0].forward))
+        sought = _positive(positive, table.classes)
+        priced = _costs(costs, table)
         marking = Marking(
-            rows.codes[scored],
+            table.codes[scored],
             ~unknowable[scored],
             None if priced is None else _some_costs(priced, scored),
             sought,
             _share(false_alarms),
-            dealt.numbers[:, scored],
-            None if asked.groups is None else asked.groups[scored],
+            np.stack([once.numbers[scored] for once in dealt]),
+            None if table.groups is None else table.groups[scored],
         )
-        candidates, left_out = candidates_for(models, table)
-        evaluation = Evaluation(
-            table, CrossValidation(rows, dealt), marking, scored, scored & ~unknowable, asked.groups
-        )
+        facts = TableFacts(table)
+        candidates, left_out = candidates_for(models, facts)
+        evaluation = Evaluation(facts, validation, marking, scored, scored & ~unknowable)
         found = _results(candidates, evaluation, left_out, progress)
         ranking = Ranking.of(
             found, marking.codes, marking.knowable, by_cost=priced is not None, groups=marking.groups
         )
         return cls(
             results=ranking.results,
-            schema=rows.schema,
-            classes=rows.classes,
+            schema=table.schema,
+            classes=table.classes,
             codes=marking.codes,
-            rows=asked.positions[scored],
+            rows=table.places[scored],
             knowable=marking.knowable,
             groups=marking.groups,
-            n_rows=len(rows),
-            folds=dealt.words,
+            n_rows=len(table),
+            folds=dealt[0].words,
             left_out=left_out,
             costs=marking.costs,
-            positive=None if sought is None else rows.classes.tolist()[sought],
+            positive=None if sought is None else table.classes.tolist()[sought],
             false_alarms=marking.false_alarms,
             seed=seed,
             notes=(
-                *asked.notes,
-                *_unknowable(rows.classes, rows.codes[unknowable]),
+                *_dropped(table),
+                *(str(warning.message) for warning in caught),
+                *_unknowable(table.classes, table.codes[unknowable]),
                 *(f"{', '.join(titles)}: {text}" for text, titles in evaluation.notes.items()),
                 *advice(ranking.best, marking.codes, marking.knowable),
             ),
@@ -253,13 +256,18 @@ def _share(false_alarms: Any) -> float:
     return float(false_alarms)
 
 
-def _costs(costs: Any, classes: AnyArray, asked: Asked) -> Costs | None:
+def _dropped(table: LabelledTable) -> list[str]:
+    n_rows = len(table) + table.dropped
+    return [f"rows without a class, left out: {table.dropped} of {n_rows}"] if table.dropped else []
+
+
+def _costs(costs: Any, table: LabelledTable) -> Costs | None:
     """Costs of the rows that have a class."""
     if costs is None:
         return None
-    table = read_costs(costs, len(classes), classes)
-    refuse_other_rows(table.matrix, asked.n_given)
-    return _some_costs(table, asked.positions)
+    priced = read_costs(costs, len(table.classes), table.classes)
+    refuse_other_rows(priced.matrix, len(table) + table.dropped)
+    return _some_costs(priced, table.places)
 
 
 def _some_costs(costs: Costs, rows: Any) -> Costs:

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.comparison.nested import SEEN_FIRST
-from posterior.comparison.rows import LabelledRows
+from posterior.schema import LabelledTable
 
 CorruptionKind: TypeAlias = Literal["none", "outliers", "far", "flipped", "few"]
 
@@ -63,7 +63,7 @@ class DrawnCorruption:
     from the other classes; labels are changed in the order of `flipped`, by `step` classes.
     """
 
-    train: LabelledRows
+    train: LabelledTable
     columns: tuple[int, ...]
     distance: float
     moved: Ints
@@ -72,7 +72,7 @@ class DrawnCorruption:
     step: Ints
 
     @classmethod
-    def drawn(cls, train: LabelledRows, distance: float, rng: np.random.Generator) -> Self:
+    def drawn(cls, train: LabelledTable, distance: float, rng: np.random.Generator) -> Self:
         """Draw which rows are corrupted, and how."""
         n, columns = len(train), () if train.is_sparse else train.where("continuous")
         directions = rng.normal(size=(n, len(columns)))
@@ -81,7 +81,7 @@ class DrawnCorruption:
         step = rng.integers(1, len(train.classes), size=n)
         return cls(train, columns, distance, moved, directions, flipped, step)
 
-    def of(self, corruption: Corruption) -> LabelledRows:
+    def of(self, corruption: Corruption) -> LabelledTable:
         """The rows after some corruption; the others are as they were."""
         n = len(self.train)
         m = round(corruption.amount * n)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior._types import Bools, Ints, Progress
+from posterior._types import Bools, Progress
 from posterior.comparison.candidates import Candidate
 from posterior.comparison.choosing import (
     EstimatorChoice,
@@ -24,6 +24,7 @@ from posterior.comparison.held_out import CrossValidation, HeldOutScores, class_
 from posterior.comparison.in_time import in_time
 from posterior.comparison.measures import Marking
 from posterior.comparison.result import Result
+from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.families import NoClosedFormError
 
 
@@ -53,8 +54,7 @@ class Counter:
 class Evaluation:
     """The rows, folds and measures by which all candidates are evaluated alike; `notes` are their warnings.
 
-    `scored` are the rows that are predicted, `knowable` those of them whose class was met in training;
-    `groups` say which rows belong together, if any do.
+    `scored` are the rows that are predicted, `knowable` those of them whose class was met in training.
     """
 
     table: TableFacts
@@ -62,13 +62,12 @@ class Evaluation:
     marking: Marking
     scored: Bools
     knowable: Bools
-    groups: Ints | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
 
     def units(self, choice: EstimatorChoice) -> int:
         """How many steps of work a choice is."""
         tried = len(choice.estimators) if self._chooses_anew(choice) else 1
-        return self.validation.folds.n_repeats * self.validation.units(choice.estimators[0]) * tried + 1
+        return len(self.validation.repeats) * self.validation.units(choice.estimators[0]) * tried + 1
 
     def _chooses_anew(self, choice: EstimatorChoice) -> bool:
         """Whether an estimator is chosen for every fold: by the others, or in time by those before it."""
@@ -78,7 +77,7 @@ class Evaluation:
     def result(self, candidate: Candidate, choice: EstimatorChoice, counter: Counter) -> Result:
         """The result of a candidate; its warnings become notes."""
         counter.what = candidate.title
-        if choice.otherwise is not None and self.groups is not None:
+        if choice.otherwise is not None and self.table.rows.groups is not None:
             return self._evaluated(candidate, _by_folds(choice), counter)  # which hold out whole groups
         try:
             return self._evaluated(candidate, choice, counter)
@@ -95,7 +94,7 @@ class Evaluation:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.perf_counter()
-            class_scores(fitted, self.table.rows.table_for(fitted))
+            class_scores(fitted, rows_for(fitted, self.table.rows))
             predict_seconds = time.perf_counter() - start
         counter.tick()
         n_parameters = n_parameters_of(fitted)
@@ -116,7 +115,7 @@ class Evaluation:
     def _held_out(self, choice: EstimatorChoice, counter: Counter) -> tuple[list[HeldOutScores], Any, str]:
         """What the model says of held-out rows in each repeat, the estimator to fit to all, how chosen."""
         how, folds = f"chosen by {choice.chosen_by}", self.validation.folds
-        repeats = range(folds.n_repeats)
+        repeats = range(len(self.validation.repeats))
         if len(choice.estimators) == 1:
             (estimator,) = choice.estimators
             return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
@@ -124,13 +123,13 @@ class Evaluation:
             forward = in_time(self.validation, choice, self.knowable, counter.tick)
             return [forward.found], forward.estimator, forward.how
         if not self._chooses_anew(choice):
-            estimator = settled(choice, self.table.rows, self.groups)
+            estimator = settled(choice, self.table.rows)
             return [self.validation.held_out(estimator, r, counter.tick) for r in repeats], estimator, how
         found, estimators = [], choice.estimators
         chosen = estimators[0]
         for r in repeats:
             losses, said = along(self.validation, estimators, r, self.knowable, counter.tick)
-            found.append(by_other_folds(losses, said, folds.numbers[r], self.knowable))
+            found.append(by_other_folds(losses, said, self.validation.repeats[r].numbers, self.knowable))
             best = best_of(losses, self.knowable)
             chosen = estimators[best]
             estimators = estimators[max(best - 1, 0) : best + 2]  # the next repeat looks no further
@@ -140,10 +139,10 @@ class Evaluation:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fresh = clone(estimator)
-            if self.groups is not None and "cv" in fresh.get_params(deep=False):
-                fresh.set_params(cv=self.validation.folds.numbers[0])  # which hold out whole groups
+            if self.table.rows.groups is not None and "cv" in fresh.get_params(deep=False):
+                fresh.set_params(cv=self.validation.folds.numbers)  # which hold out whole groups
             start = time.perf_counter()
-            fitted = self.table.rows.fitted(fresh)
+            fitted = fit_table(fresh, self.table.rows)
             seconds = time.perf_counter() - start
         for warning in caught:
             said = self.notes.setdefault(str(warning.message), [])

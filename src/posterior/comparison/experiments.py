@@ -9,10 +9,10 @@ import numpy as np
 from scipy import special
 
 from posterior._text import shortened
-from posterior._types import Floats, Ints
+from posterior._types import Floats
 from posterior.comparison.fixed_candidates import FixedCandidate
-from posterior.comparison.rows import LabelledRows
-from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.table_estimator import rows_for
+from posterior.schema import LabelledTable
 
 T = TypeVar("T")
 
@@ -24,9 +24,9 @@ class Scores(NamedTuple):
     error_rate: float = float("nan")
 
 
-def scores_of(model: Any, rows: LabelledRows) -> Scores:
+def scores_of(model: Any, table: LabelledTable) -> Scores:
     """How a fitted model does on rows of known class; a class that it has not seen has posterior zero."""
-    X, codes, classes = rows.table_for(model), rows.codes, rows.classes
+    X, codes, classes = rows_for(model, table), table.codes, table.classes
     if not hasattr(model, "predict_log_proba"):
         return Scores(error_rate=float((np.searchsorted(classes, model.predict(X)) != codes).mean()))
     logs = np.full((len(codes), len(classes)), -np.inf)
@@ -79,35 +79,6 @@ class CollectedWarnings:
             + shortened(said[0], 160)
             for (name, category), said in self.found.items()
         )
-
-
-class GrowingFit:
-    """A model of longer and longer beginnings of a list of rows.
-
-    A generative model learns only the rows that are new, because its sums add up; where they do not (gaps
-    filled in by EM, settings chosen by cross-validation) it is fitted anew, as any other model is.
-    """
-
-    def __init__(self, candidate: FixedCandidate, rows: LabelledRows, order: Ints) -> None:
-        self.candidate, self.rows, self.order = candidate, rows, order
-        self.model: Any = candidate.fresh()
-        self.n_seen = 0
-        self.adds_up = isinstance(self.model, GenerativeEstimator)
-
-    def up_to(self, n: int) -> Any:
-        """The model of the first n rows; n may only grow."""
-        if self.adds_up:
-            try:
-                new = self.rows.part(self.order[self.n_seen : n])
-                self.model.partial_fit(new.table_for(self.model), new.labels)
-            except ValueError:
-                self.adds_up = False
-        if not self.adds_up:
-            if isinstance(self.model, GenerativeEstimator):
-                self.model = self.candidate.fresh()
-            self.rows.part(self.order[:n]).fitted(self.model)
-        self.n_seen = n
-        return self.model
 
 
 def margin(error: Any, n: int) -> Any:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from posterior._text import listed
-from posterior.comparison.rows import LabelledRows
-from posterior.schema import Kind
+from posterior.schema import Kind, LabelledTable, Schema
 
 # A category with more levels than this, or half as many as rows, names rows rather than describes them.
 FEW_LEVELS = 20
@@ -19,10 +18,19 @@ MOST_BY_CATEGORIES = 600
 
 @dataclass(frozen=True, eq=False)
 class TableFacts:
-    """The rows with what a user declared of their columns."""
+    """What the models of a comparison ask of a labelled table."""
 
-    rows: LabelledRows
-    kinds: Any = None
+    rows: LabelledTable
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.rows.schema
+
+    @property
+    def kinds(self) -> Any:
+        """What a user declared of the columns."""
+        return self.rows.kinds
 
     @property
     def n_rows(self) -> int:
@@ -37,7 +45,7 @@ class TableFacts:
     @property
     def n_columns(self) -> int:
         """How many columns there are."""
-        return len(self.rows.schema)
+        return len(self.schema)
 
     @cached_property
     def continuous(self) -> tuple[int, ...]:
@@ -56,11 +64,11 @@ class TableFacts:
 
     def names(self, columns: Sequence[int]) -> tuple[str, ...]:
         """What columns are called."""
-        return tuple(self.rows.schema.names[j] for j in columns)
+        return tuple(self.schema.names[j] for j in columns)
 
     def chosen(self, columns: Sequence[int]) -> list[Any]:
         """Columns as an estimator takes them: by name where the table has names, else by position."""
-        return list(self.names(columns)) if self.rows.schema.named else list(columns)
+        return list(self.names(columns)) if self.schema.named else list(columns)
 
     def has_gaps(self, columns: Sequence[int]) -> bool:
         """Whether some of these columns have a missing value."""
@@ -69,8 +77,8 @@ class TableFacts:
     @cached_property
     def pinned(self) -> dict[Any, Kind]:
         """Kinds to declare so that every part of the table is read as the whole is."""
-        schema = self.rows.schema
-        return {schema.names[j] if schema.named else j: kind for j, kind in self.rows.kinds}
+        schema, pinned = self.schema, self.rows.pinned
+        return {schema.names[j] if schema.named else j: kind for j, kind in pinned.items()}
 
     @cached_property
     def linear(self) -> "LinearColumns":
@@ -89,7 +97,7 @@ class LinearColumns:
     @classmethod
     def of(cls, table: TableFacts) -> "LinearColumns":
         """Numbers and categories; no texts, no names of rows, and not the widest categories of too many."""
-        columns = table.rows.schema.columns
+        columns = table.schema.columns
         texts = list(table.texts)
         many = [
             j

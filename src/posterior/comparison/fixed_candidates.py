@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from sklearn.base import clone
 
-from posterior.comparison.rows import LabelledRows
 from posterior.estimators import (
     GenerativeClassifier,
     LeastSquaresClassifier,
@@ -16,7 +15,7 @@ from posterior.estimators import (
 )
 from posterior.estimators.base import GenerativeEstimator
 from posterior.families import MultivariateNormal
-from posterior.schema import Kind
+from posterior.schema import Kind, LabelledTable
 
 Approach: TypeAlias = Literal["generative", "discriminative", "discriminant", "other"]
 
@@ -40,12 +39,12 @@ class FixedCandidate:
 CandidatesAndReasons: TypeAlias = tuple[tuple[FixedCandidate, ...], dict[str, str]]
 
 
-def candidates_of(models: Any, rows: LabelledRows) -> tuple[FixedCandidate, ...]:
+def candidates_of(models: Any, rows: LabelledTable) -> tuple[FixedCandidate, ...]:
     """The candidates that a user named: a mapping from names to estimators.
 
     An estimator that takes `kinds` and was given none reads the columns as the whole table shows them.
 
-    >>> rows = LabelledRows.of([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> rows = LabelledTable.of([[0.0], [1.0], [2.0]], np.array(["a", "b", "b"]))
     >>> [(c.name, c.approach) for c in candidates_of({"naive": NaiveBayes()}, rows)]
     [('naive', 'generative')]
     """
@@ -64,13 +63,13 @@ def candidates_of(models: Any, rows: LabelledRows) -> tuple[FixedCandidate, ...]
 
 
 def chosen(
-    models: Any, rows: LabelledRows, default: Callable[[LabelledRows], CandidatesAndReasons]
+    models: Any, rows: LabelledTable, default: Callable[[LabelledTable], CandidatesAndReasons]
 ) -> CandidatesAndReasons:
     """The models that a user named, or else the default ones and those left out with the reason."""
     return default(rows) if models is None else (candidates_of(models, rows), {})
 
 
-def learning_curve_candidates(rows: LabelledRows) -> CandidatesAndReasons:
+def learning_curve_candidates(rows: LabelledTable) -> CandidatesAndReasons:
     """Models of one form that differ in how they are estimated, and those left out with the reason.
 
     Naive Bayes with variances tied over the classes, LDA and logistic (softmax) regression all have log odds
@@ -90,7 +89,7 @@ def learning_curve_candidates(rows: LabelledRows) -> CandidatesAndReasons:
     return tuple(found), left_out
 
 
-def robustness_candidates(rows: LabelledRows) -> CandidatesAndReasons:
+def robustness_candidates(rows: LabelledTable) -> CandidatesAndReasons:
     """The models of `Robustness`, each beside its remedies, and those left out with the reason.
 
     LDA is QDA with one covariance; naive Bayes is QDA with diagonal ones, and tied is both.
@@ -131,13 +130,13 @@ def n_parameters_of(model: Any) -> float:
     return float(getattr(model, "n_parameters_", "nan"))
 
 
-def _declared(rows: LabelledRows) -> list[tuple[Any, Kind]] | None:
-    return list(rows.kinds) or None
+def _declared(rows: LabelledTable) -> list[tuple[Any, Kind]] | None:
+    return list(rows.pinned.items()) or None
 
 
-def _told_kinds(estimator: Any, rows: LabelledRows) -> Any:
+def _told_kinds(estimator: Any, rows: LabelledTable) -> Any:
     copy = clone(estimator)
-    if rows.kinds and "kinds" in copy.get_params() and copy.kinds is None:
+    if rows.pinned and "kinds" in copy.get_params() and copy.kinds is None:
         copy.set_params(kinds=_declared(rows))
     return copy
 
@@ -150,11 +149,11 @@ def _approach_of(estimator: Any) -> Approach:
     return "discriminant" if isinstance(estimator, LeastSquaresClassifier) else "other"
 
 
-def _naive(name: str, title: str, rows: LabelledRows, *, tied: bool) -> FixedCandidate:
+def _naive(name: str, title: str, rows: LabelledTable, *, tied: bool) -> FixedCandidate:
     return FixedCandidate(name, title, "generative", NaiveBayes(tied=tied, kinds=_declared(rows)))
 
 
-def _gaussian(name: str, title: str, rows: LabelledRows, *, tied: float) -> FixedCandidate:
+def _gaussian(name: str, title: str, rows: LabelledTable, *, tied: float) -> FixedCandidate:
     block = list(rows.where("continuous"))
     composed = GenerativeClassifier(
         [(block, MultivariateNormal(tied=tied))], remainder="auto", kinds=_declared(rows)
@@ -162,7 +161,7 @@ def _gaussian(name: str, title: str, rows: LabelledRows, *, tied: float) -> Fixe
     return FixedCandidate(name, title, "generative", composed)
 
 
-def _logistic_pair(rows: LabelledRows) -> list[FixedCandidate]:
+def _logistic_pair(rows: LabelledTable) -> list[FixedCandidate]:
     """Logistic regression by maximum likelihood, and with a ridge in units of the columns' deviations.
 
     The first has a penalty too weak to show, unless classes are separated and there is no maximum.
@@ -177,7 +176,7 @@ def _logistic_pair(rows: LabelledRows) -> list[FixedCandidate]:
     ]
 
 
-def _too_few_or_many(rows: LabelledRows) -> dict[str, str]:
+def _too_few_or_many(rows: LabelledTable) -> dict[str, str]:
     """Why LDA is left out, where it is."""
     d = len(rows.where("continuous"))
     if rows.is_sparse:
@@ -189,6 +188,6 @@ def _too_few_or_many(rows: LabelledRows) -> dict[str, str]:
     return {}
 
 
-def _no_text(rows: LabelledRows) -> str:
+def _no_text(rows: LabelledTable) -> str:
     names = ", ".join(repr(rows.schema.names[j]) for j in rows.where("text"))
     return f"column {names} is text, which has no coefficients"

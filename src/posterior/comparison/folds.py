@@ -2,62 +2,18 @@
 
 import operator
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from posterior._types import Bools, Ints
+from posterior._types import Ints
 from posterior.comparison.nested import checked_repeats
+from posterior.schema import Folds
 
 # Ten folds twice up to this many rows, ten folds once up to the second number, then five.
 SMALL, LARGE = 1_000, 10_000
 FEW_FOLDS, MANY_FOLDS, REPEATS = 5, 10, 2
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """The fold of each row, once for every repeat, (R, n).
-
-    A row is predicted by the model of all other folds; `forward`, by that of the folds before its own, and
-    the rows of fold 0 are only learnt from.
-    """
-
-    numbers: Ints
-    words: str
-    forward: bool = False
-
-    @property
-    def n_repeats(self) -> int:
-        """How often the rows were dealt out."""
-        return len(self.numbers)
-
-    @property
-    def n_folds(self) -> int:
-        """How many models there are in a repeat."""
-        return int(self.numbers.max()) + 1 - self.forward
-
-    @property
-    def predicted(self) -> Bools:
-        """Which rows are predicted, (n,)."""
-        return np.asarray(self.numbers[0] >= int(self.forward))
-
-    def parts(self, repeat: int) -> list[tuple[Ints, Ints]]:
-        """Rows to learn from and rows to predict, for each model of a repeat."""
-        fold = self.numbers[repeat]
-        return [
-            (np.flatnonzero(fold < f if self.forward else fold != f), np.flatnonzero(fold == f))
-            for f in np.unique(fold[self.predicted]).tolist()
-        ]
-
-    def unknowable(self, codes: Ints) -> Bools:
-        """Rows of a class that the model of some repeat had not met, (n,): no model could have known."""
-        out = np.zeros(len(codes), dtype=np.bool_)
-        for repeat in range(self.n_repeats):
-            for learnt, predicted in self.parts(repeat):
-                out[predicted] |= ~np.isin(codes[predicted], codes[learnt])
-        return out
 
 
 def deal(
@@ -68,14 +24,14 @@ def deal(
     groups: Ints | None = None,
     time: Ints | None = None,
     seed: int = 0,
-) -> Folds:
-    """Deal out rows of known classes.
+) -> tuple[Folds, ...]:
+    """Deal out rows of known classes, once for every repeat.
 
     By default in shuffled order, class by class: ten folds twice for up to 1,000 rows, ten folds once
     for up to 10,000, and five for more. With groups no group is in two folds; in time each fold is predicted
     from the rows before it, and the first part is only learnt from.
 
-    >>> deal(np.array([0, 1] * 10), folds=5, repeats=2).words
+    >>> deal(np.array([0, 1] * 10), folds=5, repeats=2)[0].words
     '5 folds, stratified, dealt out 2 times'
     """
     n = len(codes)
@@ -93,18 +49,17 @@ def deal(
             raise ValueError(
                 f"rows in time have one order, so that nothing is repeated; found repeats={repeats!r}"
             )
-        return _in_time(time, n_folds)
+        return (_in_time(time, n_folds),)
     n_repeats = (REPEATS if n <= SMALL else 1) if repeats is None else checked_repeats(repeats)
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(n_repeats)]
     if groups is not None:
         return _by_group(codes, groups, min(n_folds, largest), seeds)
     if n_folds >= n:
-        return Folds(np.arange(n)[None], "each row by the model of all others")
+        return (Folds(np.arange(n), n, "each row by the model of all others"),)
     n_folds = min(n_folds, largest)
-    numbers = np.stack(
-        [_numbers(StratifiedKFold(n_folds, shuffle=True, random_state=s), codes) for s in seeds]
-    )
-    return Folds(numbers, f"{n_folds} folds, stratified{_times(n_repeats)}")
+    words = f"{n_folds} folds, stratified{_times(n_repeats)}"
+    splitters = [StratifiedKFold(n_folds, shuffle=True, random_state=s) for s in seeds]
+    return tuple(Folds(_numbers(splitter, codes), n_folds, words) for splitter in splitters)
 
 
 def _checked_folds(folds: Any, n_rows: int) -> int:
@@ -120,16 +75,17 @@ def _times(n_repeats: int) -> str:
     return "" if n_repeats == 1 else f", dealt out {n_repeats} times"
 
 
-def _by_group(codes: Ints, groups: Ints, n_folds: int, seeds: list[int]) -> Folds:
+def _by_group(codes: Ints, groups: Ints, n_folds: int, seeds: list[int]) -> tuple[Folds, ...]:
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
         raise ValueError("groups: every row is in one group; two or more are needed to hold one out")
     if n_groups <= n_folds:  # there is one way to deal them out
         n_folds, seeds = n_groups, seeds[:1]
     splitters = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=s) for s in seeds]
-    numbers = np.stack([_numbers(splitter, codes, groups) for splitter in splitters])
-    n_folds = int(numbers.max()) + 1
-    return Folds(numbers, f"{n_folds} folds of {n_groups:,} groups, none in two{_times(len(seeds))}")
+    numbers = [_numbers(splitter, codes, groups) for splitter in splitters]
+    n_folds = max(int(found.max()) for found in numbers) + 1
+    words = f"{n_folds} folds of {n_groups:,} groups, none in two{_times(len(seeds))}"
+    return tuple(Folds(found, n_folds, words) for found in numbers)
 
 
 def _numbers(splitter: Any, codes: Ints, groups: Ints | None = None) -> Ints:
@@ -154,6 +110,7 @@ def _in_time(time: Ints, n_folds: int) -> Folds:
     if part[0] == part[-1]:  # nearly all rows are of one time
         part[1:] += 1
     numbers = np.unique(part, return_inverse=True)[1].reshape(-1)[time]
-    n_folds = int(numbers.max())
-    parts = "1 part" if n_folds == 1 else f"{n_folds} parts"
-    return Folds(numbers[None], f"{parts} in time, each predicted from the rows before it", forward=True)
+    n_models = int(numbers.max())
+    parts = "1 part" if n_models == 1 else f"{n_models} parts"
+    words = f"{parts} in time, each predicted from the rows before it"
+    return Folds(numbers, n_models + 1, words, forward=True)

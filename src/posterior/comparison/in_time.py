@@ -12,8 +12,9 @@ from posterior.comparison.choosing import (
     rows_to_choose_by,
     settled,
 )
-from posterior.comparison.held_out import CrossValidation, HeldOutScores, Tick
+from posterior.comparison.held_out import CrossValidation, HeldOutScores
 from posterior.decision import log_loss_terms
+from posterior.estimators.held_out import Tick
 
 # A choice takes so many predicted rows; before there are as many, the default is taken.
 FEWEST_PREDICTED = 30
@@ -30,7 +31,7 @@ class InTime(NamedTuple):
 
 def in_time(validation: CrossValidation, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Predict each part in time by an estimator that no later row had a say in."""
-    n = len(validation.rows)
+    n = len(validation.table)
     if rows_to_choose_by(choice, n) == n:
         return _chosen_anew(validation, choice, knowable, tick)
     return _chosen_once(validation, choice, tick)
@@ -39,7 +40,7 @@ def in_time(validation: CrossValidation, choice: EstimatorChoice, knowable: Bool
 def _chosen_anew(validation: CrossValidation, choice: EstimatorChoice, knowable: Bools, tick: Tick) -> InTime:
     """Each part by what has the least loss, added up over the parts before it (Dawid 1984, JRSS A 147)."""
     said = [validation.held_out(estimator, 0, tick) for estimator in choice.estimators]
-    codes, part, scored = validation.rows.codes, validation.folds.numbers[0], validation.folds.predicted
+    codes, part, scored = validation.table.codes, validation.folds.numbers, validation.folds.predicted
     losses = np.zeros((len(said), len(codes)))
     losses[:, scored] = [log_loss_terms(codes[scored], found.scores[scored]) for found in said]
     scores = said[choice.default].scores.copy()
@@ -64,12 +65,12 @@ def best_before(losses: Floats, earlier: Bools, default: int) -> int | None:
 
 def _chosen_once(validation: CrossValidation, choice: EstimatorChoice, tick: Tick) -> InTime:
     """All parts by what does best in folds of the first rows that are enough; those among them by default."""
-    rows, default = validation.rows, choice.estimators[choice.default]
-    parts = validation.folds.parts(0)
-    enough = [k for k, (learnt, _) in enumerate(parts) if _is_enough(rows.codes[learnt])]
+    table, default = validation.table, choice.estimators[choice.default]
+    parts = validation.folds.parts()
+    enough = [k for k, (learnt, _) in enumerate(parts) if _is_enough(table.codes[learnt])]
     if not enough:
         return InTime(validation.held_out(default, 0, tick), default, BY_DEFAULT)
-    chosen = settled(choice, rows.part(parts[enough[0]][0]))
+    chosen = settled(choice, table.part(parts[enough[0]][0]))
     scores = validation.held_out(chosen, 0, tick).scores
     if enough[0] > 0:
         early = np.concatenate([predicted for _, predicted in parts[: enough[0]]])

@@ -1,9 +1,8 @@
 """What a user hands over to be compared: the table, the class of each row, and how rows belong together."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -11,10 +10,9 @@ import numpy as np
 from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
-from posterior.comparison.rows import LabelledRows
-from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.members import take
-from posterior.schema import Source, read_table
+from posterior.estimators.target import labelled_table
+from posterior.schema import LabelledTable, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
 
@@ -22,56 +20,40 @@ from posterior.schema.sources import FrameSource, names_of
 MANY_CLASSES = 50
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
+def compared_table(
+    X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None
+) -> LabelledTable:
     """The rows that have a class, where they stand in the table, and their groups and times.
 
     The class column, groups and time may be columns of the table, by name; then they are no features.
 
-    >>> asked = Asked.of([[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, "b"], groups=[7, 7, 8, 9])
-    >>> asked.positions, asked.groups, asked.notes
-    (array([0, 1, 3]), array([0, 0, 1]), ('rows without a class, left out: 1 of 4',))
+    >>> table = compared_table([[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, "b"], groups=[7, 7, 8, 9])
+    >>> table.positions, table.groups, table.dropped
+    (array([0, 1, 3]), array([0, 0, 1]), 1)
     """
-
-    rows: LabelledRows
-    positions: Ints
-    n_given: int
-    groups: Ints | None = None
-    time: Ints | None = None
-    notes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None) -> Self:
-        """Read what `compare` was given."""
-        source = read_table(X)
-        asides = {"y": y, "groups": groups, "time": time}
-        named = {what: given for what, given in asides.items() if isinstance(given, str)}
-        _refuse_the_class_column(named)
-        columns = {what: _named_column(source, name, what) for what, name in named.items()}
-        target = _Column.read(columns.get("y", y), source.n_rows, "y")
-        known = np.flatnonzero(~target.gaps)
-        if not len(known):
-            raise ValueError(
-                f"none of the {counted(source.n_rows, 'row')} has a class; check the class column"
-            )
-        labels = target.some(known).values
-        _refuse_measurements(labels, f"y={y!r}" if "y" in named else "y")
-        codes = {
-            what: _Column.read(columns.get(what, asides[what]), source.n_rows, what).some(known).codes(what)
-            for what in ("groups", "time")
-            if asides[what] is not None
-        }
-        table = _without(source, list(named.values()))
-        notes: tuple[str, ...] = ()
-        if len(known) < source.n_rows:
-            lost = source.n_rows - len(known)
-            table = read_table(safe_indexing(table.native, known))
-            notes = (f"rows without a class, left out: {lost} of {source.n_rows}",)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            rows = LabelledRows.of(table, labels, kinds, "compare")
-        notes += tuple(str(warning.message) for warning in caught)
-        return cls(rows, known, source.n_rows, codes.get("groups"), codes.get("time"), notes)
+    if isinstance(X, LabelledTable):
+        return X
+    source = read_table(X)
+    asides = {"y": y, "groups": groups, "time": time}
+    named = {what: given for what, given in asides.items() if isinstance(given, str)}
+    _refuse_the_class_column(named)
+    columns = {what: _named_column(source, name, what) for what, name in named.items()}
+    target = _Column.read(columns.get("y", y), source.n_rows, "y")
+    known = np.flatnonzero(~target.gaps)
+    if not len(known):
+        raise ValueError(f"none of the {counted(source.n_rows, 'row')} has a class; check the class column")
+    labels = target.some(known).values
+    _refuse_measurements(labels, f"y={y!r}" if "y" in named else "y")
+    codes: dict[str, Any] = {
+        what: _Column.read(columns.get(what, asides[what]), source.n_rows, what).some(known).codes(what)
+        for what in ("groups", "time")
+        if asides[what] is not None
+    }
+    rest, dropped = _without(source, list(named.values())), source.n_rows - len(known)
+    if dropped:
+        rest = read_table(rest.take(known).native)
+    table = labelled_table(rest, labels, who="compare", kinds=kinds)
+    return replace(table, positions=known, dropped=dropped, target=named.get("y", ""), **codes)
 
 
 @dataclass(frozen=True, eq=False)

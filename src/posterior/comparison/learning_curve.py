@@ -10,17 +10,20 @@ import numpy as np
 from posterior._text import aligned
 from posterior._types import DataFrame, Floats, Progress
 from posterior.comparison.crossover import Crossover, find_crossover
-from posterior.comparison.experiments import CollectedWarnings, GrowingFit, Scores, margin, scores_of, spread
+from posterior.comparison.experiments import CollectedWarnings, Scores, margin, scores_of, spread
 from posterior.comparison.fixed_candidates import (
     Approach,
+    FixedCandidate,
     chosen,
     learning_curve_candidates,
     pairs_to_compare,
 )
 from posterior.comparison.nested import checked_repeats, checked_share, checked_sizes, nested_split
 from posterior.comparison.printing import as_json, loss_text, with_error
-from posterior.comparison.rows import LabelledRows
+from posterior.estimators.held_out import GrowingFit
 from posterior.estimators.parameters import Classifier, Kinds, Labels, Numbers, TableLike
+from posterior.estimators.target import labelled_table
+from posterior.schema import LabelledTable
 from posterior.schema.decode import table_of
 
 Metric: TypeAlias = Literal["log_loss", "error_rate"]
@@ -96,7 +99,7 @@ class LearningCurve:
     def of(  # noqa: PLR0913 -- each is something that a user may want to say
         cls,
         X: TableLike,
-        y: Labels,
+        y: Labels | None,
         *,
         models: Mapping[str, Classifier] | None = None,
         sizes: Numbers | None = None,
@@ -140,7 +143,7 @@ class LearningCurve:
             The losses; print it.
 
         """
-        rows = LabelledRows.of(X, y, kinds, cls.__name__)
+        rows = labelled_table(X, y, who=cls.__name__, kinds=kinds)
         share, n_repeats = checked_share(test_size), checked_repeats(repeats)
         candidates, left_out = chosen(models, rows, learning_curve_candidates)
         splits = [nested_split(rows.codes, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
@@ -152,9 +155,9 @@ class LearningCurve:
             for m, candidate in enumerate(candidates):
                 if progress is not None:
                     progress(r * len(candidates) + m, n_repeats * len(candidates), candidate.title)
-                growing = GrowingFit(candidate, rows, order)
+                growing = GrowingFit(candidate.estimator, rows, order)
                 for s, n in enumerate(tried):
-                    results[m, s, r] = _scored(growing, n, notices, held_out)
+                    results[m, s, r] = _scored(candidate, growing, n, notices, held_out)
         if progress is not None:
             progress(n_repeats * len(candidates), n_repeats * len(candidates), "done")
         for candidate, errors in zip(candidates, results[..., 1], strict=True):
@@ -276,11 +279,14 @@ class LearningCurve:
         return "\n".join([title, "", *aligned([head, *body], left=0), "", *self.findings, *left_out])
 
 
-def _scored(growing: GrowingFit, n: int, notices: CollectedWarnings, held_out: LabelledRows) -> Scores:
+def _scored(
+    candidate: FixedCandidate,
+    growing: GrowingFit,
+    n: int,
+    notices: CollectedWarnings,
+    held_out: LabelledTable,
+) -> Scores:
     """Scores of the model of the first n rows; NaN where it could not be fitted."""
     return notices.quietly(
-        growing.candidate.name,
-        f"{n} rows",
-        lambda: scores_of(growing.up_to(n), held_out),
-        Scores(),
+        candidate.name, f"{n} rows", lambda: scores_of(growing.up_to(n), held_out), Scores()
     )

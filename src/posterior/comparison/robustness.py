@@ -19,8 +19,10 @@ from posterior.comparison.fixed_candidates import (
 )
 from posterior.comparison.nested import checked_repeats, checked_share, nested_split
 from posterior.comparison.printing import as_json, loss_text
-from posterior.comparison.rows import LabelledRows
 from posterior.estimators.parameters import Classifier, Kinds, Labels, Numbers, TableLike
+from posterior.estimators.table_estimator import fit_table
+from posterior.estimators.target import labelled_table
+from posterior.schema import LabelledTable
 from posterior.schema.decode import table_of
 
 NAN = float("nan")
@@ -118,7 +120,7 @@ class Robustness:
             The losses; print it.
 
         """
-        rows = LabelledRows.of(X, y, kinds, cls.__name__)
+        rows = labelled_table(X, y, who=cls.__name__, kinds=kinds)
         share, n_repeats = checked_share(test_size), checked_repeats(repeats)
         corruptions = corruptions_of(outliers=outliers, far=outliers, flipped=flipped, few=few)
         if not np.isfinite(distance):
@@ -296,9 +298,9 @@ def _count(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0f}"
 
 
-def _scored(candidate: FixedCandidate, train: LabelledRows, test: LabelledRows) -> TrialScores:
+def _scored(candidate: FixedCandidate, train: LabelledTable, test: LabelledTable) -> TrialScores:
     """Fit a model to some rows and score it on others."""
-    model = train.fitted(candidate.fresh())
+    model = fit_table(candidate.fresh(), train)
     log_loss, error_rate = scores_of(model, test)
     on_train = scores_of(model, train).log_loss
     return TrialScores(log_loss, error_rate, on_train, n_parameters_of(model))

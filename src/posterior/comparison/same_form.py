@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -13,13 +13,15 @@ from posterior._text import aligned
 from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.comparison.experiments import margin, spread
 from posterior.comparison.printing import loss_text
-from posterior.comparison.rows import LabelledRows
 from posterior.estimators import LinearDiscriminantAnalysis, LogisticRegression
+from posterior.estimators.held_out import held_out_scores
 from posterior.estimators.parameters import Kinds, Label, Labels, TableLike
 from posterior.estimators.splits import read_folds
-from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.estimators.target import labelled_table
 from posterior.linear.summary import INTERCEPT
 from posterior.notices import PosteriorWarning
+from posterior.schema import LabelledTable
+from posterior.schema.classes import refuse_one_class
 from posterior.schema.decode import table_of
 
 FOLDS = 10
@@ -195,7 +197,7 @@ def side_by_side(
     same class on 97.9 % of the rows
 
     """
-    table = LabelledRows.of(X, y, kinds, "side_by_side")
+    table = labelled_table(X, y, who="side_by_side", kinds=kinds)
     used = table.where("continuous", "count")
     if not used or table.is_sparse:
         raise ValueError(
@@ -204,11 +206,12 @@ def side_by_side(
         )
     values = table.values(used)
     rows = np.flatnonzero(~np.isnan(values).any(axis=1))
-    labels, codes = encode_labels(table.labels[rows])
-    refuse_one_class(labels)
-    y = table.labels[rows]
+    complete = table.part(rows).present()
+    refuse_one_class(complete.classes)
+    y = complete.labels
     kept = _independent_columns(values[rows], y)
     values = np.ascontiguousarray(values[rows][:, kept])
+    complete = replace(complete, X=values)
     lda, logistic = _quietly(LinearDiscriminantAnalysis(), values, y), _fitted_logistic(values, y)
     both = lda.predict_log_proba(values), logistic.predict_log_proba(values)
     return SideBySide(
@@ -216,8 +219,10 @@ def side_by_side(
         rows=rows,
         lda=lda,
         logistic=logistic,
-        pairs=tuple(_pair(lda, logistic, both, codes, *pair) for pair in _pairs(classes, labels)),
-        **_held_out(logistic, values, y, codes),
+        pairs=tuple(
+            _pair(lda, logistic, both, complete.codes, *pair) for pair in _pairs(classes, complete.classes)
+        ),
+        **_held_out(logistic, complete),
         agreement=float((both[0].argmax(axis=1) == both[1].argmax(axis=1)).mean()),
         left_out=tuple(_left_out(table, used, kept, len(rows))),
         container=table.schema.container,
@@ -296,23 +301,17 @@ def _contrast(model: LogisticRegression, of: int, against: int) -> tuple[Floats,
     return table[of] - table[against], np.sqrt(variance)
 
 
-def _held_out(logistic: LogisticRegression, X: Floats, y: AnyArray, codes: Ints) -> dict[str, Floats]:
+def _held_out(logistic: LogisticRegression, table: LabelledTable) -> dict[str, Floats]:
     """Log losses of each row by both models of the other folds."""
-    folds, n_folds = read_folds(FOLDS, codes)
-    everywhere = np.arange(len(codes))
-    logs = np.full((len(codes), int(codes.max()) + 1), -np.inf)
-    classes = np.unique(y)
-    for fold in range(n_folds):
-        out = folds == fold
-        model = _quietly(LogisticRegression(**logistic.get_params()), X[~out], y[~out])
-        logs[np.ix_(out, np.searchsorted(classes, model.classes_))] = model.predict_log_proba(X[out])
+    folds, rows = read_folds(FOLDS, table.codes), np.arange(len(table))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PosteriorWarning)
-        ours = LinearDiscriminantAnalysis().k_fold_log_proba(X, y, cv=folds)
-    return {"lda_losses": 0.0 - ours[everywhere, codes], "logistic_losses": 0.0 - logs[everywhere, codes]}
+        models = {"lda_losses": LinearDiscriminantAnalysis(), "logistic_losses": logistic}
+        logs = {name: held_out_scores(model, table, folds) for name, model in models.items()}
+    return {name: 0.0 - found[rows, table.codes] for name, found in logs.items()}
 
 
-def _left_out(table: LabelledRows, used: tuple[int, ...], kept: list[int], n: int) -> Iterable[str]:
+def _left_out(table: LabelledTable, used: tuple[int, ...], kept: list[int], n: int) -> Iterable[str]:
     names = table.schema.names
     others = [names[j] for j in range(len(names)) if j not in used]
     spare = [names[j] for k, j in enumerate(used) if k not in kept]

@@ -1,6 +1,5 @@
 """Everything private of scikit-learn that is imported here: what a new release may change without notice."""
 
-from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_method_params as check_method_params
@@ -13,5 +12,4 @@ __all__ = [
     "check_sample_weight",
     "num_samples",
     "routing_enabled",
-    "safe_indexing",
 ]

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior.engines import LocalDataset
 from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
-from posterior.estimators.tables import labelled_rows
-from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.estimators.target import labelled_table
 from posterior.estimators.validation import Validation
 from posterior.generative import (
     ClassStatistics,
@@ -55,13 +54,11 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             The fitted estimator.
 
         """
-        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
-        classes, codes = encode_labels(labels)
-        refuse_one_class(classes)
-        schema = self._schema(source)
-        spec = self._spec(schema, source)
-        data = LocalDataset(schema, schema.encode(source), codes, weight)
-        model = self._fitted(spec, data, classes, sample_weight)
+        table = labelled_table(X, y, sample_weight, type(self).__name__)
+        schema = self._schema(table.source)
+        spec = self._spec(schema, table.source)
+        data = LocalDataset(schema, schema.encode(table.source), table.codes, table.weight)
+        model = self._fitted(spec, data, table.classes, sample_weight)
         self._accept(model)
         self._install(model)
         if model.notes:
@@ -94,22 +91,23 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             The updated estimator.
 
         """
-        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
-        found, codes = encode_labels(labels, classes)
+        who = type(self).__name__
+        table = labelled_table(X, y, sample_weight, who, classes=classes, parts=True)
+        source = table.source
         if not hasattr(self, "model_"):
             schema = self._schema(source)
             spec = self._spec(schema, source)
             self._refuse_unmergeable(spec, schema)
-            data = LocalDataset(schema, schema.encode(source), codes, weight)
-            self._install(spec.estimate(spec.summarize(data, found)))
+            data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
+            self._install(spec.estimate(spec.summarize(data, table.classes)))
             return self
         source = self._aligned(source)
         spec, seen = self._grown(source)
         if self.model_.tuning is not None:
             self._refuse_unmergeable(self._spec(self.model_.schema, source), self.model_.schema)
         schema = self._schema(source, _known_kinds(self.model_.schema))
-        data = LocalDataset(schema, schema.encode(source), codes, weight)
-        self._install(spec.estimate(seen + spec.summarize(data, found)))
+        data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
+        self._install(spec.estimate(seen + spec.summarize(data, table.classes)))
         return self
 
     def _grown(self, source: Source) -> tuple[GenerativeSpec, ClassStatistics]:

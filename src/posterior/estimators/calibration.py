@@ -10,7 +10,7 @@ from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier, fit_classifier
 from posterior.estimators.meta_estimator import MetaClassifier
-from posterior.estimators.parameters import AnyRows, Classifier, Folds, Labels, Weights
+from posterior.estimators.parameters import AnyRows, Classifier, FoldsLike, Labels, Weights
 from posterior.estimators.state import install
 
 
@@ -65,7 +65,9 @@ class CalibratedClassifier(MetaClassifier):
 
     learnt_: FittedClassifier
 
-    def __init__(self, estimator: Classifier, *, method: str = "temperature", cv: Folds | None = 5) -> None:
+    def __init__(
+        self, estimator: Classifier, *, method: str = "temperature", cv: FoldsLike | None = 5
+    ) -> None:
         self.estimator = estimator
         self.method = method
         self.cv = cv
@@ -95,7 +97,7 @@ class CalibratedClassifier(MetaClassifier):
         if self.cv is None and not is_frozen(self.estimator):
             raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
         rows = self._rows(X, y, sample_weight, fit_params)
-        learnt = fit_classifier(self.estimator, rows, needs_held_out=True)
+        learnt = fit_classifier(self.estimator, *rows, needs_held_out=True)
         install(self, learnt_=learnt, scaling_=learnt.scaling_by(self.method))
         return self
 

@@ -22,14 +22,14 @@ from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.decider import Decider, DecisionChanges, DecisionSettings
 from posterior.estimators.decision_explanations import explanations
 from posterior.estimators.fitted_classifier import FittedClassifier, fit_classifier
-from posterior.estimators.meta_estimator import MetaClassifier, TrainingRows
+from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.parameters import (
     AnyRows,
     Classifier,
     ClassPriors,
     CostsLike,
-    Folds,
+    FoldsLike,
     Label,
     Labels,
     Reject,
@@ -37,8 +37,10 @@ from posterior.estimators.parameters import (
 )
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
-from posterior.estimators.target import known_codes, read_labels, read_weights
+from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import CalibrationWarning, warn
+from posterior.schema import LabelledTable
+from posterior.schema.classes import known_codes
 
 SETTINGS = tuple(field.name for field in fields(DecisionSettings))
 
@@ -163,7 +165,7 @@ class DecisionClassifier(MetaClassifier):
         outliers: float | OutlierRule | None = None,
         calibration: str | None = None,
         training_priors: ClassPriors | None = None,
-        cv: Folds | None = None,
+        cv: FoldsLike | None = None,
         outlier_rule: OutlierRule | None = None,
         reject_label: Label | None = "reject",
         outlier_label: Label | None = "outlier",
@@ -204,8 +206,8 @@ class DecisionClassifier(MetaClassifier):
         """
         rows = self._rows(X, y, sample_weight, fit_params)
         needed = self.calibration is not None or isinstance(read_reject(self.reject), LearntRejectRule)
-        learnt = fit_classifier(self.estimator, rows, self.training_priors, needs_held_out=needed)
-        learnt = replace(learnt, outliers=self._fitted_outlier_rule(rows), asked=self.outliers)
+        learnt = fit_classifier(self.estimator, *rows, priors=self.training_priors, needs_held_out=needed)
+        learnt = replace(learnt, outliers=self._fitted_outlier_rule(rows[0]), asked=self.outliers)
         settings = self._settings()
         decider = Decider.of(learnt, settings)
         learnt.calibration_test(self.calibration, as_trained=self.priors is None)
@@ -214,7 +216,7 @@ class DecisionClassifier(MetaClassifier):
         decider.report_outliers()
         return self
 
-    def _fitted_outlier_rule(self, rows: TrainingRows) -> OutlierRule | None:
+    def _fitted_outlier_rule(self, table: LabelledTable) -> OutlierRule | None:
         """The rule that was asked for, fitted; None where none was."""
         rule, outliers = self.outlier_rule, self.outliers
         if isinstance(outliers, OutlierRule):
@@ -227,7 +229,7 @@ class DecisionClassifier(MetaClassifier):
             rule = OutlierRule(self.estimator, alpha=outliers)
         fitted: OutlierRule | None = rule
         if rule is not None:
-            fitted = clone(rule).fit(rows.X, rows.y, sample_weight=rows.weight)
+            fitted = clone(rule).fit(table.X, table.labels, sample_weight=table.weight)
         return fitted
 
     def _report_calibration(self) -> None:

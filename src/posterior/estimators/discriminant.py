@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.parameters import Auto, ClassPriors, Folds, Selection, TableLike
+from posterior.estimators.parameters import Auto, ClassPriors, FoldsLike, Selection, TableLike
 from posterior.estimators.presets import all_columns_as
 from posterior.families import Family, MultivariateNormal, MultivariateNormalDistribution
 from posterior.families.gaussian import Shape
@@ -127,7 +127,7 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
         on_singular: OnSingular = "shrink",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Folds | Literal["loo"] = 10,
+        cv: FoldsLike | Literal["loo"] = 10,
         selection: Selection = "best",
     ) -> None:
         self.tied = tied

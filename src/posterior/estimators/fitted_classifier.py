@@ -16,10 +16,10 @@ from posterior.decision.reliability import CalibrationTest, calibration_test
 from posterior.decision.scaling import CALIBRATORS, CalibrationMap
 from posterior.estimators.classifiers import classes_of, is_frozen, training_priors, weight_taken
 from posterior.estimators.held_out import HeldOutRows, hold_out
-from posterior.estimators.meta_estimator import TrainingRows
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.target import known_codes, refuse_one_class
+from posterior.schema import LabelledTable
+from posterior.schema.classes import refuse_one_class
 
 ENOUGH = 50_000  # rows to check calibration with
 
@@ -192,25 +192,32 @@ def _called(rule: LearntRejectRule) -> str:
 
 
 def fit_classifier(
-    estimator: Any, rows: TrainingRows, priors: Any = None, *, needs_held_out: bool
+    estimator: Any,
+    table: LabelledTable,
+    fit_params: dict[str, Any],
+    cv: Any,
+    *,
+    priors: Any = None,
+    needs_held_out: bool,
 ) -> FittedClassifier:
     """Fit a classifier to all rows, and hold rows out where that was asked for, or is needed."""
     frozen = is_frozen(estimator)
     if frozen:
         check_is_fitted(estimator)
-    model = estimator if frozen else clone(estimator).fit(rows.X, rows.y, **rows.fit_params)
+    labels = table.labels
+    model = estimator if frozen else clone(estimator).fit(table.X, labels, **fit_params)
     classes = classes_of(model)
-    codes = known_codes(rows.y, classes)
+    table = table.among(classes)
     refuse_one_class(classes)
-    count = np.bincount(codes, rows.weight, len(classes)).astype(np.float64)
+    count = np.bincount(table.codes, table.weight, len(classes)).astype(np.float64)
     why = ""
     if priors is not None:
         priors = given_priors(priors, classes)
     else:
         try:
-            weight = weight_taken(estimator, rows.fit_params)
-            priors = training_priors(model, None if frozen else rows.y, weight, classes)
+            weight = weight_taken(estimator, fit_params)
+            priors = training_priors(model, None if frozen else labels, weight, classes)
         except RefusedError as error:  # said when they are needed
             why = str(error)
-    held_out = hold_out(estimator, model, rows, codes, needed=needs_held_out)
+    held_out = hold_out(estimator, model, table, fit_params, cv, needed=needs_held_out)
     return FittedClassifier(model, priors, count / count.sum(), held_out, why_no_priors=why)

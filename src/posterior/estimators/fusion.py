@@ -19,8 +19,8 @@ from posterior.estimators.classifiers import is_frozen, routed
 from posterior.estimators.members import (
     FittedMember,
     Member,
-    Rows,
     counted_twice,
+    frequencies,
     learnt_weights,
     log_of,
     named_as_trained,
@@ -32,7 +32,7 @@ from posterior.estimators.parameters import (
     Auto,
     Classifier,
     ClassPriors,
-    Folds,
+    FoldsLike,
     Labels,
     Number,
     Numbers,
@@ -41,10 +41,11 @@ from posterior.estimators.parameters import (
 )
 from posterior.estimators.splits import read_folds
 from posterior.estimators.state import install, named_columns
-from posterior.estimators.tables import warn_of_names
-from posterior.estimators.target import encode_labels, read_labels, read_weights
+from posterior.estimators.table_estimator import warn_of_names
+from posterior.estimators.target import counted, read_labels, read_weights
 from posterior.notices import DataWarning, warn
-from posterior.schema import Source, read_table
+from posterior.schema import LabelledTable, Source, read_table
+from posterior.schema.classes import encode_labels, refuse_one_class
 from posterior.schema.select import ColumnSelection
 from posterior.schema.sources import names_of
 
@@ -118,7 +119,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         *,
         priors: ClassPriors | None = None,
         weights: Auto | Numbers | Mapping[str, Number] | None = None,
-        cv: Folds = 5,
+        cv: FoldsLike = 5,
     ) -> None:
         self.estimators = estimators
         self.priors = priors
@@ -175,36 +176,37 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         source = read_table(X)
         labels = read_labels(y, source.n_rows, type(self).__name__)
         weight = read_weights(sample_weight, labels)
-        rows = Rows.counted(source, labels, weight)
-        members = self._members(rows)
+        table = LabelledTable.of(*counted(source, labels, weight))
+        refuse_one_class(table.classes)
+        members = self._members(table)
         given = self._given_weights([member.name for member in members])
         priors = (
-            rows.frequencies() if self.priors is None else given_priors(self.priors, rows.classes, "None, ")
+            frequencies(table) if self.priors is None else given_priors(self.priors, table.classes, "None, ")
         )
         folds = None
         if given is None and not all(is_frozen(member.estimator) for member in members):
-            folds = read_folds(self.cv, encode_labels(labels)[1], weight)[0]
-            folds = folds if weight is None else folds[weight > 0]
-        fitted = [member.fitted(rows) for member in members]
-        weights = learnt_weights(members, fitted, rows, folds, priors) if given is None else given
-        self._install(fitted, rows.source, rows.classes, priors, weights)
+            folds = read_folds(self.cv, encode_labels(labels)[1], weight)
+            folds = folds if weight is None else folds.take(np.flatnonzero(weight))
+        fitted = [member.fitted(table) for member in members]
+        weights = learnt_weights(members, fitted, table, folds, priors) if given is None else given
+        self._install(fitted, table.source, table.classes, priors, weights)
         twice = "" if given is None else counted_twice(fitted, weights, names_of(source))
         if twice:
             warn(twice, DataWarning)
         return self
 
-    def _members(self, rows: Rows) -> list[Member]:
+    def _members(self, table: LabelledTable) -> list[Member]:
         """The members with their columns, and with the weights of the rows where they take them."""
-        members = read_members(self.estimators, rows.source, signature(type(self)).parameters)
-        if rows.weight is None:
+        members = read_members(self.estimators, table.source, signature(type(self)).parameters)
+        if table.weight is None:
             return members
         if routing_enabled():
-            asked = process_routing(self, "fit", sample_weight=rows.weight)
+            asked = process_routing(self, "fit", sample_weight=table.weight)
             return [replace(member, fit_params=dict(asked[member.name].fit)) for member in members]
         out = []
         for member in members:
             with said_by(member.name):
-                params = routed(self, member.estimator, rows.weight, {})
+                params = routed(self, member.estimator, table.weight, {})
             out.append(replace(member, fit_params=params))
         return out
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds, Kinds, Labels, Selection
+from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Labels, Selection
 from posterior.families import BagOfWords, Bernoulli, Categorical, Distribution, Family, Normal, Poisson
 from posterior.families.categorical import Unknown
 from posterior.generative import (
@@ -163,7 +163,7 @@ class GenerativeClassifier(GenerativeEstimator):
         remainder: Literal["drop", "auto", "error"] = "drop",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Folds | Literal["loo"] = 10,
+        cv: FoldsLike | Literal["loo"] = 10,
         selection: Selection = "best",
     ) -> None:
         self.features = features

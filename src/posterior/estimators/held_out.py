@@ -1,22 +1,27 @@
-"""Log posteriors of rows by classifiers that were not trained with these rows."""
+"""Scores of rows by classifiers that were not trained with these rows."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
-from posterior._types import AnyArray, Floats, Ints
-from posterior.estimators._sklearn import check_method_params, safe_indexing
-from posterior.estimators.base import GenerativeEstimator
+from posterior._types import Floats, Ints
+from posterior.engines import threads
+from posterior.estimators._sklearn import check_method_params
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
-from posterior.estimators.meta_estimator import TrainingRows
 from posterior.estimators.splits import read_folds
+from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.notices import DataWarning, warn
+from posterior.schema import Folds, LabelledTable
 
 FOLDS = 5  # where rows must be held out and nobody said how
+
+P = TypeVar("P")
+Tick = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +39,20 @@ class HeldOutRows:
 
 
 def hold_out(
-    estimator: Any, model: Any, rows: TrainingRows, codes: Ints, *, needed: bool
+    estimator: Any, model: Any, table: LabelledTable, fit_params: Mapping[str, Any], cv: Any, *, needed: bool
 ) -> HeldOutRows | None:
-    """Rows that the classifier has not seen, by the folds of `rows.cv`; all rows where it is frozen.
+    """Rows that the classifier has not seen, by the folds of `cv`; all rows where it is frozen.
 
     Without `cv` nothing is held out unless it is `needed`; then there are five folds. Where it is not
     needed and fails, a warning says why there are no such rows.
     """
     if is_frozen(estimator):
-        return HeldOutRows(log_posterior_of(model, rows.X), codes, rows.weight)
-    if rows.cv is None and not needed:
+        return HeldOutRows(log_posterior_of(model, table.X), table.codes, table.weight)
+    if cv is None and not needed:
         return None
-    cv = FOLDS if rows.cv is None else rows.cv
-    read_folds(cv, codes)  # refuses what does not say how to hold rows out
+    folds = read_folds(FOLDS if cv is None else cv, table.codes)
     try:
-        logs = held_out_log_posterior(estimator, rows.X, rows.y, model.classes_, cv, rows.fit_params)
+        logs = held_out_scores(estimator, table, folds, fit_params)
     except (ValueError, IndexError) as error:
         if needed:
             raise
@@ -58,28 +62,107 @@ def hold_out(
             DataWarning,
         )
         return None
-    return HeldOutRows(logs, codes, rows.weight)
+    return HeldOutRows(logs, table.codes, table.weight)
 
 
-def held_out_log_posterior(
-    estimator: Any, X: Any, y: AnyArray, classes: AnyArray, cv: Any, fit_params: Mapping[str, Any]
+def adds_up(estimator: Any) -> bool:
+    """Whether sums over rows give the model of an estimator, so that folds need no fits of their own."""
+    return hasattr(estimator, "k_fold_log_proba")
+
+
+def held_out_scores(
+    estimator: Any,
+    table: LabelledTable,
+    folds: Folds,
+    fit_params: Mapping[str, Any] | None = None,
+    *,
+    score: Callable[[Any, Any], Floats] = log_posterior_of,
+    refit: bool = False,
+    one_class: bool = False,
+    workers: int = 1,
+    tick: Tick = lambda: None,
 ) -> Floats:
     """Log posteriors of each row by a clone of the classifier that has not seen it, (n, K).
 
-    `cv` is a number of folds, a splitter, or the fold of each row. A class that the other folds lack gets
-    −inf. Our generative models need one reading for all folds; others are fitted once for each.
+    A class that the rows of training lack gets −inf, a row that no model predicts NaN. Our generative models
+    need one reading for all folds, unless they are to be `refit`; others are fitted once for each, by several
+    `workers` side by side. With `one_class`, training rows of a single class predict it, and are not refused.
+    `score` gives what a fitted model says of rows, if not log posteriors.
     """
-    weight = fit_params.get("sample_weight")
-    if isinstance(estimator, GenerativeEstimator) and set(fit_params) <= {"sample_weight"}:
-        return estimator.k_fold_log_proba(X, y, cv, weight)
-    folds, n_folds = read_folds(cv, np.searchsorted(classes, y))
-    out = np.full((len(y), len(classes)), -np.inf)
-    for fold in range(n_folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        params = check_method_params(X, dict(fit_params), indices=train)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has said it already
-            model = clone(estimator).fit(safe_indexing(X, train), y[train], **params)
-        logs = log_posterior_of(model, safe_indexing(X, test))
-        out[np.ix_(test, np.searchsorted(classes, model.classes_))] = logs
+    params = dict(fit_params or {})
+    if adds_up(estimator) and not refit and not folds.forward and set(params) <= {"sample_weight"}:
+        logs: Floats = estimator.k_fold_log_proba(table.X, table.labels, folds, params.get("sample_weight"))
+        tick()
+        return logs
+    out = np.full((len(table), len(table.classes)), np.nan)
+    growing = GrowingFit(estimator, table, np.argsort(folds.numbers, kind="stable"))
+
+    def fitted(learnt: Ints) -> Any:
+        if folds.forward and adds_up(estimator):
+            return growing.up_to(len(learnt))
+        own = check_method_params(table.codes, params, indices=learnt)
+        return fit_table(clone(estimator), table.part(learnt), **own)
+
+    def scores(part: tuple[Ints, Ints]) -> Floats:
+        learnt, predicted = part
+        found, seen = np.full((len(predicted), len(table.classes)), -np.inf), np.unique(table.codes[learnt])
+        if one_class and len(seen) == 1:
+            found[:, seen] = 0.0
+            return found
+        model = fitted(learnt)
+        columns = np.searchsorted(table.classes, model.classes_)
+        found[:, columns] = score(model, rows_for(model, table.part(predicted)))
+        return found
+
+    parts = folds.parts()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the fit to all rows has said it already
+        for (_, predicted), found in zip(parts, _each(scores, parts, workers), strict=True):
+            out[predicted] = found
+            tick()
     return out
+
+
+def _each(work: Callable[[P], Floats], parts: list[P], workers: int) -> Iterator[Floats]:
+    """Results in the order of the parts; several workers have one thread each to themselves."""
+    if min(workers, len(parts)) < 2:
+        yield from map(work, parts)
+        return
+
+    def alone(part: P) -> Floats:
+        with threads(1):
+            return work(part)
+
+    pool = ThreadPoolExecutor(min(workers, len(parts)))
+    try:
+        yield from pool.map(alone, parts)
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C, say
+
+
+class GrowingFit:
+    """A model of longer and longer beginnings of a list of rows.
+
+    A generative model learns only the rows that are new, because its sums add up; where they do not (gaps
+    filled in by EM, settings chosen by cross-validation) it is fitted anew, as any other model is.
+    """
+
+    def __init__(self, estimator: Any, table: LabelledTable, order: Ints) -> None:
+        self.model, self.table, self.order = clone(estimator), table, order
+        self.n_seen = 0
+        self.adds_up = adds_up(estimator)
+
+    def up_to(self, n: int) -> Any:
+        """The model of the first n rows; n may only grow."""
+        if self.adds_up:
+            try:
+                new = self.table.part(self.order[self.n_seen : n])
+                self.model.partial_fit(rows_for(self.model, new), new.labels)
+            except ValueError:
+                self.adds_up = False
+        if not self.adds_up:
+            if adds_up(self.model):
+                self.model = clone(self.model)
+            fit_table(self.model, self.table.part(self.order[:n]))
+        self.n_seen = n
+        return self.model

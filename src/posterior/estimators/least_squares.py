@@ -9,8 +9,7 @@ from posterior._types import AnyArray, Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.tables import labelled_rows
-from posterior.estimators.target import encode_labels, refuse_one_class
+from posterior.estimators.target import labelled_table
 from posterior.linear.least_squares import indicator_regression
 from posterior.schema.select import ColumnSelection
 
@@ -79,14 +78,11 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
             The fitted estimator.
 
         """
-        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
-        classes, codes = encode_labels(labels)
-        refuse_one_class(classes)
-        scan = self._learning(source, codes, weight, reference=True)
-        model = indicator_regression(scan, len(classes), bool(self.fit_intercept))
-        self._install(
-            scan.design, model, classes_=classes, coef_=model.coef.copy(), intercept_=model.intercept
-        )
+        table = labelled_table(X, y, sample_weight, type(self).__name__)
+        scan = self._learning(table.source, table.codes, table.weight, reference=True)
+        model = indicator_regression(scan, len(table.classes), bool(self.fit_intercept))
+        fitted = {"classes_": table.classes, "coef_": model.coef.copy(), "intercept_": model.intercept}
+        self._install(scan.design, model, **fitted)
         return self
 
     def decision_function(self, X: TableLike) -> Floats:

@@ -26,8 +26,7 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import PenaltySetting
-from posterior.estimators.tables import labelled_rows
-from posterior.estimators.target import encode_labels, refuse_one_class, refuse_wild_weights
+from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
     SGD,
     LinearModel,
@@ -46,6 +45,7 @@ from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
 from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning, warn
+from posterior.schema import LabelledTable
 from posterior.schema.select import ColumnSelection
 
 
@@ -178,16 +178,14 @@ class LogisticRegression(LinearProbabilities):
 
         """
         setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
-        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
-        classes, codes = encode_labels(labels)
-        refuse_one_class(classes)
-        weight = self._class_weighted(classes, labels, weight)
-        scan = self._learning(source, codes, weight, reference=setting.kind != "net")
+        table = labelled_table(X, y, sample_weight, type(self).__name__)
+        classes, weight = table.classes, self._class_weighted(table)
+        scan = self._learning(table.source, table.codes, weight, reference=setting.kind != "net")
         design, scaled = scan.design, None
         if self.standardize and setting.kind == "net":  # nothing else depends on the units of the columns
             scaled = ScaledDesign.learnt_from(scan.dataset, design)
             scan = Scan.of(scan.dataset, scaled)
-        total = float(len(codes) if weight is None else weight.sum())
+        total = float(len(table) if weight is None else weight.sum())
         loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
         problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
         solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
@@ -264,7 +262,6 @@ class LogisticRegression(LinearProbabilities):
                 "partial_fit learns by stochastic gradient descent, which needs a smooth penalty of a given "
                 f"strength; found penalty={self.penalty!r}, C={self.C!r}, l1_ratio={self.l1_ratio!r}"
             )
-        source, labels, weight = labelled_rows(X, y, sample_weight, type(self).__name__)
         known = hasattr(self, "model_")
         asked = None if classes is None else np.asarray(classes)
         if known and asked is not None and not np.array_equal(np.unique(asked), self.classes_):
@@ -272,13 +269,13 @@ class LogisticRegression(LinearProbabilities):
                 f"classes={asked.tolist()} are not those of the first call, {self.classes_.tolist()}; a new "
                 "class needs a new fit"
             )
-        found, codes = encode_labels(labels, self.classes_ if known else classes)
-        refuse_one_class(found)
-        weight = self._class_weighted(found, labels, weight, parts=True)
+        wanted = self.classes_ if known else classes
+        table = labelled_table(X, y, sample_weight, type(self).__name__, classes=wanted)
+        found, weight = table.classes, self._class_weighted(table, parts=True)
         if known:
-            scan, stream = self._more(source, codes, weight), self._stream()
+            scan, stream = self._more(table.source, table.codes, weight), self._stream()
         else:
-            scan = self._learning(source, codes, weight, reference=setting.kind != "net")
+            scan = self._learning(table.source, table.codes, weight, reference=setting.kind != "net")
             stream = IncrementalFit.empty(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
         solver = self._solver()
         solver = solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state))
@@ -293,9 +290,8 @@ class LogisticRegression(LinearProbabilities):
         loss = SoftmaxLoss(len(self.classes_))
         return IncrementalFit.after(loss, self.model_, bool(self.fit_intercept), self.weight_)
 
-    def _class_weighted(
-        self, classes: AnyArray, labels: AnyArray, weight: Floats | None, parts: bool = False
-    ) -> Floats | None:
+    def _class_weighted(self, table: LabelledTable, parts: bool = False) -> Floats | None:
+        weight = table.weight
         if self.class_weight is None:
             return weight
         if parts and self.class_weight == "balanced":
@@ -303,13 +299,16 @@ class LogisticRegression(LinearProbabilities):
                 'class_weight="balanced" needs the numbers of all rows, which partial_fit does not know; '
                 "pass the weights as a dict"
             )
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=labels, sample_weight=weight)
+        labels = table.labels
+        by_class = compute_class_weight(
+            self.class_weight, classes=table.classes, y=labels, sample_weight=weight
+        )
         if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
             raise ValueError(
                 f"class_weight={self.class_weight!r}: weights must be finite and not negative; leave out a "
                 "class by leaving out its rows"
             )
-        extra = by_class[np.searchsorted(classes, labels)]
+        extra = by_class[table.codes]
         with np.errstate(over="ignore"):
             both = np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
         refuse_wild_weights(both, labels)

@@ -2,49 +2,29 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from posterior._text import listed
-from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior._types import AnyArray, Floats
 from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
 from posterior.estimators.classifiers import is_frozen, log_posterior_of, training_priors, weight_taken
-from posterior.estimators.held_out import held_out_log_posterior
+from posterior.estimators.held_out import held_out_scores
 from posterior.estimators.reading import RefusedError
-from posterior.estimators.tables import counted
-from posterior.estimators.target import encode_labels, refuse_one_class
-from posterior.schema import Column, Schema, Source, read_table
+from posterior.schema import Column, Folds, LabelledTable, Schema, Source, read_table
 from posterior.schema.decode import table_of
 from posterior.schema.select import resolve
 from posterior.schema.sources import ArraySource, FrameSource, SparseSource, names_of
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of training that count, with the sorted classes."""
-
-    source: Source
-    y: AnyArray
-    weight: Floats | None
-    classes: AnyArray
-    codes: Ints
-
-    @classmethod
-    def counted(cls, source: Source, y: AnyArray, weight: Floats | None) -> "Rows":
-        """The rows of a table less those of weight zero; refused where they are all of one class."""
-        source, labels, kept = counted(source, y, weight)
-        classes, codes = encode_labels(labels)
-        refuse_one_class(classes)
-        return cls(source, labels, kept, classes, codes)
-
-    def frequencies(self, rows: Any = slice(None)) -> Floats:
-        """Class frequencies of some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return effective_priors(self.y[rows], sample_weight=weight, classes=self.classes)
+def frequencies(table: LabelledTable, rows: Any = slice(None)) -> Floats:
+    """Class frequencies of some of the rows."""
+    weight = None if table.weight is None else table.weight[rows]
+    return effective_priors(table.labels[rows], sample_weight=weight, classes=table.classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +52,16 @@ class Member:
     columns: tuple[int, ...]
     fit_params: dict[str, Any] = field(default_factory=dict)
 
-    def fitted(self, rows: Rows) -> FittedMember:
+    def fitted(self, table: LabelledTable) -> FittedMember:
         """Fit a clone; a frozen classifier is taken as it is."""
         with said_by(self.name):
-            model = self.estimator
+            model, labels = self.estimator, table.labels
             if not is_frozen(model):
-                model = clone(model).fit(take(rows.source, self.columns), rows.y, **self.fit_params)
-            self._refuse_model(model, rows.classes)
-            weight = rows.weight if is_frozen(model) else weight_taken(self.estimator, self.fit_params)
+                model = clone(model).fit(take(table.source, self.columns), labels, **self.fit_params)
+            self._refuse_model(model, table.classes)
+            weight = table.weight if is_frozen(model) else weight_taken(self.estimator, self.fit_params)
             return FittedMember(
-                self.name, model, self.columns, _priors_of(model, rows.y, weight, rows.classes)
+                self.name, model, self.columns, _priors_of(model, labels, weight, table.classes)
             )
 
     def _refuse_model(self, model: Any, classes: AnyArray) -> None:
@@ -105,26 +85,25 @@ class Member:
                 "columns it was fitted to"
             )
 
-    def held_out(self, fitted: FittedMember, rows: Rows, folds: Ints, priors: Floats) -> Floats:
+    def held_out(self, fitted: FittedMember, table: LabelledTable, folds: Folds, priors: Floats) -> Floats:
         """Log posteriors under common priors of rows that the classifier has not seen, (n, K).
 
         A classifier of some folds has the class frequencies of these folds as priors, unless it was given
         others or has a class weight; those of each fold are replaced.
         """
         if is_frozen(self.estimator):
-            return fitted.log_posterior(rows.source, priors)
+            return fitted.log_posterior(table.source, priors)
         with said_by(self.name):
-            part = take(rows.source, self.columns)
-            logs = held_out_log_posterior(self.estimator, part, rows.y, rows.classes, folds, self.fit_params)
-        observed = np.allclose(fitted.priors, rows.frequencies(), rtol=1e-9, atol=0)
-        for fold in np.unique(folds):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            taken = weight_taken(self.estimator, self.fit_params)
+            part = replace(table, X=take(table.source, self.columns))
+            logs = held_out_scores(self.estimator, part, folds, self.fit_params)
+        observed = np.allclose(fitted.priors, frequencies(table), rtol=1e-9, atol=0)
+        taken = weight_taken(self.estimator, self.fit_params)
+        for train, test in folds.parts():
             weight = None if taken is None else np.asarray(taken)[train]
             old = (
-                rows.frequencies(train)
+                frequencies(table, train)
                 if observed
-                else _priors_of(fitted.model, rows.y[train], weight, rows.classes)
+                else _priors_of(fitted.model, table.labels[train], weight, table.classes)
             )
             new = np.where(old > 0, priors, 0.0)
             if new.any():
@@ -146,8 +125,8 @@ def _priors_of(model: Any, y: AnyArray, weight: Any, classes: AnyArray) -> Float
 def learnt_weights(
     members: Sequence[Member],
     fitted: Sequence[FittedMember],
-    rows: Rows,
-    folds: Ints | None,
+    table: LabelledTable,
+    folds: Folds | None,
     priors: Floats,
 ) -> Floats:
     """The weights with the smallest log loss on rows that the members have not seen.
@@ -155,33 +134,26 @@ def learnt_weights(
     Rows whose class no member could know, since all rows of it are in the same fold, do not count; nor do
     those of a class whose prior is zero. Folds are None where all members are frozen.
     """
-    counts = priors[rows.codes] > 0
+    counts = priors[table.codes] > 0
     if folds is not None:
-        counts &= _seen_elsewhere(rows.codes, folds)
+        counts &= ~folds.unknowable(table.codes)
     else:
-        folds = np.zeros(len(counts), dtype=np.int64)
+        folds = Folds(np.zeros(len(counts), dtype=np.int64), 1)
     if not counts.any():
         raise ValueError(
             'weights="auto" is learnt from rows whose class has rows in other folds, and there are none; '
             "use more rows, or give the weights"
         )
-    logs = [m.held_out(f, rows, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
-    weight = None if rows.weight is None else rows.weight[counts]
+    logs = [m.held_out(f, table, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
+    weight = None if table.weight is None else table.weight[counts]
     names = [member.name for member in members]
-    return fusion_weights(logs, rows.codes[counts], log_of(priors), sample_weight=weight, names=names)
+    return fusion_weights(logs, table.codes[counts], log_of(priors), sample_weight=weight, names=names)
 
 
 def log_of(priors: Floats) -> Floats:
     """Logs of priors, −inf for zero."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(priors))
-
-
-def _seen_elsewhere(codes: Ints, folds: Ints) -> Bools:
-    """Whether the class of a row has rows in other folds: if not, no classifier could know it."""
-    table = np.zeros((folds.max() + 1, codes.max() + 1), dtype=np.bool_)
-    table[folds, codes] = True
-    return np.asarray(table.sum(axis=0)[codes] > 1)
 
 
 @contextmanager

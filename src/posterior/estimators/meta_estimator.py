@@ -1,7 +1,6 @@
 """The base of classifiers that have another classifier inside: training rows, columns, tags, routing."""
 
 import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,22 +8,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from posterior._types import AnyArray, Floats
-from posterior.estimators._sklearn import check_method_params, num_samples, safe_indexing
+from posterior._types import AnyArray
+from posterior.estimators._sklearn import check_method_params, num_samples
 from posterior.estimators.classifiers import routed
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Rows of training that count: a table of any kind, labels, weights, what goes to `fit`, and folds."""
-
-    X: Any
-    y: AnyArray
-    weight: Floats | None
-    fit_params: dict[str, Any]
-    cv: Any
+from posterior.schema import LabelledTable
+from posterior.schema.opening import rows_of
 
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -33,20 +23,24 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     cv: Any
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> TrainingRows:
-        """The rows that count: one of weight zero is not there at all."""
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> tuple[LabelledTable, dict[str, Any], Any]:
+        """The rows that count, what goes to `fit` with them, and their `cv`.
+
+        A row of weight zero is not there at all. The table is left to the estimator to read.
+        """
         (X,) = indexable(X)
         labels = read_labels(y, num_samples(X), type(self).__name__)
         weight = read_weights(sample_weight, labels)
-        params = routed(self, self.estimator, sample_weight, fit_params)
-        cv = self.cv
-        if weight is None or weight.all():
-            return TrainingRows(X, labels, weight, params, cv)
-        rows = np.flatnonzero(weight)
-        if names_rows(cv):
-            cv = read_folds(cv, np.zeros(len(labels), np.int64))[0][rows]
-        params = check_method_params(X, params, indices=rows)
-        return TrainingRows(safe_indexing(X, rows), labels[rows], weight[rows], params, cv)
+        params, cv = routed(self, self.estimator, sample_weight, fit_params), self.cv
+        if weight is not None and not weight.all():
+            rows = np.flatnonzero(weight)
+            if names_rows(cv):
+                cv = read_folds(cv, np.zeros(len(labels), np.int64)).numbers[rows]
+            params = check_method_params(X, params, indices=rows)
+            X, labels, weight = rows_of(X, rows), labels[rows], weight[rows]
+        return LabelledTable.of(X, labels, weight), params, cv
 
     @property
     def n_features_in_(self) -> int:

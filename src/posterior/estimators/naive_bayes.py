@@ -15,7 +15,7 @@ from posterior.estimators.generative import (
     refuse_overlap,
     with_families,
 )
-from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds, Kinds, Selection
+from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Selection
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import Family, Normal
 from posterior.families.categorical import Unknown
@@ -91,7 +91,7 @@ class NaiveBayes(GenerativeEstimator):
         unknown: Unknown = "marginalize",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
-        cv: Folds | Literal["loo"] = 10,
+        cv: FoldsLike | Literal["loo"] = 10,
         selection: Selection = "best",
     ) -> None:
         self.kinds = kinds

@@ -9,11 +9,11 @@ from sklearn.pipeline import Pipeline
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.outliers import conformal_p_values, conformal_threshold
-from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import inside, weighting
-from posterior.estimators.target import known_codes
 from posterior.math import log_sum_exp
+from posterior.schema.classes import known_codes
+from posterior.schema.opening import rows_of
 
 Part = tuple[Any, AnyArray | None, Floats | None]
 
@@ -107,7 +107,7 @@ def refuse_other_models(model: Any, what: str) -> GenerativeEstimator:
 def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:
     """Some rows of a table, with their labels and weights."""
     return (
-        safe_indexing(X, rows),
+        rows_of(X, rows),
         None if labels is None else labels[rows],
         None if weight is None else weight[rows],
     )

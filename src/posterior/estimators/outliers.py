@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
-from posterior.estimators._sklearn import safe_indexing
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import is_frozen
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
@@ -28,10 +27,12 @@ from posterior.estimators.outlier_calibration import (
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
-from posterior.estimators.target import known_codes, read_labels, read_weights
+from posterior.estimators.target import read_labels, read_weights
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
 from posterior.schema import read_table
+from posterior.schema.classes import known_codes
+from posterior.schema.opening import rows_of
 
 METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
@@ -191,7 +192,7 @@ class OutlierRule(BaseEstimator):
         elif self.method == "conformal":
             found = CalibrationScores(np.asarray(model.score_samples(X), dtype=np.float64), weight)
         if self.method == "chi2":
-            distances(model, safe_indexing(X, [0]), None)  # refuses what is not Gaussian
+            distances(model, rows_of(X, np.zeros(1, np.int64)), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
         names = ("classes_", "n_features_in_", "feature_names_in_")

@@ -12,7 +12,7 @@ from posterior._types import SupportsArray
 from posterior.decision.cost_table import Costs
 from posterior.decision.reject import RejectRule
 from posterior.families import Family
-from posterior.schema import Kind, Source
+from posterior.schema import Kind, LabelledTable, Source
 from posterior.schema.select import ColumnSelection
 
 
@@ -77,7 +77,12 @@ Weights: TypeAlias = Numbers | Number
 
 # A `Source` is a table that was read already, which is not read again.
 TableLike: TypeAlias = (
-    SupportsArray | SupportsArrowStream | SparseMatrix | Sequence[Sequence[Any] | SupportsArray] | Source
+    SupportsArray
+    | SupportsArrowStream
+    | SparseMatrix
+    | Sequence[Sequence[Any] | SupportsArray]
+    | Source
+    | LabelledTable
 )
 # What a classifier inside another one takes is its own affair: texts or dicts in a list, for example.
 AnyRows: TypeAlias = TableLike | Sequence[Any]
@@ -90,7 +95,7 @@ CostsLike: TypeAlias = (
 )
 Reject: TypeAlias = RejectRule | Mapping[str, Any]
 # A list or tuple is the fold of each row, or pairs (rows to train with, rows held out).
-Folds: TypeAlias = int | Splitter | SupportsArray | list[Any] | tuple[Any, ...]
+FoldsLike: TypeAlias = int | Splitter | SupportsArray | list[Any] | tuple[Any, ...]
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator
 
 FamilyLike: TypeAlias = Family[Any] | type[Family[Any]]

@@ -10,8 +10,7 @@ from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
 from posterior.estimators.penalty import is_number
-from posterior.estimators.tables import counted
-from posterior.estimators.target import read_numbers, read_weights
+from posterior.estimators.target import counted, read_numbers, read_weights
 from posterior.linear import (
     ElasticNet,
     GaussianLoss,

@@ -9,16 +9,19 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from posterior._types import AnyArray, Floats, Ints
+from posterior.schema import Folds
 
 EXPECTED = "a number of folds, a splitter such as StratifiedKFold(5), or an array with a fold for each row"
 
 
-def read_folds(cv: Any, y: Ints, weight: Floats | None = None) -> tuple[Ints, int]:
-    """The fold of each row, numbered from 0, and how many folds there are.
+def read_folds(cv: Any, y: Ints, weight: Floats | None = None) -> Folds:
+    """The fold of each row, by what a user passes as `cv`.
 
     A number of folds deals out the rows of each class in shuffled order, always the same. Rows of weight
     zero, which no model learns from, do not change how the others are dealt out.
     """
+    if isinstance(cv, Folds):
+        return cv
     if hasattr(cv, "split") and not isinstance(cv, str):
         return _from_splitter(cv, y)
     if names_rows(cv):
@@ -27,15 +30,15 @@ def read_folds(cv: Any, y: Ints, weight: Floats | None = None) -> tuple[Ints, in
     if isinstance(cv, bool) or not hasattr(cv, "__index__") or operator.index(cv) < 2:
         raise ValueError(f"cv must be {EXPECTED}, found {cv!r}; a number of folds must be at least 2")
     counts = np.ones(len(y), dtype=np.bool_) if weight is None else weight > 0
-    folds = np.empty(len(y), dtype=np.int64)
-    folds[counts], n_folds = _stratified(operator.index(cv), y[counts])
-    folds[~counts] = np.arange((~counts).sum()) % n_folds
-    return folds, n_folds
+    dealt, numbers = _stratified(operator.index(cv), y[counts]), np.empty(len(y), dtype=np.int64)
+    numbers[counts] = dealt.numbers
+    numbers[~counts] = np.arange((~counts).sum()) % dealt.n_folds
+    return Folds(numbers, dealt.n_folds)
 
 
 def names_rows(cv: Any) -> bool:
     """Whether `cv` says of each row in which fold it is, by fold numbers or lists of rows."""
-    return isinstance(cv, np.ndarray | list | tuple) or (hasattr(cv, "__array__") and np.ndim(cv) > 0)
+    return isinstance(cv, np.ndarray | list | tuple | Folds) or (hasattr(cv, "__array__") and np.ndim(cv) > 0)
 
 
 def leaves_one_out(cv: Any) -> bool:
@@ -43,7 +46,7 @@ def leaves_one_out(cv: Any) -> bool:
     return isinstance(cv, str) and cv == "loo"
 
 
-def _stratified(n_folds: int, y: Ints) -> tuple[Ints, int]:
+def _stratified(n_folds: int, y: Ints) -> Folds:
     """Fold numbers by class; no more folds than the largest class has rows, if it has two.
 
     As many folds as rows, or more, are one row each.
@@ -51,7 +54,7 @@ def _stratified(n_folds: int, y: Ints) -> tuple[Ints, int]:
     if len(y) < 2:
         raise ValueError("cross-validation needs two rows or more that count, found 1")
     if n_folds >= len(y):
-        return np.arange(len(y)), len(y)
+        return Folds(np.arange(len(y)), len(y))
     largest = int(np.bincount(y).max())
     if largest == 1:
         return _from_splitter(KFold(min(n_folds, len(y)), shuffle=True, random_state=0), y)
@@ -62,7 +65,7 @@ def _stratified(n_folds: int, y: Ints) -> tuple[Ints, int]:
         return _from_splitter(splitter, y)
 
 
-def _from_splitter(splitter: Any, y: Ints) -> tuple[Ints, int]:
+def _from_splitter(splitter: Any, y: Ints) -> Folds:
     """The folds of a splitter."""
     try:
         parts = list(splitter.split(np.zeros((len(y), 1)), y))
@@ -74,7 +77,7 @@ def _from_splitter(splitter: Any, y: Ints) -> tuple[Ints, int]:
     return _from_parts(parts, len(y), repr(splitter))
 
 
-def _from_parts(parts: Sequence[Any], n: int, who: str) -> tuple[Ints, int]:
+def _from_parts(parts: Sequence[Any], n: int, who: str) -> Folds:
     """The held-out part that each row is in; every row must be in one, and in one only."""
     folds, times = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for fold, (train, test) in enumerate(parts):
@@ -94,10 +97,10 @@ def _from_parts(parts: Sequence[Any], n: int, who: str) -> tuple[Ints, int]:
             "once; each row must be held out exactly once: use KFold, StratifiedKFold or an array with a "
             "fold for each row"
         )
-    return folds, len(parts)
+    return Folds(folds, len(parts))
 
 
-def _from_labels(cv: Any, n_rows: int) -> tuple[Ints, int]:
+def _from_labels(cv: Any, n_rows: int) -> Folds:
     """Fold numbers, or other labels of folds, one for each row."""
     try:
         labels: AnyArray = np.asarray(cv)
@@ -113,4 +116,4 @@ def _from_labels(cv: Any, n_rows: int) -> tuple[Ints, int]:
     found, folds = np.unique(labels, return_inverse=True)
     if len(found) < 2:
         raise ValueError(f"cv puts every row in one fold, {found.tolist()}; two folds or more are needed")
-    return folds.reshape(-1).astype(np.int64), len(found)
+    return Folds(folds.reshape(-1).astype(np.int64), len(found))

@@ -7,8 +7,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from posterior.estimators.state import install, named_columns
-from posterior.estimators.tables import warn_of_names
-from posterior.schema import Encoded, Schema, Source
+from posterior.notices import warn
+from posterior.schema import Encoded, LabelledTable, Schema, Source
 
 
 class TableEstimator(BaseEstimator):
@@ -39,6 +39,38 @@ class TableEstimator(BaseEstimator):
     def _encoded(self, source: Source) -> Encoded:
         """The rows of a new table, read as in training."""
         return self.schema_.encode(self._aligned(source))
+
+
+def takes_tables(estimator: Any) -> bool:
+    """Whether an estimator takes a `LabelledTable`, as those of this package do.
+
+    A class that was derived from one elsewhere may do more with a table, and gets the user's own.
+    """
+    return isinstance(estimator, TableEstimator) and type(estimator).__module__.startswith("posterior.")
+
+
+def fit_table(estimator: Any, table: LabelledTable, **fit_params: Any) -> Any:
+    """Let an estimator of any kind learn from a table, and return it."""
+    if takes_tables(estimator) and not fit_params:
+        return estimator.fit(table, None)
+    return estimator.fit(table.native, table.labels, **fit_params)
+
+
+def rows_for(estimator: Any, table: LabelledTable) -> Any:
+    """The rows of a table as an estimator takes them to predict: as they were read, or as the user's own."""
+    return table.X if takes_tables(estimator) else table.native
+
+
+def warn_of_names(source: Source, schema: Schema, who: str) -> None:
+    """Say that one of two tables has column names and the other has not."""
+    if (source.names is not None) == schema.named:
+        return
+    told = (
+        f"X does not have valid feature names, but {who} was fitted with feature names"
+        if schema.named
+        else f"X has feature names, but {who} was fitted without feature names"
+    )
+    warn(told, UserWarning)
 
 
 def shown_categories(counts: Mapping[Any, int]) -> str:

@@ -6,16 +6,52 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from posterior import kernels
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats
 from posterior.estimators._sklearn import check_sample_weight
-from posterior.estimators.parameters import Labels
-from posterior.schema.cells import is_missing, sorted_levels
+from posterior.schema import LabelledTable, Source, read_table
+from posterior.schema.cells import is_missing
+from posterior.schema.classes import distinct, refuse_one_class
 from posterior.schema.kinds import LARGEST, SMALLEST
 
 # Weights of all rows together, or of those of a class, between which sums of weighted squares neither vanish
 # nor overflow.
 LIGHTEST, HEAVIEST = 1e-50, 1e50
+
+
+def labelled_table(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    who: str = "",
+    *,
+    kinds: Any = None,
+    classes: Any = None,
+    parts: bool = False,
+) -> LabelledTable:
+    """The rows of training that count: a row of weight zero is not there at all.
+
+    Two classes at least, unless this is one of several `parts`; `classes` may name some that no row has.
+    """
+    if isinstance(X, LabelledTable):
+        table = X.present()
+    else:
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, who)
+        rows = counted(source, labels, read_weights(sample_weight, labels))
+        table = LabelledTable.of(*rows, classes=classes, kinds=kinds)
+    if not parts:
+        refuse_one_class(table.classes)
+    return table
+
+
+def counted(
+    source: Source, target: AnyArray, weight: Floats | None
+) -> tuple[Source, AnyArray, Floats | None]:
+    """Table, target and weights without the rows of weight zero, whose cells are not even read."""
+    if weight is None or weight.all():
+        return source, target, weight
+    rows = np.flatnonzero(weight)
+    return read_table(source.take(rows).native), target[rows], weight[rows]
 
 
 def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
@@ -120,63 +156,6 @@ def _missing(labels: AnyArray) -> int:
     return sum(map(is_missing, labels.tolist()))
 
 
-def encode_labels(labels: AnyArray, classes: Labels | None = None) -> tuple[AnyArray, Ints]:
-    """Sorted classes and the code of each row; `classes` may name some that these rows lack."""
-    found, codes = _distinct(labels)
-    if classes is None:
-        return found, codes
-    wanted = np.unique(np.asarray(classes))
-    unknown = [v for v in found.tolist() if v not in wanted.tolist()]
-    if unknown:
-        raise ValueError(f"y holds the class {unknown[0]!r}, which classes={wanted.tolist()} does not list")
-    return wanted, np.searchsorted(wanted, found)[codes]
-
-
-def _distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
-    """Sorted distinct labels and the code of each row.
-
-    Small whole numbers are counted, strings looked up: sorting all rows would take longer than the fit.
-    """
-    if labels.dtype.kind in "iu" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low < len(labels) and abs(low) < 2**62 and abs(high) < 2**62:
-            places = labels.astype(np.int64) - low if low else labels.astype(np.int64, copy=False)
-            seen = kernels.class_weights(places, None, high - low + 1) > 0
-            found = (np.flatnonzero(seen) + low).astype(labels.dtype)
-            return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
-    if labels.dtype.kind in "OU":
-        return sorted_levels(labels)
-    found, codes = np.unique(labels, return_inverse=True)
-    return found, codes.reshape(-1).astype(np.int64)
-
-
-def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
-    """The code of each row among sorted classes; a class that is not one of them is refused."""
-    if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        raise ValueError(
-            f"y holds the class {labels.tolist()[0]!r}, and the classes of the model are "
-            f"{classes.tolist()[:3]}: labels of another type; pass the class column of training"
-        )
-    found, codes = _distinct(labels)
-    places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
-    unknown = classes[places] != found
-    if unknown.any():
-        raise ValueError(
-            f"y holds the class {found[unknown].tolist()[0]!r}, which is not one of the classes of the "
-            f"model, {classes.tolist()}; pass the class column of training"
-        )
-    return np.asarray(places[codes], dtype=np.int64)
-
-
-def refuse_one_class(classes: AnyArray) -> None:
-    """Raise the error of a table in which there is nothing to tell apart."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"the number of classes has to be greater than one; got 1 class, {classes.tolist()[0]!r}: "
-            "there is nothing to tell apart, check the class column (rows of weight 0 do not count)"
-        )
-
-
 def read_weights(sample_weight: Any, labels: AnyArray, *, classes: bool = True) -> Floats | None:
     """Row weights, finite and not negative, or None where all are 1; `classes` says what the labels are."""
     if sample_weight is None:
@@ -221,7 +200,7 @@ def refuse_wild_weights(weight: Floats, labels: AnyArray | None) -> None:
     n = len(weight)
     if weight.min() >= LIGHTEST and weight.max() <= HEAVIEST / n:
         return
-    codes = np.zeros(n, np.int64) if labels is None else _distinct(labels)[1]
+    codes = np.zeros(n, np.int64) if labels is None else distinct(labels)[1]
     mean = np.bincount(codes, weight / n)  # which does not overflow
     wrong = (mean > HEAVIEST / n) | ((mean < LIGHTEST / n) & (np.bincount(codes, weight > 0) > 0))
     if wrong.any():

@@ -11,17 +11,10 @@ from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.generative_prediction import GenerativePrediction
-from posterior.estimators.parameters import Folds, Kinds, Labels, TableLike, Weights
+from posterior.estimators.parameters import FoldsLike, Kinds, Labels, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
-from posterior.estimators.tables import counted
-from posterior.estimators.target import (
-    encode_labels,
-    known_codes,
-    read_labels,
-    read_weights,
-    refuse_one_class,
-)
+from posterior.estimators.target import counted, read_labels, read_weights
 from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
@@ -35,7 +28,8 @@ from posterior.generative import (
     tune,
     tune_left_out,
 )
-from posterior.schema import Schema, Source, read_table
+from posterior.schema import LabelledTable, Schema, Source, read_table
+from posterior.schema.classes import known_codes, refuse_one_class
 from posterior.schema.decode import table_of
 
 
@@ -54,7 +48,7 @@ class Validation(GenerativePrediction):
         return Schema.of(source, kinds)
 
     def k_fold_log_proba(
-        self, X: TableLike, y: Labels, cv: Folds = 10, sample_weight: Weights | None = None
+        self, X: TableLike, y: Labels, cv: FoldsLike = 10, sample_weight: Weights | None = None
     ) -> Floats:
         """Log posterior of each class for each row, by a model that has not seen the row.
 
@@ -91,32 +85,37 @@ class Validation(GenerativePrediction):
         0.0594
 
         """
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
-        learnt_from, _, _ = counted(source, labels, weight)
-        classes, codes = encode_labels(labels)
+        table = X if isinstance(X, LabelledTable) else self._all_rows(X, y, sample_weight)
+        source, classes, weight = table.source, table.classes, table.weight
+        learnt_from, _, _ = counted(source, table.codes, weight)
         refuse_one_class(classes)
-        folds, n_folds = read_folds(cv, codes, weight)
+        folds = read_folds(cv, table.codes, weight)
         schema = self._schema(learnt_from)
-        data = LocalDataset(schema, schema.encode(schema.align(source)), codes, weight, folds)
+        data = LocalDataset(schema, schema.encode(schema.align(source)), table.codes, weight, folds.numbers)
         spec = self._spec(schema, learnt_from).prepared(_counting(data))
         left_out = leaves_one_out(getattr(self, "cv", None))
-        if spec.is_open and n_folds < 3 and not left_out:
+        if spec.is_open and folds.n_folds < 3 and not left_out:
             raise ValueError(
                 "settings that are 'auto' are chosen in the folds that are left, which takes three folds or "
                 f"more; found cv={cv!r}: use cv=3, or set the values"
             )
         models = []
-        for part in training_parts(spec, data, classes, n_folds):
+        for part in training_parts(spec, data, classes, folds.n_folds):
             settled = spec
             if spec.is_open and left_out:
-                rows = np.flatnonzero((folds != part.fold) & (True if weight is None else weight > 0))
+                others = folds.numbers != part.fold
+                rows = np.flatnonzero(others & (True if weight is None else weight > 0))
                 settled, _ = tune_left_out(spec, _some_rows(data, source, rows), classes, self._selection)
             elif spec.is_open:
-                settled, _ = tune(spec, part.rows, classes, n_folds, self._selection)
+                settled, _ = tune(spec, part.rows, classes, folds.n_folds, self._selection)
             models.append(estimated(settled, part))
         return held_out_log_posterior(data, models)
+
+    def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> LabelledTable:
+        """Rows with their classes and weights, those of weight zero too."""
+        source = read_table(X)
+        labels = read_labels(y, source.n_rows, type(self).__name__)
+        return LabelledTable.of(source, labels, read_weights(sample_weight, labels))
 
     def leave_one_out_log_proba(
         self, X: TableLike, y: Labels, sample_weight: Weights | None = None
@@ -162,18 +161,17 @@ class Validation(GenerativePrediction):
 
         """
         check_is_fitted(self)
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
-        if weight is not None and not weight.all():
-            rows, others = np.flatnonzero(weight), np.flatnonzero(weight == 0)
-            out = np.empty((len(labels), len(self.classes_)))
-            out[rows] = self.leave_one_out_log_proba(source.take(rows), labels[rows], weight[rows])
-            out[others] = self.predict_log_proba(source.take(others))
+        table = X if isinstance(X, LabelledTable) else self._all_rows(X, y, sample_weight)
+        if table.weight is not None and not table.weight.all():
+            rows, others = np.flatnonzero(table.weight), np.flatnonzero(table.weight == 0)
+            out = np.empty((len(table), len(self.classes_)))
+            out[rows] = self.leave_one_out_log_proba(table.part(rows), y)
+            out[others] = self.predict_log_proba(table.part(others).X)
             return out
-        codes = known_codes(labels, self.classes_)
-        _refuse_other_weights(codes, weight, self.model_)
-        data = replace(self._dataset(source), y=codes, weight=weight, folds=np.arange(len(codes)))
+        codes = known_codes(table.labels, self.classes_)
+        _refuse_other_weights(codes, table.weight, self.model_)
+        data = self._dataset(table.source)
+        data = replace(data, y=codes, weight=table.weight, folds=np.arange(len(codes)))
         refuse_other_rows(self.model_, data)
         return left_out_log_posterior(self.model_, data)
 
@@ -196,11 +194,12 @@ class Validation(GenerativePrediction):
             return _tuned(settled.fit(data, classes), tuning)
         if names_rows(cv) and np.ndim(sample_weight) == 1:
             # Folds are given for all rows, and those of weight zero are not here any more.
-            folds, n_folds = read_folds(cv, np.zeros(len(sample_weight), np.int64))
-            folds = folds[np.flatnonzero(sample_weight)]
+            given = read_folds(cv, np.zeros(len(sample_weight), np.int64))
+            folds = given.take(np.flatnonzero(sample_weight))
         else:
-            folds, n_folds = read_folds(cv, y)
-        settled, tuning = tune(spec, replace(data, folds=folds), classes, n_folds, self._selection)
+            folds = read_folds(cv, y)
+        rows = replace(data, folds=folds.numbers)
+        settled, tuning = tune(spec, rows, classes, folds.n_folds, self._selection)
         return _tuned(settled.fit(data, classes), tuning)
 
     @property

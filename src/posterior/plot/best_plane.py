@@ -8,10 +8,11 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
-from posterior.estimators.target import encode_labels, read_labels
+from posterior.estimators.target import read_labels
 from posterior.notices import PosteriorWarning
-from posterior.plot.rows import TableRows, continuous_columns
-from posterior.schema import Schema, read_table
+from posterior.plot.rows import continuous_columns, table_read_by
+from posterior.schema import LabelledTable, read_table
+from posterior.schema.classes import encode_labels
 
 # Columns of which all pairs are tried, and rows that they are tried on.
 MOST_COLUMNS = 10
@@ -33,18 +34,15 @@ def best_plane(X: Any, y: Any, *, estimator: Any = None) -> tuple[str, str]:
     >>> best_plane(*load_iris(return_X_y=True))
     ('x2', 'x3')
     """
-    if estimator is None:
-        source = read_table(X)
-        schema = Schema.infer(source)
-        rows = TableRows(schema, schema.encode(source))
-    else:
-        rows = TableRows.of(estimator, X)
-    codes = encode_labels(read_labels(y, rows.data.n_rows, "best_plane"))[1]
+    source = read_table(X)
+    labels = read_labels(y, source.n_rows, "best_plane")
+    rows = LabelledTable.of(source, labels) if estimator is None else table_read_by(estimator, source)
+    codes = encode_labels(labels)[1]
     a, b = best_pair(rows, continuous_columns(estimator, rows.schema), codes)
     return rows.schema.names[a], rows.schema.names[b]
 
 
-def best_pair(rows: TableRows, columns: tuple[int, ...], codes: Ints) -> tuple[int, int]:
+def best_pair(rows: LabelledTable, columns: tuple[int, ...], codes: Ints) -> tuple[int, int]:
     """Positions of the best two of some continuous columns, in their order."""
     step = -(-len(codes) // MOST_ROWS)
     values, codes = rows.values(columns)[::step], encode_labels(codes[::step])[1]

@@ -16,7 +16,7 @@ from posterior.linear.scan import Scan
 from posterior.linear.summary import INTERCEPT, Summary
 from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing
-from posterior.plot.rows import TableRows
+from posterior.plot.rows import table_read_by
 from posterior.plot.style import COLOURS, FAINT, MARKERS, WIDTH
 
 # Classes and terms that one picture can hold.
@@ -235,7 +235,7 @@ def _spread(estimator: Any, X: Any) -> Floats:
             raise ValueError(_UNKNOWN)
         return np.asarray(np.sqrt(seen.scatter[0] / seen.weight[0]))
     if X is not None:
-        values = TableRows.of(estimator, X).values(tuple(range(np.shape(estimator.coef_)[-1])))
+        values = table_read_by(estimator, X).values(tuple(range(np.shape(estimator.coef_)[-1])))
         return np.asarray(np.nanstd(values, axis=0))
     if isinstance(estimator, LinearDiscriminantAnalysis):
         apart: AnyArray = estimator.means_ - estimator.xbar_

@@ -8,14 +8,14 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.generative import GenerativeClassifier
 from posterior.families import BagOfWords
 from posterior.notices import PosteriorWarning
-from posterior.plot.rows import TableRows
+from posterior.schema import LabelledTable
 
 BINS = 10
 # Rows on which texts are tried.
 MOST_TEXTS = 3000
 
 
-def information(rows: TableRows, j: int, codes: Ints) -> float:
+def information(rows: LabelledTable, j: int, codes: Ints) -> float:
     """The mutual information of a column and the class, less what chance would show (Miller, 1955).
 
     Numbers are cut into ten bins of equal weight; a gap is a value of its own. Of a text it is what naive

@@ -17,9 +17,16 @@ from posterior.estimators.decision import DecisionClassifier
 from posterior.estimators.linear import LinearEstimator
 from posterior.forms import QuadraticScores
 from posterior.plot.generative_section import generative_section
-from posterior.plot.rows import TableRows, columns_used, continuous_columns, name_of, schema_of, written
+from posterior.plot.rows import (
+    columns_used,
+    continuous_columns,
+    name_of,
+    schema_of,
+    typical,
+    written,
+)
 from posterior.plot.section import Section, Values, table_of
-from posterior.schema import Column, Schema
+from posterior.schema import Column, LabelledTable, Schema
 
 At: TypeAlias = Literal["auto", "median"] | Mapping[str, Any]
 
@@ -51,7 +58,7 @@ def axis_columns(estimator: Any, schema: Schema, features: Any) -> tuple[int, ..
 
 
 def section_of(
-    estimator: Any, columns: tuple[int, ...], at: At = "auto", rows: TableRows | None = None
+    estimator: Any, columns: tuple[int, ...], at: At = "auto", rows: LabelledTable | None = None
 ) -> Section:
     """The section of a fitted classifier through some of its continuous columns.
 
@@ -69,12 +76,12 @@ def section_of(
     rest = [j for j in columns_used(estimator, schema) if j not in columns]
     held = _given(schema, columns, at)
     if rows is not None and (at == "median" or not generative):
-        held |= {j: rows.typical(j) for j in rest if j not in held}
+        held |= {j: typical(rows, j) for j in rest if j not in held}
     others = _told(schema, {j: held[j] for j in held if j in rest}, len(rest))
     if isinstance(estimator, GenerativeEstimator):
         return generative_section(estimator, columns, held, others)
     assert rows is not None  # noqa: S101 -- for the type checker; it was refused above
-    middle = held | {j: rows.typical(j) for j in columns}
+    middle = held | {j: typical(rows, j) for j in columns}
     if isinstance(estimator, LinearEstimator):
         return _linear(estimator, columns, middle, others, rows)
     return _of_any(estimator, columns, middle, others, schema)
@@ -129,7 +136,7 @@ def _told(schema: Schema, held: Values, n_others: int) -> str:
 
 
 def _linear(
-    estimator: LinearEstimator, columns: tuple[int, ...], middle: Values, others: str, rows: TableRows
+    estimator: LinearEstimator, columns: tuple[int, ...], middle: Values, others: str, rows: LabelledTable
 ) -> Section:
     """The scores from the coefficients, as a form about the middle of the rows."""
     design, schema = estimator.design_, estimator.design_.schema

@@ -13,9 +13,10 @@ from posterior.plot.captions import class_handles, label, legend_below, write_ti
 from posterior.plot.cut import At, axis_columns, section_of
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
-from posterior.plot.rows import TableRows, continuous_columns, name_of, schema_of
+from posterior.plot.rows import continuous_columns, name_of, schema_of, table_read_by
 from posterior.plot.section import Score, Section
 from posterior.plot.style import HEIGHT, INK, WIDTH, colours_of
+from posterior.schema import LabelledTable
 
 # Points of a curve; halvings that find a decision point between two of them; decision points with a number.
 CURVE_POINTS = 801
@@ -66,14 +67,14 @@ class DensityDisplay(Display):
         columns integrates the others out, unless `at` holds them, as in `DecisionRegionDisplay`; any other
         needs X, at whose median they are held. With X and y the rows are drawn too.
         """
-        rows = None if X is None else TableRows.of(estimator, X, y)
+        rows = None if X is None else table_read_by(estimator, X, y)
         column = _column(estimator, rows, feature)
         section = section_of(estimator, (column,), at, rows)
         if not section.proper:
             raise ValueError(
                 f"{name_of(estimator)} has no posterior to show; a DecisionRegionDisplay needs none"
             )
-        if section.log_density is None and (rows is None or rows.codes is None):
+        if section.log_density is None and (rows is None or not rows.is_labelled):
             raise ValueError(
                 f"{name_of(estimator)} has no densities: pass X and y, whose rows stand for them"
             )
@@ -93,7 +94,7 @@ class DensityDisplay(Display):
             None if section.log_density is None else section.log_density(x[:, None]),
             section.log_prior,
             values,
-            None if rows is None else rows.codes,
+            rows.codes if rows is not None and rows.is_labelled else None,
             section.columns[0],
             name_of(estimator),
             section.others,
@@ -182,7 +183,7 @@ class DensityDisplay(Display):
             below.text(point, 1.03, f"{point:.4g}", ha=side, va="bottom", fontsize=8.5, color=INK)
 
 
-def _column(estimator: Any, rows: TableRows | None, feature: Any) -> int:
+def _column(estimator: Any, rows: LabelledTable | None, feature: Any) -> int:
     schema = schema_of(estimator) or (None if rows is None else rows.schema)
     if schema is None:
         raise ValueError(f"pass X: what columns {name_of(estimator)} has is not known without")
@@ -206,7 +207,7 @@ def _range(estimator: Any, section: Section, column: int, values: Floats | None)
         return np.linspace((mean - reach).min(), (mean + reach).max(), CURVE_POINTS)
     if values is None:
         drawn, _ = estimator.sample(2000, random_state=0)
-        values = np.quantile(TableRows.of(estimator, drawn).values((column,))[:, 0], [0.001, 0.999])
+        values = np.quantile(table_read_by(estimator, drawn).values((column,))[:, 0], [0.001, 0.999])
     if np.isnan(values).all():
         raise ValueError(f"no row of X has a value in {section.columns[0]!r}; choose another feature")
     low, high = np.nanmin(values), np.nanmax(values)

@@ -8,9 +8,8 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.base import GenerativeEstimator
 from posterior.families import Distribution
-from posterior.plot.rows import TableRows
 from posterior.plot.word_ranking import WordPanel, text_panel
-from posterior.schema import Column
+from posterior.schema import Column, LabelledTable
 
 BINS = 24
 CURVE_POINTS = 241
@@ -46,7 +45,7 @@ class LevelPanel:
 Panel: TypeAlias = NumberPanel | LevelPanel | WordPanel
 
 
-def panel_of(estimator: Any, rows: TableRows, codes: Ints, n_classes: int, j: int) -> Panel:
+def panel_of(estimator: Any, rows: LabelledTable, codes: Ints, n_classes: int, j: int) -> Panel:
     """The panel of a column of any kind; without a generative model of it, of the rows alone."""
     column, model = rows.schema.columns[j], _marginal(estimator, j)
     if column.kind == "text":
@@ -115,7 +114,7 @@ def _gaps(there: AnyArray, codes: Ints, n_classes: int) -> Floats:
 
 
 def _levels(
-    column: Column, rows: TableRows, codes: Ints, n_classes: int, j: int, model: Distribution | None
+    column: Column, rows: LabelledTable, codes: Ints, n_classes: int, j: int, model: Distribution | None
 ) -> LevelPanel:
     names, cells = _cells(column, rows, j, model)
     there = cells >= 0
@@ -131,7 +130,9 @@ def _levels(
     )
 
 
-def _cells(column: Column, rows: TableRows, j: int, model: Distribution | None) -> tuple[list[str], AnyArray]:
+def _cells(
+    column: Column, rows: LabelledTable, j: int, model: Distribution | None
+) -> tuple[list[str], AnyArray]:
     """Names of the levels and the code of each row; numbers that a model cuts in two have two levels."""
     if column.size:
         return [str(level) for level in column.levels or ()], rows.levels(j)

@@ -14,9 +14,10 @@ from posterior.plot.column_ranking import information
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
 from posterior.plot.marginals import LevelPanel, NumberPanel, Panel, panel_of
-from posterior.plot.rows import TableRows, columns_used, name_of
+from posterior.plot.rows import columns_used, name_of, table_read_by
 from posterior.plot.style import COLOURS, INK, WIDTH, colours_of, pyplot
 from posterior.plot.word_ranking import WordPanel
+from posterior.schema import LabelledTable
 
 # Columns that are ranked by what they tell; of more the first.
 MOST_RANKED = 500
@@ -58,8 +59,8 @@ class ClassPanelDisplay(Display):
         `features` chooses columns, in their order; by default the `max_features` whose mutual information
         with the class is largest.
         """
-        rows = TableRows.of(estimator, X, y)
-        if rows.codes is None:
+        rows = table_read_by(estimator, X, y)
+        if not rows.is_labelled:
             raise ValueError("panels compare classes: pass y, the class of each row")
         classes, codes = classes_of(estimator), rows.codes
         joint, used = _shared_counts(estimator), columns_used(estimator, rows.schema)
@@ -122,7 +123,7 @@ class ClassPanelDisplay(Display):
         )
 
 
-def ranked(rows: TableRows, codes: Ints, columns: Sequence[int]) -> list[int]:
+def ranked(rows: LabelledTable, codes: Ints, columns: Sequence[int]) -> list[int]:
     """Columns in the order of what they tell of the class, the most telling first."""
     told = {j: information(rows, j, codes) for j in columns}
     return sorted(columns, key=lambda j: -told[j])
@@ -136,7 +137,7 @@ def _shared_counts(estimator: Any) -> list[tuple[tuple[int, ...], Floats]]:
     return [(columns, logs) for columns, logs in every if logs is not None]
 
 
-def _counted(rows: TableRows, columns: tuple[int, ...], log_shares: Floats) -> WordPanel:
+def _counted(rows: LabelledTable, columns: tuple[int, ...], log_shares: Floats) -> WordPanel:
     """Counts of several things as words: which column speaks for which class."""
     names = rows.schema.names_of(columns)
     classes = np.arange(len(log_shares))

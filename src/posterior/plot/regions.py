@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.estimators.target import known_codes, read_labels
+from posterior.estimators.target import read_labels
 from posterior.math import log_softmax
 from posterior.plot.best_plane import best_pair
 from posterior.plot.boundary import Piece, Window, analytic_boundary, grid_boundary
@@ -15,9 +15,11 @@ from posterior.plot.captions import class_handles, label, legend_below, write_ti
 from posterior.plot.cut import At, axis_columns, section_of
 from posterior.plot.display import Display, drawing
 from posterior.plot.ellipses import CONTENTS, Ellipse, class_ellipses
-from posterior.plot.rows import TableRows, continuous_columns, name_of
+from posterior.plot.rows import continuous_columns, name_of, table_read_by
 from posterior.plot.section import Section
 from posterior.plot.style import FAINT, HEIGHT, INK, WIDTH, colours_of, markers_of, pyplot
+from posterior.schema import LabelledTable
+from posterior.schema.classes import known_codes
 
 # Points drawn at most: more hide the regions, and make files that no page can hold.
 MOST_POINTS = 2000
@@ -85,7 +87,7 @@ class DecisionRegionDisplay(Display):
         held at their median or commonest category by any other; `at="median"` holds them always, and a
         mapping such as `{"sex": "male"}` holds the columns that it names at the values that it gives.
         """
-        rows = TableRows.of(estimator, X, y)
+        rows = table_read_by(estimator, X, y)
         columns = _plane(estimator, rows, features)
         section = section_of(estimator, columns, at, rows)
         points, there = _points(rows, columns)
@@ -105,7 +107,7 @@ class DecisionRegionDisplay(Display):
             "grid" if form is None else "analytic",
             _ellipses(section, best),
             points[shown],
-            None if rows.codes is None else rows.codes[shown],
+            rows.codes[shown] if rows.is_labelled else None,
             (section.columns[0], section.columns[1]),
             name_of(estimator),
             section.others,
@@ -221,7 +223,7 @@ class DecisionRegionDisplay(Display):
         legend_below(axes, handles)
 
 
-def _plane(estimator: Any, rows: TableRows, features: Any) -> tuple[int, ...]:
+def _plane(estimator: Any, rows: LabelledTable, features: Any) -> tuple[int, ...]:
     """Positions of the two columns to show."""
     if features is not None:
         columns = axis_columns(estimator, rows.schema, features)
@@ -234,7 +236,7 @@ def _plane(estimator: Any, rows: TableRows, features: Any) -> tuple[int, ...]:
             f"a plane needs two continuous columns, and this {name_of(estimator)} uses {len(columns)}; a "
             "DensityDisplay shows one, a ClassPanelDisplay columns of any kind"
         )
-    return columns[:2] if len(columns) == 2 or rows.codes is None else best_pair(rows, columns, rows.codes)
+    return best_pair(rows, columns, rows.codes) if len(columns) > 2 and rows.is_labelled else columns[:2]
 
 
 def _ellipses(section: Section, best: Sequence[int]) -> list[Ellipse]:
@@ -245,7 +247,7 @@ def _ellipses(section: Section, best: Sequence[int]) -> list[Ellipse]:
     return [e for e in class_ellipses(section.quadratic) if few or e.class_index in best]
 
 
-def _points(rows: TableRows, columns: tuple[int, ...]) -> tuple[Floats, Ints]:
+def _points(rows: LabelledTable, columns: tuple[int, ...]) -> tuple[Floats, Ints]:
     """All points, and which rows have both coordinates."""
     points = rows.values(columns)
     there = np.flatnonzero(~np.isnan(points).any(axis=1))

@@ -1,7 +1,7 @@
 """What a report is about: a comparison, the table it was made with, and where that came from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -9,14 +9,12 @@ import numpy as np
 
 from posterior._types import Bools, Ints
 from posterior.comparison import Comparison, Result
-from posterior.comparison.inputs import Asked
-from posterior.comparison.rows import LabelledRows
+from posterior.comparison.inputs import compared_table
 from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
 from posterior.estimators.members import take
 from posterior.plot.panels import MOST_RANKED, ranked
-from posterior.plot.rows import TableRows
 from posterior.report.words import printable
-from posterior.schema import Source, read_table
+from posterior.schema import LabelledTable, Source, read_table
 from posterior.schema.cells import Cells, Labels
 from posterior.schema.sources import SparseSource
 
@@ -57,14 +55,12 @@ def _missing(cells: Cells) -> Bools:
 class Subject:
     """All that a section may look at; what several need is worked out once.
 
-    `rows` are those that have a class, `positions` where they stand in the user's table. `source` is how the
-    data are called on the command line, `target` the class column, and `options` are those with which the
-    data were read.
+    `rows` are those that have a class. `source` is how the data are called on the command line, `target` the
+    class column, and `options` are those with which the data were read.
     """
 
     comparison: Comparison
-    rows: LabelledRows
-    positions: Ints
+    rows: LabelledTable
     source: str = ""
     target: str = ""
     options: Sequence[str] = ()
@@ -72,6 +68,8 @@ class Subject:
     @classmethod
     def of(cls, comparison: Comparison, X: Any, y: Any, **called: Any) -> Self:
         """The table of a comparison and its classes, read as the comparison did."""
+        if isinstance(X, LabelledTable):
+            return cls(comparison, X, **called)
         schema, table = comparison.schema, read_table(X)
         if isinstance(y, str) and not called.get("target"):
             called["target"] = y
@@ -80,20 +78,16 @@ class Subject:
             # Columns that are no features said which rows go together.
             X = take(table, [j for j, name in enumerate(table.names) if name in names])
         declared = [(c.name, c.kind) for c in schema.columns if c.declared]
-        asked = Asked.of(X, y, kinds=declared or None)
-        predicted = np.searchsorted(asked.positions, comparison.rows)
-        same = len(asked.rows) == comparison.n_rows and len(asked.rows.classes) == len(comparison.classes)
-        if not same or not np.array_equal(asked.rows.codes[predicted], comparison.codes):
+        rows = compared_table(X, y, kinds=declared or None)
+        predicted = np.searchsorted(rows.places, comparison.rows)
+        same = len(rows) == comparison.n_rows and len(rows.classes) == len(comparison.classes)
+        if not same or not np.array_equal(rows.codes[predicted], comparison.codes):
             raise ValueError(
-                f"X and y have {len(asked.rows):,} rows with a class, and the comparison was made with "
+                f"X and y have {len(rows):,} rows with a class, and the comparison was made with "
                 f"{comparison.n_rows:,}, or with other classes; pass those that were compared"
             )
-        return cls(comparison, asked.rows, asked.positions, **called)
-
-    @cached_property
-    def table(self) -> Source:
-        """The columns of the table, in the order of the schema."""
-        return self.comparison.schema.align(read_table(self.rows.X))
+        aligned = replace(rows, X=schema.align(rows.source), kinds=schema)
+        return cls(comparison, aligned, **called)
 
     @property
     def chosen(self) -> Result:
@@ -113,7 +107,7 @@ class Subject:
     @cached_property
     def gaps(self) -> Gaps:
         """The cells without a value."""
-        return Gaps.of(self.table)
+        return Gaps.of(self.rows.source)
 
     @cached_property
     def calibration(self) -> CalibrationTest | None:
@@ -131,16 +125,10 @@ class Subject:
         return not np.array_equal(first, chosen.losses)
 
     @cached_property
-    def cells(self) -> TableRows:
-        """The cells of the table as pictures read them."""
-        schema = self.comparison.schema
-        return TableRows(schema, schema.encode(self.table), self.rows.codes)
-
-    @cached_property
     def ranked_columns(self) -> list[int]:
         """The columns that are no texts, ranked by what they say of the class; of very many the first."""
         columns = self.rows.where("continuous", "binary", "categorical", "count")[:MOST_RANKED]
-        return ranked(self.cells, self.rows.codes, columns)
+        return ranked(self.rows, self.rows.codes, columns)
 
     def best(self, wanted: Callable[[Result], bool]) -> Result | None:
         """The best model of those wanted."""

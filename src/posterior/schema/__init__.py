@@ -2,9 +2,23 @@
 
 from posterior.schema.columns import Column
 from posterior.schema.encode import Codes, Encoded
+from posterior.schema.folds import Folds
 from posterior.schema.kinds import KINDS, RULE, Kind
+from posterior.schema.labelled_table import LabelledTable
 from posterior.schema.opening import read_table
 from posterior.schema.sources import Source
 from posterior.schema.table import Schema
 
-__all__ = ["KINDS", "RULE", "Codes", "Column", "Encoded", "Kind", "Schema", "Source", "read_table"]
+__all__ = [
+    "KINDS",
+    "RULE",
+    "Codes",
+    "Column",
+    "Encoded",
+    "Folds",
+    "Kind",
+    "LabelledTable",
+    "Schema",
+    "Source",
+    "read_table",
+]

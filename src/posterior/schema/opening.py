@@ -7,10 +7,11 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from posterior._types import AnyArray
+from posterior._types import AnyArray, Ints
 from posterior.schema.cells import time_message
 from posterior.schema.sources import ArraySource, FrameSource, Source, SparseSource
 
+READ = (ArraySource, SparseSource, FrameSource)
 ACCEPTED = "a 2-D numpy array, a scipy.sparse matrix, a list of rows, or a pandas, polars or pyarrow table"
 
 
@@ -20,8 +21,8 @@ def read_table(X: Any) -> Source:
     >>> read_table([[1.0, "a"], [None, "b"]]).n_columns
     2
     """
-    if isinstance(X, ArraySource | SparseSource | FrameSource):
-        return X  # which was read already
+    if isinstance(X, READ):
+        return X  # already
     source = _open(X)
     if source.n_columns == 0:
         raise ValueError(
@@ -34,6 +35,20 @@ def read_table(X: Any) -> Source:
             "Pass at least one row; a filter upstream may have removed them all."
         )
     return source
+
+
+def rows_of(X: Any, rows: Ints) -> Any:
+    """Some rows of a table of any kind, or of a list of anything, as one of the same kind."""
+    if isinstance(X, READ):
+        return X.take(rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows.tolist()].to_native()
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 
 def _open(X: Any) -> Source:

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from posterior.comparison import model_for
 from posterior.estimators import DecisionClassifier, NaiveBayes, OutlierRule
+from posterior.estimators.target import labelled_table
 from posterior.notices import DataWarning, UnseenCategoryWarning
 
 # The rate of false alarms that a rule is made with; what is done at which rate is said when predicting.
@@ -38,13 +39,14 @@ def train(
     >>> model.set_decision(reject={"threshold": 0.99}).predict(penguins.X[:3]).tolist()
     ['Adelie', 'Adelie', 'Adelie']
     """
-    estimator = model_for(model, X, y, kinds=kinds)
+    table = labelled_table(X, y, who="train", kinds=kinds)
+    estimator, X, y, kinds = model_for(model, table, None), table.native, table.labels, table.kinds
     if not hasattr(estimator, "predict_proba"):
         if calibration is not None:
             raise ValueError(f"{model} has no probabilities to calibrate; leave calibration out")
         return estimator.fit(X, y)
-    found, counts = np.unique(np.asarray(y), return_counts=True)
-    labels, folds = {str(label) for label in found.tolist()}, max(2, min(FOLDS, int(counts.max())))
+    labels = {str(label) for label in table.classes.tolist()}
+    folds = max(2, min(FOLDS, int(np.bincount(table.codes).max())))
     decision = DecisionClassifier(
         estimator,
         outlier_rule=OutlierRule(_density(estimator, kinds), alpha=ALPHA, random_state=seed),

@@ -13,7 +13,6 @@ from posterior.report.blocks import AnyCell, Details, Figure, Head, Name, Number
 from posterior.report.figures import WIDTH, canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, printable
-from posterior.schema import read_table
 
 # Beyond these, standard errors take longer than a reader would wait.
 MOST_ROWS, MOST_COEFFICIENTS = 20_000, 400
@@ -65,9 +64,9 @@ def _expected(subject: Subject, columns: list[int]) -> int:
 
 def _fitted(subject: Subject, columns: list[int]) -> tuple[Any, str]:
     """A fit that has standard errors, and how it was made."""
-    step = -(-len(subject.rows.labels) // MOST_ROWS)
-    rows, labels = subject.rows.take(np.arange(0, len(subject.rows.labels), step))
-    table, pinned = take(read_table(rows), columns), dict(subject.rows.kinds)
+    step = -(-len(subject.rows) // MOST_ROWS)
+    rows, pinned = subject.rows.part(np.arange(0, len(subject.rows), step)), subject.rows.pinned
+    table, labels = take(rows.source, columns), rows.labels
     kinds = [(i, pinned[j]) for i, j in enumerate(columns) if j in pinned] or None
     model = LogisticRegression(C=np.inf, missing="indicator", kinds=kinds).fit(table, labels)
     how = "By maximum likelihood, without a penalty."

@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.plot.panels import ClassPanelDisplay
 from posterior.plot.word_ranking import WordPanel
 from posterior.report.blocks import Figure, Figures, Legend, PageBlock, Text
@@ -20,9 +21,10 @@ WIDTH, HEIGHT = 3.3, 2.1
 def densities(subject: Subject) -> list[PageBlock]:
     """A panel for each column by itself: the rows, and what naive Bayes makes of them."""
     model = subject.best(lambda result: result.name == "naive-bayes") or subject.chosen
-    fitted = clone(model.estimator).fit(subject.rows.X, subject.rows.labels)
+    rows = subject.rows
+    fitted = fit_table(clone(model.estimator), rows)
     display = ClassPanelDisplay.from_estimator(
-        fitted, subject.rows.X, subject.rows.labels, max_features=MOST_PANELS
+        fitted, rows_for(fitted, rows), rows.labels, max_features=MOST_PANELS
     )
     figures = [_panel(display, j) for j in range(len(display.panels))]
     classes = [(int(k), subject.classes[k]) for k in display.shown]

@@ -12,6 +12,7 @@ from posterior._types import Floats, Ints
 from posterior.comparison import Result
 from posterior.estimators import OutlierRule
 from posterior.estimators.odd_features import OddFeatures
+from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.report.blocks import AnyCell, Cell, Head, Name, Number, PageBlock, PageTable, Text
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, figure, percent, printable
@@ -66,7 +67,7 @@ def _unlikely(subject: Subject) -> list[PageBlock]:
     found = sorted((odd for _, some in folds for odd in some), key=lambda odd: odd.log_density)[:ROWS]
     rows: list[list[AnyCell]] = [
         [
-            Cell(str(subject.positions[odd.row])),
+            Cell(str(subject.rows.places[odd.row])),
             Name(subject.classes[subject.rows.codes[odd.row]]),
             Name(subject.classes[odd.like]),
             Number(figure(odd.log_density, 1)),
@@ -93,7 +94,7 @@ def _words(subject: Subject, texts: Sequence[int]) -> Floats:
     """How many words the texts of each row have, (n,); 1 where there is none."""
     words = np.zeros(len(subject.rows.codes))
     for j in texts:
-        cells = subject.table.column(j)
+        cells = subject.rows.source.column(j)
         if isinstance(cells, Labels):
             lengths = np.array([*(len(WORD.findall(str(level))) for level in cells.levels), 0])
             words += lengths[cells.codes]  # a gap is the last
@@ -111,13 +112,14 @@ def _held_out(subject: Subject) -> list[Ints]:
 
 def _fold(subject: Subject, estimator: Any, held: Ints, words: Floats) -> tuple[Floats, list[Odd]]:
     """Log densities per word of rows that were held out, and the oddest of them with the reasons."""
-    seen = subject.rows.take(np.setdiff1d(np.arange(len(subject.rows.labels)), held))
-    model = clone(estimator).fit(*seen)
+    rows = subject.rows
+    seen = rows.part(np.setdiff1d(np.arange(len(rows)), held))
+    model = fit_table(clone(estimator), seen)
     # What is usual is so among the rows that were learnt from, of which the odd ones are none.
-    rule = OutlierRule(FrozenEstimator(model)).fit(*seen)
-    scores = np.asarray(model.score_samples(subject.rows.take(held)[0])) / words[held]
+    rule = OutlierRule(FrozenEstimator(model)).fit(seen.native, seen.labels)
+    scores = np.asarray(model.score_samples(rows_for(model, rows.part(held)))) / words[held]
     oddest = np.argsort(scores, kind="stable")[:ROWS]
-    told = rule.odd_features(subject.rows.take(held[oddest])[0], n_features=FEATURES)
+    told = rule.odd_features(rows.part(held[oddest]).native, n_features=FEATURES)
     like = np.searchsorted(subject.comparison.classes, told.classes)
     return scores, [
         Odd(int(held[i]), float(scores[i]), int(like[place]), _why(told, place))
@@ -193,7 +195,7 @@ def _hard(subject: Subject, best: Result, i: int, wrong: int, models: int) -> li
         line.append(Number(f"{np.exp(best.log_proba[i, code]):.2g}"))
     if models:
         line.append(Number(f"{wrong} of {models}"))
-    row = int(np.searchsorted(subject.positions, position))
+    row = int(np.searchsorted(subject.rows.places, position))
     return [*line, Cell(_looks(subject, row))]
 
 
@@ -207,7 +209,7 @@ def _looks(subject: Subject, row: int) -> str:
 
 
 def _cell(subject: Subject, row: int, j: int) -> str:
-    cells = subject.table.column(j)
+    cells = subject.rows.source.column(j)
     if isinstance(cells, Labels):
         return printable(cells.levels[cells.codes[row]]) if cells.codes[row] >= 0 else ""
     value = cells.floats(slice(row, row + 1))[0]

@@ -6,12 +6,12 @@ from posterior.comparison import MODELS, NotForThisTableError, model_for
 from posterior.plot.best_plane import best_pair
 from posterior.plot.ellipses import CONTENTS
 from posterior.plot.regions import MOST_POINTS, DecisionRegionDisplay
-from posterior.plot.rows import TableRows
 from posterior.plot.style import COLOURS
 from posterior.report.blocks import Figure, PageBlock
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import count, cut, printable
+from posterior.schema import LabelledTable
 
 # Columns among which the best two are looked for.
 MOST_COLUMNS = 12
@@ -19,7 +19,7 @@ MOST_COLUMNS = 12
 
 def the_best_plane(subject: Subject) -> list[PageBlock]:
     """A model of the recommended kind in the best two continuous columns; nothing where there are none."""
-    schema, cells = subject.comparison.schema, subject.cells
+    schema, cells = subject.comparison.schema, subject.rows
     columns = [
         j for j in subject.ranked_columns if schema.columns[j].kind == "continuous" and _varies(cells, j)
     ]
@@ -27,7 +27,7 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
     model = subject.best(lambda result: result.approach != "baseline")
     if len(columns) < 2 or model is None:
         return []
-    pair = best_pair(cells, tuple(sorted(columns)), subject.rows.codes)
+    pair = best_pair(cells, tuple(sorted(columns)), cells.codes)
     points = cells.values(pair)
     name = MODELS[model.name].in_a_plane or model.name
     try:
@@ -73,6 +73,6 @@ def _ellipses(display: DecisionRegionDisplay) -> str:
     return f" Ellipses hold {contents} of a class under the model."
 
 
-def _varies(cells: TableRows, j: int) -> bool:
+def _varies(cells: LabelledTable, j: int) -> bool:
     values = cells.values((j,))
     return bool(np.nanmin(values) < np.nanmax(values))
