@@ -1,10 +1,12 @@
 """What is written is read again, and bytes of any kind are a table or are refused in one line."""
 
 import pyarrow as pa
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posterior.files import FileError, read, write_batches
+from posterior.files.wide import wide_cells
 
 PEOPLE = pa.table(
     {
@@ -127,3 +129,29 @@ def test_files_that_were_damaged_are_a_table_or_an_error_of_one_line(tmp_path_fa
         content[at] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
     assert is_table_or_refused(path)
+
+
+CELL = st.sampled_from(
+    ["1", "2.5", "-3", "NA", "", " NA ", "x", "007", "'=1", '"a"', '"a,b"', '"c\nd"', 'q"', "é", "1e5"]
+)
+LINE = st.lists(CELL, min_size=2, max_size=2) | st.lists(CELL, min_size=1, max_size=3) | st.just([])
+
+
+@settings(max_examples=200)
+@given(st.lists(LINE, max_size=8), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.integers(8, 64))
+def test_wide_tables_are_read_as_others_are(tmp_path_factory, lines, end, last, block):
+    text = end.join(["a,b", *map(",".join, lines)]) + end * last
+    path = tmp_path_factory.mktemp("law") / "t.csv"
+    path.write_bytes(text.encode())
+
+    def outcome(wide):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("posterior.files.text.WIDE", wide)
+            patch.setattr("posterior.files.wide.BLOCK", block)
+            patch.setattr("posterior.files.text.wide_cells", lambda text, _, do: wide_cells(text, block, do))
+            try:
+                return read(path)
+            except FileError as error:
+                return str(error)
+
+    assert outcome(2) == outcome(3)

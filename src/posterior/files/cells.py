@@ -103,11 +103,17 @@ def type_of(column: Any, decimal: str = ".") -> CellType:
         return "text"
     if pc.any(pc.match_substring_regex(cells, _LEADING_ZERO)).as_py():
         return "text"
+    return "integer" if _are_integers(cells, decimal) else "number"
+
+
+def _are_integers(cells: Any, decimal: str) -> bool:
+    if pc.any(pc.match_substring(cells, decimal)).as_py():  # much faster than to fail at each cell
+        return False
     try:
         _numbers(cells, pa.int64(), decimal)
     except pa.ArrowInvalid:
-        return "number"
-    return "integer"
+        return False
+    return True
 
 
 def types_of(columns: Sequence[Any], decimal: str = ".") -> list[CellType]:

@@ -58,6 +58,17 @@ class Decoded:
         self.tail = (self.tail + part[-16:])[-16:]
         return part
 
+    def read_lines(self, size: int) -> bytes:
+        """Return the whole lines among the next `size` bytes, and the last line, whole or not."""
+        ready = self.look(size)
+        if self._ended and len(ready) <= size:
+            return self.read(size)
+        return self.read(ready.rfind(b"\n", 0, size) + 1)
+
+    def unread(self, part: bytes) -> None:
+        """Take back what was read last; the next `read` gives it again."""
+        self._ready = part + self._ready
+
     def each_line(self) -> Iterator[bytes]:
         """Give line after line, without their ends."""
         rest = b""

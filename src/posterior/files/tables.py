@@ -37,6 +37,7 @@ def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -
             table = pa.concat_tables(parts).unify_dictionaries()
         else:
             table = _gathered(source.name, reader, reading.decimal, given)
+            pa.default_memory_pool().release_unused()  # texts take more room than what they are read as
     names = table.column_names
     known = set(names)
     absent = next((name for name in given if name not in known), None)

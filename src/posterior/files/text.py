@@ -1,7 +1,6 @@
 """Comma- and tab-separated tables: delimiter, header, and rows block by block."""
 
 import csv
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from posterior.files.cells import CellType, at_once, clean, types_of, unique_names
@@ -18,10 +18,12 @@ from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.formulas import unguarded
 from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, Source
+from posterior.files.wide import WIDE, by_column, cells_of_lines, wide_cells
 
 # Where two fit, the first is meant: nobody writes tabs into cells, and many write semicolons.
 _CANDIDATES = ("\t", ",", ";", "|")
 _SNIFFED_ROWS = 100
+_SNIFFED_CELLS = 100_000
 # The longest header that is read: four million columns with names of seven letters.
 LONGEST_LINE = 1 << 25
 # A block of a wide table has so many rows if it can: work is done once for each column of a block.
@@ -80,12 +82,47 @@ class TextTable:
                 return
             text.look()
             text.skip_blank_lines()  # which would be taken for the header
+            before = 0
+            if len(self.names) >= WIDE and self._passes_header(text):
+                before = int(self._reading.header)
+                for block in self._wide_blocks(text):
+                    yield block
+                    before += block.n_rows
+                if not text.look():
+                    return
             last = None
-            for batch in self._parsed(text):
+            for batch in self._parsed(text, before):
                 last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
                 yield Block(batch.num_rows, self._cleaned(batch))
             if last is not None and self._reading.quote is not None:
                 self._refuse_open_quote(last, text.tail)
+
+    def _passes_header(self, text: Decoded) -> bool:
+        """Pass over the header; return False, and leave it, where it does not end with its line."""
+        if not self._reading.header:
+            return True
+        line = text.look_for_line(LONGEST_LINE).split(b"\n", 1)[0]
+        quote = self._reading.quote
+        if b"\r" in line.rstrip(b"\r") or (quote is not None and line.count(quote.encode()) % 2):
+            return False
+        text.read(len(line) + 1)
+        return True
+
+    def _wide_blocks(self, text: Decoded) -> Iterator[Block]:
+        """Give the rows of a wide table, up to what only Arrow's reader can read or refuse."""
+        reading, width = self._reading, len(self.names)
+        gaps = pa.array(reading.unquoted_gaps, pa.string())
+
+        def read(lines: bytes) -> Any | None:
+            cells = cells_of_lines(lines, width, self.delimiter, reading.quote)
+            if cells is None:
+                return None
+            bare = pc.if_else(pc.is_in(cells, gaps), pa.scalar(None, pa.string()), cells)
+            return unguarded(clean(bare, reading))
+
+        for cells in wide_cells(text, self._block_size, read):
+            columns = by_column(cells, width)
+            yield Block(len(columns[0]), dict(zip(self.names, columns, strict=True)))
 
     def _decoded(self) -> Decoded:
         return Decoded(self._source.name, self._source.open(), self._reading.encoding)
@@ -111,7 +148,8 @@ class TextTable:
     def _keys(self) -> list[str]:
         return [str(i) for i in range(len(self.names))]
 
-    def _parsed(self, text: Decoded) -> Iterator[Any]:
+    def _parsed(self, text: Decoded, before: int) -> Iterator[Any]:
+        """Give what Arrow reads, after `before` rows, the header among them, that were read otherwise."""
         reading, wrong = self._reading, []
 
         def refuse(row: Any) -> str:
@@ -126,7 +164,7 @@ class TextTable:
                     use_threads=False,
                     block_size=self._block_size,
                     column_names=self._keys,
-                    skip_rows_after_names=int(reading.header),
+                    skip_rows_after_names=int(reading.header and not before),
                 ),
                 pyarrow.csv.ParseOptions(
                     delimiter=self.delimiter,
@@ -143,33 +181,33 @@ class TextTable:
                 ),
             )
         except pa.ArrowInvalid as error:
-            raise FileError(self._source.name, self._trouble(error, wrong)) from error
+            raise FileError(self._source.name, self._trouble(error, wrong, before)) from error
 
-    def _trouble(self, error: Exception, wrong: list[Any]) -> str:
+    def _trouble(self, error: Exception, wrong: list[Any], before: int) -> str:
         if wrong:
-            return self._ragged(wrong[0])
+            return self._ragged(wrong[0], wrong[0].number + before)
         if "straddling" in str(error):
             return f"has a row of more than {self._block_size >> 20} MiB; {_ORDINARY}"
         return f"cannot be read as delimited text: {reason(error)}"
 
-    def _ragged(self, row: Any) -> str:
+    def _ragged(self, row: Any, number: int) -> str:
         fields = "1 field" if row.actual_columns == 1 else f"{row.actual_columns} fields"
         like = "the header has" if self._reading.header else "the first row has"
-        line = self._line_of(row)
-        where = f"row {row.number}" if line is None else f"line {line}"
+        line = self._line_of(row.text, number)
+        where = f"row {number}" if line is None else f"line {line}"
         quote = self._reading.quote
         spaced = quote is not None and f"{self.delimiter} {quote}" in row.text
         hint = "; a quote must follow the delimiter without a space" if spaced else ""
         return f"has {fields} in {where}, where {like} {row.expected_columns}: {in_quotes(row.text)}{hint}"
 
-    def _line_of(self, row: Any) -> int | None:
+    def _line_of(self, row: str, number: int) -> int | None:
         """Return the line in which a row begins: later than its number where cells run over lines."""
-        start = row.text.splitlines()[0].encode() if row.text else b""
+        start = row.splitlines()[0].encode() if row else b""
         if not self._source.reopens:
             return None
         with self._decoded() as text:
             lines = enumerate(text.each_line(), 1)
-            return next((i for i, line in lines if i >= row.number and line.rstrip() == start.rstrip()), None)
+            return next((i for i, line in lines if i >= number and line.rstrip() == start.rstrip()), None)
 
     def _cleaned(self, batch: Any) -> dict[str, Any]:
         columns = at_once(lambda cells: unguarded(clean(cells, self._reading)), batch.columns)
@@ -207,8 +245,9 @@ class TextTable:
 
 def _records(sample: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
     """Give the rows of a text that are not blank, as lists of cells."""
+    lines = re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", sample)
     rows = csv.reader(
-        io.StringIO(sample, newline=""),
+        (line.group() for line in lines),
         delimiter=delimiter,
         quotechar=quote,
         quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
@@ -236,10 +275,14 @@ def _sniffed(sample: str, quote: str | None) -> str:
 
 def _agreement(sample: str, delimiter: str, quote: str | None) -> float:
     """Return the share of the first rows that have as many cells as the very first; 0 if that has one."""
+    lengths: list[int] = []
     try:
-        rows = list(islice(_records(sample, delimiter, quote), _SNIFFED_ROWS))
+        for row in islice(_records(sample, delimiter, quote), _SNIFFED_ROWS):
+            lengths.append(len(row))
+            if sum(lengths) > _SNIFFED_CELLS:
+                break
     except csv.Error:
         return 0.0
     # The last row may be cut off where the sample ends.
-    lengths = [len(row) for row in (rows[:-1] if len(rows) > 2 else rows)]
+    lengths = lengths[:-1] if len(lengths) > 2 else lengths
     return lengths.count(lengths[0]) / len(lengths) if lengths[0] > 1 else 0.0

@@ -193,6 +193,20 @@ class Encoded:
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         if self.block is not None and all(isinstance(self.parts[j], Numbers) for j in columns):
             return np.asarray(self._cells(rows, columns), dtype=np.float64)
+        if self._length(rows) > len(columns):
+            return self._gathered(rows, columns)
+        # To gather a table that is wider than long costs more than to use it: it is done once.
+        known, places, found = self._wide or (None, None, None)
+        if found is None or known != rows or places != columns:
+            found = self._gathered(rows, columns)
+            self._wide[:] = [rows, columns, found]
+        return found
+
+    @cached_property
+    def _wide(self) -> list[Any]:
+        return []
+
+    def _gathered(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         # Column by column, which is how the cells lie: three times the speed of packing by rows.
         chunk = np.empty((self._length(rows), len(columns)), order="F")
         for k, j in enumerate(columns):
