@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Many tests start processes: without bytecode files each would compile the package anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-long test-versions check format bench clean
@@ -21,13 +23,13 @@ demo: $(READY) ## compare models of the bundled penguins and write report.html
 	$(BIN)/posterior compare penguins --report report.html
 
 test: $(READY) ## the test suite (minutes)
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(PYTEST) -m "not long"
 
 test-all: $(READY) ## the suite and the long runs (fuzzing, simulations)
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST) --hypothesis-profile many
 
 test-long: $(READY) ## the long runs alone (fuzzing, simulations)
-	$(BIN)/python -m pytest -n auto -m long
+	$(PYTEST) -m "long or hypothesis" --hypothesis-profile many
 
 test-versions: $(READY) ## the suite on the lowest and the newest versions that can be had (ARGS=3.13:newest: one pair)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group versions

@@ -1,13 +1,48 @@
-"""How hypothesis looks: at new examples on a developer's machine, at the same ones in every CI run."""
+"""How hypothesis looks for examples, and which combinations of parameters wait for the long runs."""
 
 import os
+from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "posterior",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
-)
-settings.load_profile("posterior")
+# New examples on a developer's machine, the same ones in every CI run; few, and many in the long runs.
+for name, max_examples in (("few", 20), ("many", 100)):
+    settings.register_profile(
+        name,
+        max_examples=max_examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=bool(os.environ.get("CI")),
+    )
+settings.load_profile("few")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as long what a fast run can do without: each value and each class is still tried once."""
+    crossed, first_of_class = defaultdict(list), {}
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if item.get_closest_marker("crossed"):
+            crossed[test].append(item)
+        elif hasattr(item, "callspec") and item.callspec.params.keys() == {"estimator", "check"}:
+            # scikit-learn's contract: all checks of the first settings of a class, which are the defaults.
+            estimator = item.callspec.params["estimator"]
+            if first_of_class.setdefault((test, type(estimator)), estimator) is not estimator:
+                item.add_marker(pytest.mark.long)
+    for combinations in crossed.values():
+        mark_all_but_a_diagonal(combinations)
+
+
+def mark_all_but_a_diagonal(combinations):
+    """Mark as long what a `crossed` test tries beyond `each` partners for every value of its parameters."""
+    each = combinations[0].get_closest_marker("crossed").kwargs.get("each", 1)
+    names = combinations[0].callspec.indices
+    sizes = {name: 1 + max(item.callspec.indices[name] for item in combinations) for name in names}
+    longest = max(sizes, key=sizes.__getitem__)
+    for item in combinations:
+        at = item.callspec.indices
+        # Values of the longest parameter go round those of the others: a diagonal of the table of all.
+        if any((at[name] - at[longest]) % sizes[name] >= each for name in sizes if name != longest):
+            item.add_marker(pytest.mark.long)

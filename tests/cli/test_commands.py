@@ -468,6 +468,7 @@ def test_wishes_are_read_by_the_labels_of_the_classes():
 # -- real tables ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_shared
 def test_spam_is_found_from_the_command_line(folder, capsysbinary):
     reading = ("--no-header", "--names", "label,text", "--quote", "none", "-t", "label")

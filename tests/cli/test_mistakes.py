@@ -13,6 +13,8 @@ pytest.importorskip("typer", reason="the command line is an extra")
 
 ARGUMENTS = ("predict", "good.posterior", "-", "--format", "csv", "-o", "out.csv")
 STREAMED = [sys.executable, "-m", "posterior", *ARGUMENTS]
+ROWS = [f"{i % 7},{'ab'[i % 2]},{['yes', 'no'][i % 3 == 0]}" for i in range(60)]
+GOOD = "size,colour,bought\n" + "\n".join(ROWS) + "\n"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
 
 
@@ -20,8 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
 def folder(tmp_path, monkeypatch):
     """A folder with a good table, a good model, and much that is not."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"{i % 7},{'ab'[i % 2]},{['yes', 'no'][i % 3 == 0]}" for i in range(60)]
-    (tmp_path / "good.csv").write_text("size,colour,bought\n" + "\n".join(rows) + "\n")
+    (tmp_path / "good.csv").write_text(GOOD)
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "header.csv").write_text("size,colour,bought\n")
     (tmp_path / "one_row.csv").write_text("size,colour,bought\n1,a,yes\n")
@@ -36,12 +37,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def good_model(tmp_path_factory):
+    """The content of a good model file."""
+    folder = tmp_path_factory.mktemp("good")
+    table, model = folder / "good.csv", folder / "good.posterior"
+    table.write_text(GOOD)
+    assert run(["fit", str(table), "-t", "bought", "-m", "naive-bayes", "-o", str(model), "-q"]) == 0
+    return model.read_bytes()
+
+
 @pytest.fixture
-def model(folder, capsys):
+def model(folder, good_model):
     """A good model in a file."""
-    assert run(["fit", "good.csv", "-t", "bought", "-m", "naive-bayes", "-o", "good.posterior", "-q"]) == 0
-    capsys.readouterr()
-    return folder / "good.posterior"
+    path = folder / "good.posterior"
+    path.write_bytes(good_model)
+    return path
 
 
 def complaint(capsys, *arguments):

@@ -15,6 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from places import DATA
 from posterior.comparison import Comparison
 
+pytestmark = pytest.mark.long
+
 
 def adult(part):
     """The table as it is, "?" being a gap."""

@@ -22,6 +22,7 @@ def quietly(X, y, **settings):
         return Comparison.of(X, y, **settings)
 
 
+@pytest.mark.long
 def test_penguins_are_told_apart_by_a_gaussian_block_or_a_logistic_regression():
     penguins = load_penguins("pyarrow")
     comparison = quietly(penguins.X, penguins.y)
@@ -40,6 +41,7 @@ def test_gaps_in_votes_are_gaps():
     assert comparison.recommended.accuracy >= 0.95
 
 
+@pytest.mark.long
 def test_spam_is_found_in_texts_and_little_ham_is_lost():
     table = pyarrow.csv.read_csv(
         at_hand("sms_spam.tsv"),

@@ -65,7 +65,6 @@ def plainly(logs, old, **settings):
 # --- the optimum ---
 
 
-@settings(max_examples=25, deadline=None)
 @given(posteriors())
 def test_em_finds_the_optimum_of_a_general_solver(given_rows):
     logs, old = given_rows
@@ -118,7 +117,6 @@ def test_em_agrees_with_ten_thousand_steps_of_the_textbook_algorithm():
     assert_allclose(plainly(logs, TRAINING).priors, q, rtol=1e-7)
 
 
-@settings(max_examples=30, deadline=None)
 @given(posteriors())
 def test_the_gap_bounds_what_is_left_to_gain_at_any_shares(given_rows):
     logs, old = given_rows
@@ -505,6 +503,7 @@ def test_mean_posteriors_of_two_classes_are_compared_by_the_two_sample_z_test():
     assert_allclose(found.statistic, z**2, rtol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["em", "confusion"])
 def test_without_a_change_the_test_says_so_in_nineteen_of_twenty_samples(method):
     n = 250
@@ -516,6 +515,7 @@ def test_without_a_change_the_test_says_so_in_nineteen_of_twenty_samples(method)
     assert abs(np.mean(np.array(p) < 0.05) - 0.05) < 3 * np.sqrt(0.05 * 0.95 / n)
 
 
+@pytest.mark.long
 def test_with_exact_posteriors_the_likelihood_ratio_has_its_level():
     p = [plainly(case(600 + k, n=200, m=10, new=TRAINING)[0], TRAINING).p_value for k in range(250)]
     assert abs(np.mean(np.array(p) < 0.05) - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 250)

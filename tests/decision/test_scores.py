@@ -278,6 +278,7 @@ def test_the_calibration_error_is_what_its_definition_says(kind):
     assert np.isnan([found.low, found.high, found.p_value, found.expected_if_calibrated]).all()
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("kind", ["top", "classwise"])
 @pytest.mark.parametrize("weight", [None, [1, 2, 0.5, 1, 3.0]])
 def test_the_error_of_calibrated_labels_is_that_of_all_labels_by_their_probability(kind, weight):
@@ -342,6 +343,7 @@ def true_error(logs, truth, n_bins):
     return np.abs(np.bincount(place, right - said)).sum() / len(top)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("temperature", [1.0, 1.25, 2.0])
 def test_the_interval_of_the_calibration_error_covers_it_nine_times_in_ten(temperature):
     rng = np.random.default_rng(0)
@@ -354,6 +356,7 @@ def test_the_interval_of_the_calibration_error_covers_it_nine_times_in_ten(tempe
     assert covered >= 0.9 * 200
 
 
+@pytest.mark.long
 def test_the_p_value_of_the_calibration_error_is_small_one_time_in_ten_if_calibrated():
     small = sum(
         calibration_error(*calibrated(seed, 100), n_simulations=49).p_value <= 0.1 for seed in range(300)
@@ -399,6 +402,7 @@ def test_the_statistic_is_that_of_a_logistic_regression_on_the_log_odds():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["temperature", "vector"])
 def test_the_p_values_of_calibrated_posteriors_are_uniform(method):
     p = [calibration_test(*calibrated(seed, 300), method=method).p_value for seed in range(300)]

@@ -18,7 +18,7 @@ def test_the_table_of_what_models_can_do_is_what_they_do():
 
 
 @pytest.mark.skipif(not CREDIT.exists(), reason="the German credit table is not part of the project")
-@pytest.mark.parametrize("name", ["logistic regression", "naive Bayes"])
+@pytest.mark.parametrize("name", ["naive Bayes", pytest.param("logistic regression", marks=pytest.mark.long)])
 def test_expected_cost_is_cheaper_than_argmax_and_no_dearer_than_a_tuned_threshold(name):
     credit = example("german_credit")
     X, y = credit.read(CREDIT)

@@ -64,7 +64,7 @@ SETTINGS = [
     ids=[", ".join(f"{k}={v}" for k, v in s.items()) or "default" for s in SETTINGS],
 )
 @given(seed=st.integers(0, 2**16), n_classes=st.sampled_from([2, 3]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_the_terms_add_up_to_the_log_odds(given_settings, seed, n_classes):
     rows, y = mixed_rows(seed, n_classes=n_classes)
     with warnings.catch_warnings():

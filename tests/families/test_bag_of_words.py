@@ -660,8 +660,8 @@ PAIRS = {"token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 2)}
     ("family", "least"),
     [
         (BagOfWords(), 0.985),
-        (BagOfWords("bernoulli", alpha=0.03), 0.985),
-        (BagOfWords(vectorizer=CountVectorizer(**PAIRS)), 0.99),
+        pytest.param(BagOfWords("bernoulli", alpha=0.03), 0.985, marks=pytest.mark.long),
+        pytest.param(BagOfWords(vectorizer=CountVectorizer(**PAIRS)), 0.99, marks=pytest.mark.long),
     ],
     ids=["default", "bernoulli", "pairs with punctuation"],
 )

@@ -173,7 +173,7 @@ def plain_em(X, y, tied, iterations=600):
 
 @pytest.mark.parametrize("tied", [0.0, 1.0])
 def test_training_with_gaps_is_the_textbook_em(tied):
-    X, y = table(n=150, d=3)
+    X, y = table(n=60, d=3)
     X = with_gaps(X, 0.2)
     model = GaussianDiscriminantAnalysis(tied=tied).fit(X, y)
     mean, cov = plain_em(X, y, tied)

@@ -149,6 +149,7 @@ every_gaussian = pytest.mark.parametrize("model", GAUSSIAN.values(), ids=GAUSSIA
 every_weight = pytest.mark.parametrize("kind", WEIGHTS)
 
 
+@pytest.mark.crossed
 @every_gaussian
 @every_weight
 def test_every_gaussian_model_equals_refitting_without_the_row(model, kind):
@@ -177,6 +178,7 @@ def test_classes_far_apart_cost_nothing(model):
     check(model, near, y)
 
 
+@pytest.mark.crossed
 @every_gaussian
 @every_weight
 def test_classes_of_one_two_and_few_rows_equal_refitting_without_the_row(model, kind):
@@ -236,6 +238,7 @@ def test_one_row_weighs_nearly_all(model):
     check(model, X, y, weight, most=100)
 
 
+@pytest.mark.crossed
 @every_gaussian
 @pytest.mark.parametrize("far", [1e2, 1e3, 1e4])
 def test_a_leverage_just_below_one(model, far):
@@ -362,6 +365,7 @@ MIXED = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("model", MIXED.values(), ids=MIXED.keys())
 @every_weight
 def test_mixed_columns_with_gaps_equal_refitting_without_the_row(model, kind):
@@ -369,6 +373,7 @@ def test_mixed_columns_with_gaps_equal_refitting_without_the_row(model, kind):
     check(model, X, y, weights(kind, len(y)))
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("model", MIXED.values(), ids=MIXED.keys())
 @pytest.mark.parametrize("kind", ["none", "real"])
 def test_columns_that_a_class_hardly_shows(model, kind):
@@ -396,6 +401,7 @@ def test_floors_and_smoothing_towards_all_classes_move_with_the_row(families):
     check(model, X, y, most=80)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     "model",
     [

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import posterior
@@ -57,7 +57,6 @@ def assert_same_sums(fast, slow, rtol):
     offset=st.sampled_from([0.0, 1e8]),
     seed=st.integers(0, 2**16),
 )
-@settings(max_examples=60, deadline=None)
 def test_what_is_expected_of_rows_is_that_of_the_reference(  # noqa: PLR0917  (what hypothesis varies)
     n, d, n_classes, share, tied, weighted, offset, seed
 ):
@@ -133,7 +132,6 @@ def test_log_determinants_beyond_the_range_of_doubles_are_no_trouble():
     near=st.sampled_from([0.0, 1e-3]),
     seed=st.integers(0, 2**16),
 )
-@settings(max_examples=80, deadline=None)
 def test_log_densities_are_those_of_the_reference(  # noqa: PLR0917  (what hypothesis varies)
     n, d, n_classes, share, tied, offset, near, seed
 ):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from posterior import LDA, QDA, GaussianNB, GenerativeClassifier, NaiveBayes
@@ -26,7 +26,6 @@ def same_mean(a, b, size):
     np.testing.assert_allclose(apart, 0.0, atol=1e-12 * size)
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 400),
@@ -84,7 +83,6 @@ def test_marks_tell_apart_columns_that_differ_and_only_those():
     assert len(np.unique(mark)) == 3
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 400),
@@ -123,7 +121,6 @@ def test_rounding_knows_single_precision_and_grids(kind):
     np.testing.assert_array_equal(rounding, reference.rounding_of(x.astype(np.float64)))
 
 
-@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 200),
@@ -144,7 +141,6 @@ def test_scores_of_normal_columns(seed, n, d, n_classes, gaps, offset):
     np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-10)
 
 
-@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 200),
@@ -187,7 +183,6 @@ def test_classes_far_apart_lose_no_digits():
         assert np.isclose(found[1, 1], -np.log(2 * np.pi) - 0.25, rtol=1e-15)
 
 
-@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 200),

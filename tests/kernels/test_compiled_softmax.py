@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -73,7 +73,6 @@ CASES = {
 }
 
 
-@settings(max_examples=100)
 @given(d=st.sampled_from([1, 2, 3, 8, 21, FUSED_COLUMNS, FUSED_COLUMNS + 3]), K=st.integers(2, 7), **CASES)
 def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
     block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
@@ -85,7 +84,6 @@ def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, sym
     assert (np.abs(found.level - truth.level) <= 64 * EPSILON * weight).all()
 
 
-@settings(max_examples=100)
 @given(d=st.sampled_from([1, 2, 5, 20, 47]), K=st.integers(2, 6), **CASES)
 def test_curvature_is_that_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
     block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)

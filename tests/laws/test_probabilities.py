@@ -95,6 +95,7 @@ def hold_to_the_law(model, X):
         np.testing.assert_allclose(alone, proba[i], rtol=0, atol=slack)
 
 
+@pytest.mark.crossed
 @every_classifier
 @pytest.mark.parametrize("table", TABLES)
 def test_every_kind_of_table_gives_probabilities(name, table):
@@ -107,6 +108,7 @@ def test_every_kind_of_table_gives_probabilities(name, table):
     hold_to_the_law(quietly(lambda: model.fit(X, LABELS[Y])), X)
 
 
+@pytest.mark.crossed
 @every_classifier
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_every_kind_of_weights_gives_probabilities(name, weights):
@@ -119,6 +121,7 @@ def test_every_kind_of_weights_gives_probabilities(name, weights):
     hold_to_the_law(quietly(lambda: model.fit(X, Y, sample_weight=weight)), X)
 
 
+@pytest.mark.crossed
 @every_classifier
 @pytest.mark.parametrize("place", ["one cell", "a column", "a row", "half"])
 def test_gaps_give_probabilities_or_a_refusal_that_says_so(name, place):
@@ -137,6 +140,7 @@ def test_gaps_give_probabilities_or_a_refusal_that_says_so(name, place):
 SIZES = [1e-300, 1e-155, 1e-100, 1e-40, 1e40, 1e100, 1e155, 1.7e308 / 8]
 
 
+@pytest.mark.crossed(each=2)
 @every_classifier
 @pytest.mark.parametrize("size", SIZES)
 def test_numbers_of_any_size_give_probabilities_or_a_refusal_with_row_column_and_remedy(name, size):

@@ -19,7 +19,7 @@ def undisturbed():
     return Case("plainly").run()
 
 
-@pytest.mark.parametrize("after", [0.1, 0.4])
+@pytest.mark.parametrize("after", [0.1, pytest.param(0.4, marks=pytest.mark.long)])
 def test_after_an_interrupt_during_the_first_large_fit_the_next_fit_works(undisturbed, after):
     assert Case("interrupted", after=after).run() == undisturbed
 
@@ -51,7 +51,7 @@ print(LDA().fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]).predict([[4.0]]))
 """
 
 
-@pytest.mark.parametrize("after", ["0.1", "0.3"])
+@pytest.mark.parametrize("after", ["0.3", pytest.param("0.1", marks=pytest.mark.long)])
 def test_an_import_from_the_library_can_be_repeated_where_it_was_interrupted(after):
     command = [sys.executable, "-c", IMPORT, after]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own

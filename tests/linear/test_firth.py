@@ -290,9 +290,10 @@ def small_tables(rng, count):
         yield X * 10 ** rng.uniform(-3, 3, 5), y
 
 
-def test_it_never_fails_on_300_small_tables_half_of_them_separated():
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.long)])
+def test_it_never_fails_on_small_tables_half_of_them_separated(count):
     longest = 0.0
-    for X, y in small_tables(np.random.default_rng(1), 300):
+    for X, y in small_tables(np.random.default_rng(1), count):
         o = objective(X, y, 3)
         solution = FisherScoring().minimize(o)
         assert solution.converged

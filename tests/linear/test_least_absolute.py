@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
@@ -93,7 +93,6 @@ KINDS = ["noisy", "ties", "exact rows", "repeated rows", "wild", "dependent", "w
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("intercept", [True, False])
-@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40), d=st.integers(1, 5))
 def test_it_reaches_the_minimum_of_the_linear_program(
     kind: str, intercept: bool, seed: int, n: int, d: int

@@ -127,7 +127,7 @@ def test_the_command_line_takes_its_keys_from_the_registries(tmp_path, capsys):
         return end.value.code, capsys.readouterr()
 
     model, out = tmp_path / "m.posterior", tmp_path / "out.jsonl"
-    assert run("fit", "penguins", "--calibration", "power", "-o", model)[0] == 0
+    assert run("fit", "penguins", "-m", "lda", "--calibration", "power", "-o", model)[0] == 0
     assert load(model).scaling_.power > 0
     for rule, least in (("margin=0.9", 1), ("error_rate=0.001", 0)):
         code, said = run("predict", model, "penguins", "--reject", rule, "-o", out)

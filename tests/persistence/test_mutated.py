@@ -25,13 +25,14 @@ apart, together = mutated.apart, mutated.together
 MODEL = GaussianNB().fit([[-2.0, 1.0], [-1.0, 2.0], [1.0, 3.0], [3.0, 4.0]], ["low", "low", "high", "high"])
 
 
-def test_a_thousand_forged_files_are_refused_or_hold_models_that_work(tmp_path):
+def test_forged_files_are_refused_or_hold_models_that_work(tmp_path):
+    """Two hundred of them; tests/long has many more."""
     files = forged.files_of(cases, cases.SMALL)
     ends, failures = forged.outcomes(
-        files, lambda data, number: mutated.forgery(data, 100, number), range(1000), tmp_path
+        files, lambda data, number: mutated.forgery(data, 100, number), range(200), tmp_path
     )
     assert not failures, f"seed 100:\n{failures}"
-    assert ends["refused"] > ends["works"] > 20
+    assert ends["refused"] > ends["works"] > 4
 
 
 def test_accidents_are_noticed():

@@ -186,7 +186,9 @@ def test_lda_priors_that_do_not_sum_to_one_are_divided_by_their_sum_with_a_warni
     agree_in_posteriors(ours, theirs, rows)
 
 
-@pytest.mark.parametrize("n_components", [None, 1, 3, 9])
+@pytest.mark.parametrize(
+    "n_components", [3, *(pytest.param(n, marks=pytest.mark.long) for n in (None, 1, 9))]
+)
 def test_lda_n_components_shortens_transform_as_in_scikit_learn(n_components):
     X, y, rows = halves("digits")
     ours, theirs = (m.fit(X, y) for m in both("LinearDiscriminantAnalysis", n_components=n_components))

@@ -27,6 +27,7 @@ FEW = {"models": ["majority", "naive-bayes", "lda", "logistic"], "folds": 3, "re
 PATIENCE = 60  # seconds
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
+TWO_LOOKS = {(1280, "light"), (390, "dark")}
 # The protocol is spoken on the descriptors 3 and 4, which only the child may take.
 LAUNCH = """
 import os, sys
@@ -206,7 +207,12 @@ class Look:
         return f"{self.report}-{self.scheme}-{self.width}"
 
 
-LOOKS = [Look(name, width, scheme) for name in REPORTS for width in WIDTHS for scheme in SCHEMES]
+LOOKS = [
+    pytest.param(Look(name, width, scheme), marks=[] if (width, scheme) in TWO_LOOKS else pytest.mark.long)
+    for name in REPORTS
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
 
 
 @pytest.fixture(scope="module", params=LOOKS, ids=str)
