@@ -17,6 +17,9 @@ for name, max_examples in (("few", 20), ("many", 100)):
     )
 settings.load_profile("few")
 
+# Pages whose examples compare many models of real tables.
+LONG_PAGES = {"comparing.md", "generative-or-discriminative.md", "report.md"}
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
@@ -24,7 +27,9 @@ def pytest_collection_modifyitems(items):
     crossed, first_of_class = defaultdict(list), {}
     for item in items:
         test = item.nodeid.partition("[")[0]
-        if item.get_closest_marker("crossed"):
+        if item.name in LONG_PAGES:
+            item.add_marker(pytest.mark.long)
+        elif item.get_closest_marker("crossed"):
             crossed[test].append(item)
         elif hasattr(item, "callspec") and item.callspec.params.keys() == {"estimator", "check"}:
             # scikit-learn's contract: all checks of the first settings of a class, which are the defaults.
@@ -38,11 +43,13 @@ def pytest_collection_modifyitems(items):
 def mark_all_but_a_diagonal(combinations):
     """Mark as long what a `crossed` test tries beyond `each` partners for every value of its parameters."""
     each = combinations[0].get_closest_marker("crossed").kwargs.get("each", 1)
-    names = combinations[0].callspec.indices
-    sizes = {name: 1 + max(item.callspec.indices[name] for item in combinations) for name in names}
-    longest = max(sizes, key=sizes.__getitem__)
+    place = defaultdict(dict)  # of each value among those of its parameter
     for item in combinations:
-        at = item.callspec.indices
+        for name, value in item.callspec.params.items():
+            place[name].setdefault(id(value), len(place[name]))
+    longest = max(place, key=lambda name: len(place[name]))
+    for item in combinations:
+        at = {name: place[name][id(value)] for name, value in item.callspec.params.items()}
         # Values of the longest parameter go round those of the others: a diagonal of the table of all.
-        if any((at[name] - at[longest]) % sizes[name] >= each for name in sizes if name != longest):
+        if any((at[name] - at[longest]) % len(place[name]) >= each for name in at if name != longest):
             item.add_marker(pytest.mark.long)

@@ -267,7 +267,11 @@ def test_stopping_while_rows_are_written_leaves_no_file(model):
     assert not [p.name for p in model.parent.iterdir() if "out.csv" in p.name]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)],
+    ids=["terminated", "hung up"],
+)
 def test_being_stopped_by_others_leaves_no_file_either(model, number):
     work = subprocess.Popen(STREAMED, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=model.parent)  # noqa: S603 -- our own command
     try:

@@ -182,19 +182,19 @@ def test_a_model_that_fails_is_left_out_with_its_error():
 
 def test_rda_is_tuned_by_exact_leave_one_out_unless_there_are_gaps():
     X, y = IRIS
-    (whole,) = Comparison.of(X, y, models=["rda"], repeats=1).results
+    (whole,) = Comparison.of(X, y, models=["rda"], folds=3, repeats=1).results
     assert whole.estimator.cv == "loo"
     assert "chosen by exact leave-one-out" in whole.about
     holes = X.copy()
     holes[::10, 0] = np.nan
-    (gappy,) = Comparison.of(holes, y, models=["rda"], repeats=1).results
+    (gappy,) = Comparison.of(holes, y, models=["rda"], folds=3, repeats=1).results
     assert gappy.estimator.cv == 10
     assert "chosen by folds" in gappy.about
 
 
 def test_rda_is_tuned_by_folds_where_leaving_rows_out_takes_many_fits():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 100)), np.arange(60) % 2
+    X, y = rng.normal(size=(24, 40)), np.arange(24) % 2
     (result,) = Comparison.of(X, y, models=["rda"], folds=3, repeats=1).results
     assert result.estimator.cv == 10
     assert model_for("rda", X, y).cv == 10

@@ -10,10 +10,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from examples import few_examples
 from places import DATA
 from posterior import (
     LDA,
@@ -467,7 +468,7 @@ def test_curves_can_be_written_as_json():
     assert len(read["findings"]) == len(curves.pairs)
 
 
-@settings(deadline=None, max_examples=10)
+@few_examples
 @given(st.integers(0, 1000))
 def test_the_better_model_in_the_end_is_named_by_every_finding(seed):
     X, y = load_iris_like(60, seed)

@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import few_examples
 from posterior import LDA, LogisticRegression
 from posterior.comparison.same_form import side_by_side
 from posterior.datasets import load_penguins, load_pokemon
@@ -79,7 +80,7 @@ def test_the_coefficients_of_the_notes_are_found():
 # -- angles ---------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=15)
+@few_examples
 @given(st.integers(0, 1000))
 def test_angle_and_steepness_do_not_depend_on_how_columns_are_scaled_and_mixed(seed):
     rng = np.random.default_rng(seed)

@@ -4,13 +4,14 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq, minimize
 from scipy.special import log_softmax, softmax
 from scipy.stats import chi2, chi2_contingency
 
+from examples import few_examples
 from posterior import LDA
 from posterior.decision import proportions as solver
 from posterior.decision import shares
@@ -176,7 +177,7 @@ def test_posteriors_that_average_to_the_old_priors_give_them_back():
     assert_allclose(found.p_value, 1)
 
 
-@settings(max_examples=20, deadline=None)
+@few_examples
 @given(posteriors(), st.integers(0, 1000))
 def test_posteriors_shifted_to_other_priors_tell_the_same(given_rows, seed):
     logs, old = given_rows
@@ -186,7 +187,7 @@ def test_posteriors_shifted_to_other_priors_tell_the_same(given_rows, seed):
     assert_allclose(after.priors, before.priors, atol=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@few_examples
 @given(posteriors(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_classes_is_irrelevant(given_rows, random):
     logs, old = given_rows

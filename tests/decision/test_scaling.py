@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 from sklearn import config_context
@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
+from examples import few_examples
 from posterior import GaussianNB, LogisticRegression, NaiveBayes
 from posterior.datasets import load_penguins
 from posterior.decision.scaling import CALIBRATORS, LEAST, fit_temperature, fit_vector
@@ -40,7 +41,6 @@ from posterior.schema import LabelledTable
 # Ours: others may be registered in the same process.
 METHODS = ["temperature", "vector"]
 SEEDS = st.integers(0, 2**32 - 1)
-few = settings(max_examples=15)
 
 
 def rows(seed, n=150, K=3, temperature=2.0, zeros=False):
@@ -58,7 +58,7 @@ def rows(seed, n=150, K=3, temperature=2.0, zeros=False):
 # -- temperature ----------------------------------------------------------------------------------
 
 
-@few
+@few_examples
 @given(SEEDS, st.sampled_from([1e-3, 0.1, 1.0, 5.0, 1e3, 1e5]))
 def test_the_temperature_is_where_an_independent_search_finds_it(seed, sure):
     logs, y = rows(seed, temperature=sure)
@@ -73,7 +73,7 @@ def test_the_temperature_is_where_an_independent_search_finds_it(seed, sure):
     assert log_loss(y, found.apply(logs)) <= search.fun + 1e-12
 
 
-@few
+@few_examples
 @given(SEEDS, st.booleans())
 def test_the_log_loss_has_no_slope_at_the_temperature(seed, zeros):
     logs, y = rows(seed, zeros=zeros)
@@ -119,7 +119,7 @@ def test_posteriors_that_are_frequencies_have_temperature_one():
     )
 
 
-@few
+@few_examples
 @given(SEEDS)
 def test_scaling_twice_by_temperature_is_scaling_once(seed):
     logs, y = rows(seed, 200)
@@ -127,7 +127,7 @@ def test_scaling_twice_by_temperature_is_scaling_once(seed):
     assert fit_temperature(once, y).temperature == pytest.approx(1, abs=1e-9)
 
 
-@few
+@few_examples
 @given(SEEDS, st.sampled_from(METHODS))
 def test_weights_are_repetitions_and_classes_come_in_any_order(seed, method):
     logs, y = rows(seed, 80)
@@ -149,7 +149,7 @@ def test_weights_are_repetitions_and_classes_come_in_any_order(seed, method):
 # -- vector ---------------------------------------------------------------------------------------
 
 
-@few
+@few_examples
 @given(SEEDS, st.integers(2, 4), st.booleans())
 def test_scaled_posteriors_sum_to_the_class_counts(seed, K, zeros):
     logs, y = rows(seed, 200, K, zeros=zeros)
@@ -165,7 +165,7 @@ def test_scaled_posteriors_sum_to_the_class_counts(seed, K, zeros):
     assert scaling.bias.sum() == pytest.approx(0, abs=1e-12)
 
 
-@few
+@few_examples
 @given(SEEDS)
 def test_vector_scaling_is_where_an_independent_search_finds_it(seed):
     logs, y = rows(seed, 150, 3)
@@ -259,7 +259,7 @@ def test_if_every_row_is_right_one_in_all_is_taken_to_be_wrong():
         assert np.exp(scaling.apply(logs[:1]))[0, 0] == pytest.approx((2 * n + 1) / (2 * n + 2), rel=1e-9)
 
 
-@few
+@few_examples
 @given(SEEDS)
 def test_rows_that_a_bias_or_weights_tell_apart_get_a_finite_scaling(seed):
     rng = np.random.default_rng(seed)

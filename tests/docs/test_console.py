@@ -38,10 +38,8 @@ def test_there_are_pages_with_commands():
     assert {page.name for page in WITH_COMMANDS} >= {"README.md", "quick-start.md"}
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(p, id=p.name, marks=[pytest.mark.long] * (p.name != "README.md")) for p in WITH_COMMANDS],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_the_commands_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch):
     from posterior.cli.app import run
 

@@ -80,6 +80,7 @@ def many_covariances(n_classes, d, per_class):
     return rng.normal(size=(len(y), d)) + rng.normal(size=(n_classes, d))[y], y
 
 
+@pytest.mark.long
 def test_quadratic_discriminants_take_three_times_their_covariances_at_most(monkeypatch):
     monkeypatch.setattr(local, "CHUNK_CELLS", 50 * local.CHUNK_CELLS)  # as it is outside of this file
     K, d = 500, 200

@@ -458,8 +458,8 @@ class TestFittedBefore:
 @pytest.mark.parametrize(
     "estimator",
     [
-        RandomForestClassifier(n_estimators=15, random_state=0),
-        HistGradientBoostingClassifier(max_iter=10),
+        pytest.param(RandomForestClassifier(n_estimators=15, random_state=0), marks=pytest.mark.long),
+        pytest.param(HistGradientBoostingClassifier(max_iter=10), marks=pytest.mark.long),
         make_pipeline(StandardScaler(), TheirLogistic()),
         TheirGaussianNB(),
         KNeighborsClassifier(),

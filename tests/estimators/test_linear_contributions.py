@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 
+from examples import few_examples
 from posterior import LDA, LogisticRegression, SoftmaxRegression
 from posterior.datasets import load_penguins
 from posterior.notices import DataWarning, PosteriorWarning
@@ -64,7 +65,7 @@ SETTINGS = [
     ids=[", ".join(f"{k}={v}" for k, v in s.items()) or "default" for s in SETTINGS],
 )
 @given(seed=st.integers(0, 2**16), n_classes=st.sampled_from([2, 3]))
-@settings(max_examples=3, deadline=None)
+@few_examples
 def test_the_terms_add_up_to_the_log_odds(given_settings, seed, n_classes):
     rows, y = mixed_rows(seed, n_classes=n_classes)
     with warnings.catch_warnings():

@@ -9,13 +9,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import naive_bayes
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
+from examples import few_examples
 from places import DATA
 from posterior import GenerativeClassifier, NaiveBayes
 from posterior.engines import local
@@ -148,7 +149,6 @@ FAMILIES = {
 }
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=10, deadline=None)
 
 
 def rows_of(seed, n=60, gaps=0.2):
@@ -169,7 +169,7 @@ def close(a, b):
 
 @every_family
 @given(seed=seeds, cuts=st.lists(st.integers(0, 60), max_size=4))
-@few
+@few_examples
 def test_parts_add_up(family, seed, cuts):
     block, y, rng = rows_of(seed)
     weight = rng.integers(1, 4, len(y)).astype(float)
@@ -187,7 +187,7 @@ def test_parts_add_up(family, seed, cuts):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_weight_two_is_the_row_twice_and_order_is_irrelevant(family, seed):
     block, y, rng = rows_of(seed)
     weight = rng.integers(1, 4, len(y))
@@ -199,7 +199,7 @@ def test_weight_two_is_the_row_twice_and_order_is_irrelevant(family, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_parts_of_one_class_each_add_up(family, seed):
     block, y, _ = rows_of(seed)
     parts = [
@@ -214,7 +214,7 @@ def test_parts_of_one_class_each_add_up(family, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_a_missing_text_is_integrated_out_and_not_counted(family, seed):
     block, y, _ = rows_of(seed)
     there = np.array([text is not None for text in block[:, 0]])
@@ -226,7 +226,7 @@ def test_a_missing_text_is_integrated_out_and_not_counted(family, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_likelihoods_terms_and_relative_densities_agree_with_the_density(family, seed):
     block, y, rng = rows_of(seed)
     weight = rng.integers(1, 4, len(y)).astype(float)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 from scipy import stats as scipy_stats
 
+from examples import few_examples
 from posterior.families import (
     Bernoulli,
     Categorical,
@@ -107,7 +108,6 @@ every_family = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 MERGEABLE = {name: case for name, case in CASES.items() if case.family.mergeable}
 every_mergeable_family = pytest.mark.parametrize("case", MERGEABLE.values(), ids=MERGEABLE.keys())
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=15, deadline=None)
 
 
 def take(block, rows):
@@ -152,7 +152,7 @@ def close(a, b, tolerance):
 
 @every_family
 @given(seed=seeds, cuts=st.lists(st.integers(0, 60), max_size=6))
-@few
+@few_examples
 def test_parts_add_up_in_any_split_and_order(case, seed, cuts):
     block, y, rng = rows_of(case, seed)
     weight = rng.integers(1, 4, len(y)).astype(float)
@@ -171,7 +171,7 @@ def test_parts_add_up_in_any_split_and_order(case, seed, cuts):
 
 @every_family
 @given(seed=seeds, offset=st.sampled_from([0.0, 1e8]), scale=st.sampled_from([1e-8, 1.0, 1e8]))
-@few
+@few_examples
 def test_what_rows_add_up_to_is_possible_for_their_weight_and_not_for_less(case, seed, offset, scale):
     block, y, rng = rows_of(case, seed)
     if case.draw is gaussian:
@@ -191,7 +191,7 @@ def test_what_rows_add_up_to_is_possible_for_their_weight_and_not_for_less(case,
 
 @every_mergeable_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_parts_of_one_class_each_add_up(case, seed):
     block, y, _ = rows_of(case, seed)
     parts = []
@@ -207,7 +207,7 @@ def test_parts_of_one_class_each_add_up(case, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_weight_two_is_the_row_twice(case, seed):
     block, y, rng = rows_of(case, seed)
     weight = rng.integers(1, 4, len(y))
@@ -221,7 +221,7 @@ def test_weight_two_is_the_row_twice(case, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_row_order_is_irrelevant(case, seed):
     block, y, rng = rows_of(case, seed)
     order = rng.permutation(len(y))
@@ -232,7 +232,7 @@ def test_row_order_is_irrelevant(case, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_a_missing_cell_is_integrated_out(case, seed):
     block, y, _rng = rows_of(case, seed, gaps=False)
     fitted = case.family.estimate(case.family.summarize(block, y, None, K))
@@ -245,7 +245,7 @@ def test_a_missing_cell_is_integrated_out(case, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_terms_by_column_add_up_to_the_density(case, seed):
     block, y, rng = rows_of(case, seed)
     fitted = case.family.estimate(case.family.summarize(block, y, None, K))
@@ -256,7 +256,7 @@ def test_terms_by_column_add_up_to_the_density(case, seed):
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_relative_log_densities_differ_from_the_densities_by_a_term_of_the_row(case, seed):
     block, y, _ = rows_of(case, seed)
     fitted = case.family.estimate(case.family.summarize(block, y, None, K))
@@ -269,7 +269,7 @@ def test_relative_log_densities_differ_from_the_densities_by_a_term_of_the_row(c
 
 @every_family
 @given(seed=seeds)
-@few
+@few_examples
 def test_the_log_likelihood_of_the_statistics_is_that_of_the_rows(case, seed):
     block, y, rng = rows_of(
         case, seed, gaps=not isinstance(case.family, Multinomial) and not case.family.joint
@@ -305,7 +305,7 @@ def blended(family):
     "case", [c for c in CASES.values() if c.shifts], ids=[n for n, c in CASES.items() if c.shifts]
 )
 @given(seed=seeds)
-@few
+@few_examples
 def test_an_offset_of_1e8_changes_no_log_density(case, seed):
     block, y, _rng = rows_of(case, seed, n=80)
     block = np.round(block * 2**20) / 2**20  # so that adding the offset loses nothing
@@ -319,7 +319,7 @@ def test_an_offset_of_1e8_changes_no_log_density(case, seed):
     "case", [c for c in CASES.values() if c.shifts], ids=[n for n, c in CASES.items() if c.shifts]
 )
 @given(seed=seeds)
-@few
+@few_examples
 def test_an_offset_of_1e8_for_each_class_changes_no_log_density_under_the_own_class(case, seed):
     block, y, _ = rows_of(case, seed, n=80)
     block = np.round(block * 2**20) / 2**20
@@ -334,7 +334,7 @@ def test_an_offset_of_1e8_for_each_class_changes_no_log_density_under_the_own_cl
     "case", [c for c in CASES.values() if c.scales], ids=[n for n, c in CASES.items() if c.scales]
 )
 @given(seed=seeds)
-@few
+@few_examples
 def test_scales_of_1e8_and_1e_minus_8_change_densities_by_their_jacobian_only(case, seed):
     block, y, _ = rows_of(case, seed, gaps=False)
     scale = np.array([1e8, 1e-8, 3.0])
@@ -440,7 +440,7 @@ ML = {
 
 @pytest.mark.parametrize("name", ML)
 @given(seed=seeds)
-@few
+@few_examples
 def test_no_scaling_of_the_maximum_likelihood_estimate_is_more_likely(name, seed):
     case = CASES[name]
     block, y, _ = rows_of(case, seed, gaps=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -24,6 +24,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
+from examples import few_examples
 from posterior import (
     LDA,
     QDA,
@@ -114,7 +115,6 @@ CASES = {
 }
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=8, deadline=None)
 
 
 def take(X, rows):
@@ -147,7 +147,7 @@ def close(a, b, within=1e-9):
 
 @every_case
 @given(seed=seeds)
-@few
+@few_examples
 def test_fold_statistics_give_what_fitting_the_other_folds_gives(case, seed):
     rng = np.random.default_rng(seed)
     y = classes(rng)
@@ -159,7 +159,7 @@ def test_fold_statistics_give_what_fitting_the_other_folds_gives(case, seed):
 
 @every_case
 @given(seed=seeds)
-@few
+@few_examples
 def test_weights_count_in_training_and_rows_of_weight_zero_are_scored(case, seed):
     if not case.weights:
         return

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import log_softmax
@@ -14,6 +14,7 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
+from examples import few_examples
 from posterior import (
     LDA,
     QDA,
@@ -218,7 +219,7 @@ def test_a_row_that_is_all_the_spread_of_its_class(model):
 
 @pytest.mark.parametrize("tied", [0.0, 1e-9, 0.3, 0.999, 1.0])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=8, deadline=None)
+@few_examples
 def test_rows_classes_and_weights_of_any_size(tied, seed):
     rng = np.random.default_rng(seed)
     K, d = rng.integers(2, 5), rng.integers(1, 5)

@@ -235,6 +235,7 @@ def changes_nothing(estimator, call):
         assert bits_of(estimator) == bits
 
 
+@pytest.mark.crossed(each=2)
 @pytest.mark.parametrize("case", FIT_CASES | ONLY_IN_FIT)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_refused_fit_changes_nothing(estimator, case):

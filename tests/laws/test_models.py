@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import few_examples
 from posterior import (
     LDA,
     QDA,
@@ -41,7 +42,7 @@ def table(seed, n=300, d=4, K=3):
 
 @every_gaussian
 @given(seed=seeds)
-@settings(max_examples=10, deadline=None)
+@few_examples
 def test_a_column_at_mean_1e8_gives_the_posteriors_of_the_column_at_zero(model, seed):
     X, y = table(seed)
     offset = np.array([2.0**27, 0, -(2.0**27), 2.0**26])
@@ -52,7 +53,7 @@ def test_a_column_at_mean_1e8_gives_the_posteriors_of_the_column_at_zero(model, 
 
 @every_gaussian
 @given(seed=seeds)
-@settings(max_examples=10, deadline=None)
+@few_examples
 def test_offsets_of_1e8_for_each_class_leave_the_densities_of_the_own_class(model, seed):
     X, y = table(seed)
     offset = np.outer([0, 1, -1], [2.0**27, 2.0**26, -(2.0**27), 0])
@@ -67,7 +68,7 @@ def test_offsets_of_1e8_for_each_class_leave_the_densities_of_the_own_class(mode
 
 @every_gaussian
 @given(seed=seeds)
-@settings(max_examples=10, deadline=None)
+@few_examples
 def test_two_classes_apart_from_a_third_by_1e8_keep_their_log_odds(model, seed):
     """The third class sits far away; the other two must be told apart as if it did not exist."""
     X, y = table(seed)
@@ -87,7 +88,7 @@ def test_two_classes_apart_from_a_third_by_1e8_keep_their_log_odds(model, seed):
 
 @every_gaussian
 @given(seed=seeds)
-@settings(max_examples=10, deadline=None)
+@few_examples
 def test_scales_of_1e8_and_1e_minus_8_change_no_posterior(model, seed):
     X, y = table(seed)
     scale = np.array([1e8, 1e-8, 1.0, 1e4])
@@ -109,7 +110,7 @@ def test_the_posterior_is_the_joint_divided_by_the_evidence(model):
 
 @every_gaussian
 @given(seed=seeds)
-@settings(max_examples=8, deadline=None)
+@few_examples
 def test_contributions_add_up_to_the_log_odds(model, seed):
     X, y = table(seed)
     X = X[:60].copy(), y[:60]

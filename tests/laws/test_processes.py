@@ -24,15 +24,17 @@ def test_after_an_interrupt_during_the_first_large_fit_the_next_fit_works(undist
     assert Case("interrupted", after=after).run() == undisturbed
 
 
+@pytest.mark.long
 def test_threads_that_need_compiled_code_first_together_share_one_import(undisturbed):
     assert Case("two").run() == undisturbed
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.long)])
 def test_children_of_a_process_that_has_fitted_fit_to_the_same_bits(undisturbed, method):
     assert Case(method).run() == undisturbed
 
 
+@pytest.mark.long
 def test_neither_answers_nor_model_files_depend_on_the_hash_seed():
     assert len({Case("saved", "NaiveBayes").run(PYTHONHASHSEED=seed) for seed in ("0", "1")}) == 1
 

@@ -65,6 +65,7 @@ def test_gradient_descent_reaches_newtons_optimum(K, momentum, l2):
     assert thrown(solution, ob) < 1e-6
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize(
     "solver",

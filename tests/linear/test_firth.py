@@ -96,6 +96,7 @@ def test_the_value_is_the_modified_likelihood(K, weighted):
         assert_allclose(-total * o.slope(theta).value, value(theta.reshape(o.shape)), rtol=1e-12)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("K", [2, 3, 4])
 @pytest.mark.parametrize("kind", ["dense", "weighted", "sparse", "no intercept", "plain", "wide"])
 def test_the_gradient_is_that_of_finite_differences(K, kind):

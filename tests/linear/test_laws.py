@@ -62,6 +62,7 @@ def target_of(loss, rng, n):
     return rng.normal(size=n) if isinstance(loss, GaussianLoss) else rng.integers(0, loss.n_classes, n)
 
 
+@pytest.mark.crossed(each=2)
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("coordinates", ["whitened", "scaled", "user"])

@@ -461,7 +461,12 @@ def tables() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     }
 
 
-@pytest.mark.parametrize("case", list(tables()))
+QUICK_TABLES = ("texts only", "a class of one row", "costs", "rows in groups", "six rows")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=[] if c in QUICK_TABLES else pytest.mark.long) for c in tables()]
+)
 def test_a_report_can_be_made_of(case: str) -> None:
     X, y, settings = tables()[case]
     text = compared(X, y, **settings)
