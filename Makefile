@@ -22,13 +22,13 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## compare models of the bundled penguins and write report.html
 	$(BIN)/posterior compare penguins --report report.html
 
-test: $(READY) ## the test suite (minutes)
+test: $(READY) ## the test suite (four minutes on two cores)
 	$(PYTEST) -m "not long"
 
-test-all: $(READY) ## the suite and the long runs (fuzzing, simulations)
+test-all: $(READY) ## the suite and the long runs
 	$(PYTEST) --hypothesis-profile many
 
-test-long: $(READY) ## the long runs alone (fuzzing, simulations)
+test-long: $(READY) ## the long runs alone (fuzzing, simulations, all combinations, many examples)
 	$(PYTEST) -m "long or hypothesis" --hypothesis-profile many
 
 test-versions: $(READY) ## the suite on the lowest and the newest versions that can be had (ARGS=3.13:newest: one pair)

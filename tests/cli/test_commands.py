@@ -21,7 +21,8 @@ import posterior
 from posterior.cli import main
 from posterior.cli.app import run
 from posterior.cli.decision_options import read_costs, read_priors, read_reject
-from posterior.datasets import load_penguins
+from posterior.comparison import Comparison
+from posterior.datasets import load_penguins, load_voters
 from posterior.workflow import predictions, train
 
 needs_shared = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real tables beside the repository")
@@ -78,7 +79,7 @@ def test_the_same_seed_gives_the_same_figures(folder, capsysbinary):
             "compare",
             "voters",
             "--models",
-            "naive-bayes,logistic",
+            "naive-bayes",
             "--repeats",
             "1",
             "--seed",
@@ -110,13 +111,18 @@ def test_groups_stay_together_and_time_goes_forward(folder, capsysbinary):
     assert "time" in forward["folds"] or "earlier" in forward["folds"]
 
 
+@pytest.fixture(scope="module")
+def loss_of_voters():
+    voters = load_voters("pyarrow")
+    return Comparison.of(voters.X, voters.y, models=["naive-bayes"], repeats=1).results[0].log_loss
+
+
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "jsonl", "parquet", "arrow"])
-def test_every_format_gives_the_same_comparison(folder, capsysbinary, form):
+def test_every_format_gives_the_same_comparison(folder, capsysbinary, form, loss_of_voters):
     printed(capsysbinary, "data", "voters", "-o", f"voters.{form}")
     models = ("--models", "naive-bayes", "--repeats", "1", "-t", "candidate")
     found = as_json(capsysbinary, "compare", f"voters.{form}", *models)
-    bundled = as_json(capsysbinary, "compare", "voters", *models)
-    assert found["results"][0]["log_loss"] == pytest.approx(bundled["results"][0]["log_loss"], rel=1e-12)
+    assert found["results"][0]["log_loss"] == pytest.approx(loss_of_voters, rel=1e-12)
 
 
 def test_a_report_is_written_whole(folder, capsysbinary):

@@ -194,7 +194,7 @@ def test_rda_is_tuned_by_exact_leave_one_out_unless_there_are_gaps():
 
 def test_rda_is_tuned_by_folds_where_leaving_rows_out_takes_many_fits():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(24, 40)), np.arange(24) % 2
+    X, y = rng.normal(size=(60, 100)), np.arange(60) % 2
     (result,) = Comparison.of(X, y, models=["rda"], folds=3, repeats=1).results
     assert result.estimator.cv == 10
     assert model_for("rda", X, y).cv == 10

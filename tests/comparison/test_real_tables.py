@@ -9,6 +9,8 @@ from places import DATA
 from posterior.comparison import Comparison
 from posterior.datasets import load_penguins
 
+pytestmark = pytest.mark.long
+
 
 def at_hand(name):
     if not (DATA / name).exists():
@@ -22,7 +24,6 @@ def quietly(X, y, **settings):
         return Comparison.of(X, y, **settings)
 
 
-@pytest.mark.long
 def test_penguins_are_told_apart_by_a_gaussian_block_or_a_logistic_regression():
     penguins = load_penguins("pyarrow")
     comparison = quietly(penguins.X, penguins.y)
@@ -41,7 +42,6 @@ def test_gaps_in_votes_are_gaps():
     assert comparison.recommended.accuracy >= 0.95
 
 
-@pytest.mark.long
 def test_spam_is_found_in_texts_and_little_ham_is_lost():
     table = pyarrow.csv.read_csv(
         at_hand("sms_spam.tsv"),

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
+from examples import few_examples
 from posterior import (
     LDA,
     QDA,
@@ -200,15 +201,12 @@ def same_statistics(a, b):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
-def holds_for_any_split(examples):
-    def decorate(test):
-        return settings(max_examples=examples, deadline=None, derandomize=True)(given(split=splits())(test))
-
-    return decorate
+def holds_for_any_split(test):
+    return few_examples(given(split=splits())(test))
 
 
 @pytest.mark.parametrize("name", MODELS)
-@holds_for_any_split(8)
+@holds_for_any_split
 def test_partial_fit_over_any_split_is_fit(name, split):
     model, table = MODELS[name]
     parts, weight = parts_of(table, Y, split)
@@ -219,7 +217,7 @@ def test_partial_fit_over_any_split_is_fit(name, split):
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-@holds_for_any_split(6)
+@holds_for_any_split
 def test_partial_fit_over_any_split_is_fit_for_every_gaussian(name, split):
     model, table = GAUSSIAN[name]
     parts, weight = parts_of(table, Y, split)
@@ -227,7 +225,7 @@ def test_partial_fit_over_any_split_is_fit_for_every_gaussian(name, split):
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
-@holds_for_any_split(10)
+@holds_for_any_split
 def test_partial_fit_over_any_split_of_the_penguins_is_fit(backend, split):
     penguins = load_penguins(backend)
     table, y = penguins.X, penguins.y.to_numpy()
@@ -239,7 +237,7 @@ def test_partial_fit_over_any_split_of_the_penguins_is_fit(backend, split):
 
 
 @pytest.mark.parametrize("name", MODELS | GAUSSIAN)
-@holds_for_any_split(3)
+@holds_for_any_split
 def test_the_sum_of_models_is_the_model_of_all_rows_in_any_order(name, split):
     model, table = (MODELS | GAUSSIAN)[name]
     parts, weight = parts_of(table, Y, split | {"shuffle_columns": False})
