@@ -85,7 +85,11 @@ def test_what_the_list_of_commands_says_is_how_the_help_of_each_begins(name):
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("posterior co", "compare"), ("posterior fit --mod", "--model"), ("posterior --vers", "--version")],
+    [
+        ("posterior fit --mod", "--model"),
+        pytest.param("posterior co", "compare", marks=pytest.mark.long),
+        pytest.param("posterior --vers", "--version", marks=pytest.mark.long),
+    ],
 )
 def test_a_shell_completes_commands_and_their_options(typed, expected):
     place = str(len(typed.split()) - 1)

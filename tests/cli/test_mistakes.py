@@ -267,11 +267,8 @@ def test_stopping_while_rows_are_written_leaves_no_file(model):
     assert not [p.name for p in model.parent.iterdir() if "out.csv" in p.name]
 
 
-@pytest.mark.parametrize(
-    "number",
-    [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)],
-    ids=["terminated", "hung up"],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["terminated", "hung up"])
 def test_being_stopped_by_others_leaves_no_file_either(model, number):
     work = subprocess.Popen(STREAMED, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=model.parent)  # noqa: S603 -- our own command
     try:
@@ -295,6 +292,7 @@ def test_closed_standard_output_is_no_error(model):
     assert (model.parent / "out.csv").exists()
 
 
+@pytest.mark.long
 def test_a_reader_that_has_seen_enough_is_no_error(model):
     command = f"{sys.executable} -m posterior predict good.posterior good.csv | head -1"
     settings = {"capture_output": True, "text": True, "cwd": model.parent}

@@ -192,12 +192,17 @@ def test_rda_is_tuned_by_exact_leave_one_out_unless_there_are_gaps():
     assert "chosen by folds" in gappy.about
 
 
+WIDE = np.random.default_rng(0).normal(size=(60, 100)), np.arange(60) % 2
+
+
 def test_rda_is_tuned_by_folds_where_leaving_rows_out_takes_many_fits():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 100)), np.arange(60) % 2
-    (result,) = Comparison.of(X, y, models=["rda"], folds=3, repeats=1).results
+    assert model_for("rda", *WIDE).cv == 10
+
+
+@pytest.mark.long
+def test_rda_of_many_columns_is_compared_as_it_is_fitted():
+    (result,) = Comparison.of(*WIDE, models=["rda"], folds=3, repeats=1).results
     assert result.estimator.cv == 10
-    assert model_for("rda", X, y).cv == 10
 
 
 @pytest.mark.parametrize("name", MODELS)

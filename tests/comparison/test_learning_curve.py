@@ -488,6 +488,7 @@ def test_penguins_are_told_apart_by_lda_from_forty_rows_on():
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="needs the shared tables, adult_train.csv among them")
+@pytest.mark.long
 def test_naive_bayes_wins_early_and_logistic_late_on_the_census_unless_a_ridge_helps():
     """M35: by maximum likelihood the curves cross; a ridge in units of the columns is better throughout."""
     table = pd.read_csv(DATA / "adult_train.csv", na_values="?")

@@ -55,6 +55,7 @@ def test_lda_and_logistic_regression_have_one_form_and_two_estimates(example):
     assert (lda.predict(X) == logistic.predict(X)).mean() > 0.97
 
 
+@pytest.mark.long
 def test_it_prints_the_numbers_and_draws_the_same_file_twice(example, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="drawing is optional and needs matplotlib")
     for name in ("first.svg", "second.svg"):

@@ -46,6 +46,7 @@ def test_the_fitted_mixture_finds_the_humps(example):
     )
 
 
+@pytest.mark.long
 def test_it_prints_a_table_and_draws_the_same_file_twice(example, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="drawing is optional and needs matplotlib")
     for name in ("first.svg", "second.svg"):

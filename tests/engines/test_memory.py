@@ -45,6 +45,7 @@ def peak(work):
             tracemalloc.stop()
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("in_order", [True, False], ids=["canonical", "unsorted with repeated cells"])
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 @pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB"])

@@ -140,6 +140,7 @@ class TestSteps:
 
     @repeated
     @pytest.mark.parametrize("calibration", ["temperature", "vector"])
+    @pytest.mark.long
     def test_calibrated_posteriors_hold_in_another_population_and_so_does_their_cost(self, calibration):
         def people(n, rate, seed):
             rng = np.random.default_rng(seed)
@@ -174,6 +175,7 @@ class TestSteps:
         model.set_decision(priors="uniform")
 
     @quiet
+    @pytest.mark.long
     def test_of_a_coverage_answer_as_many_of_a_class_that_was_rare(self):
         share, n_runs, answered = 0.9, 150, []
         rng = np.random.default_rng(0)

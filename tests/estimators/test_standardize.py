@@ -55,6 +55,7 @@ def test_nothing_but_a_penalty_depends_on_the_units():
         assert (plain.coef_ == scaled.coef_).all()
 
 
+@pytest.mark.long
 def test_the_strength_is_chosen_in_those_units_and_rows_are_left_out_in_them():
     X, y = WINE
     model = LogisticRegression(C="auto", standardize=True).fit(X, y)

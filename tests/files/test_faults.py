@@ -173,6 +173,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else_is(t
     assert {*others} <= {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.long
 def test_a_killed_command_leaves_no_half_file_under_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{i % 7 + 3 * (i % 2)},{'ab'[i % 2]}\n" for i in range(60))

@@ -291,7 +291,7 @@ def small_tables(rng, count):
         yield X * 10 ** rng.uniform(-3, 3, 5), y
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [12, pytest.param(300, marks=pytest.mark.long)])
 def test_it_never_fails_on_small_tables_half_of_them_separated(count):
     longest = 0.0
     for X, y in small_tables(np.random.default_rng(1), count):

@@ -354,6 +354,7 @@ PENALTIES = [
 ]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @pytest.mark.parametrize(
     "loss", [SoftmaxLoss(2), SoftmaxLoss(2, symmetric=True), *list(LOSSES.values())[1:]], ids=str

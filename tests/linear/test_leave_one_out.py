@@ -96,6 +96,7 @@ def log_losses(scores, y):
 # -- against brute force --------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])

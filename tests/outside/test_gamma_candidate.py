@@ -84,6 +84,7 @@ def test_pictures_and_the_report_show_it():
     assert "Decision regions of gamma Bayes in the plane of" in page
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_apply_to_a_plane_has_none_in_the_report():
     def whole_table_only(table):
         if table.n_columns < 7:

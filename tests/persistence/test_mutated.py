@@ -409,6 +409,7 @@ def test_a_bomb_takes_little_memory_and_is_refused(name):
     assert multiple < 40
 
 
+@pytest.mark.long
 def test_a_header_of_tiny_values_takes_no_more_than_forty_times_its_size():
     assert peak(changed(lambda tree, _: tree.update(priors=[[]] * 300_000)))[1] < 40
 

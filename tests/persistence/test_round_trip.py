@@ -277,6 +277,7 @@ def test_one_object_in_two_places_is_one_object_again():
     assert loaded.estimator is loaded.learnt_.model
 
 
+@pytest.mark.long
 def test_a_table_of_a_million_columns_makes_a_header_of_no_size():
     X = sparse.csr_array(([1.0, 2.0], ([0, 1], [0, 999_999])), shape=(2, 1_000_000))
     model = MultinomialNB().fit(X, [0, 1])

@@ -139,6 +139,7 @@ def test_softmax_regression_is_the_same_code():
     np.testing.assert_array_equal(SoftmaxRegression().fit(X, y).coef_, LogisticRegression().fit(X, y).coef_)
 
 
+@pytest.mark.long
 def test_badly_scaled_columns_reach_what_no_other_solver_betters(hard):
     for K in (2, 5):
         X, y = hard(4000, 8, K)
