@@ -217,8 +217,8 @@ def moments(scan: Scan) -> Scatter:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _moments(block: RowBlock) -> Scatter:
-    m, d = block.matrix.shape
-    w = np.ones(m) if block.weight is None else block.weight
+    d = block.matrix.shape[1]
+    w = block.weights
     weight = max(float(w.sum()), 1e-300)  # a block may have no row that counts
     sparse = kernels.is_sparse(block.matrix)
     pivot = np.zeros(d) if sparse else block.matrix[0].copy()
@@ -258,8 +258,7 @@ def _dense_sums(block: RowBlock, pivot: Floats) -> tuple[Floats, Floats]:
 
 
 def _sparse_sums(matrix: Matrix, w: Floats) -> tuple[Floats, Floats]:
-    heavy = kernels.with_data(matrix, matrix.data * np.repeat(w, np.diff(matrix.indptr)))
-    return np.asarray(w @ matrix), np.asarray((heavy.T @ matrix).toarray())
+    return np.asarray(w @ matrix), np.asarray((kernels.rows_times(matrix, w).T @ matrix).toarray())
 
 
 def column_moments(scan: Scan) -> Moments:
@@ -269,8 +268,7 @@ def column_moments(scan: Scan) -> Moments:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _column_moments(block: RowBlock) -> Moments:
-    X, d = block.matrix, block.matrix.shape[1]
-    w = np.ones(X.shape[0]) if block.weight is None else block.weight
+    X, d, w = block.matrix, block.matrix.shape[1], block.weights
     if not kernels.is_sparse(X):
         return Moments.of(X, np.zeros(len(w), dtype=np.int64), block.weight, 1)
     weight = float(w.sum())

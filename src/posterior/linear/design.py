@@ -15,6 +15,7 @@ from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.schema import Schema
+from posterior.stats.base import FieldSums
 
 # Dense numbers (m, d) or a sparse matrix of that shape.
 Matrix: TypeAlias = Any
@@ -337,21 +338,13 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Seen(FieldSums):
     """Weight, weighted sum and gaps of every number, and the gaps of every category."""
 
     weight: Floats
     total: Floats
     gaps: Floats
     unknown: Floats
-
-    def __add__(self, other: "_Seen") -> "_Seen":
-        return _Seen(
-            self.weight + other.weight,
-            self.total + other.total,
-            self.gaps + other.gaps,
-            self.unknown + other.unknown,
-        )
 
 
 def _refused(codes: AnyArray, width: int) -> Floats:

@@ -48,8 +48,7 @@ def mean_row(objective: "Objective") -> Floats:
 
     def totals(block: RowBlock) -> Floats:
         X = block.matrix - basis.centre if basis.far else block.matrix
-        w = np.ones(X.shape[0]) if block.weight is None else block.weight
-        return np.append(w @ X, w.sum())
+        return np.append(block.weights @ X, block.weights.sum())
 
     sums = objective.scan.fold(totals)
     return np.asarray(sums[:-1] / sums[-1] - (0.0 if basis.far else basis.centre))

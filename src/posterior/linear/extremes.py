@@ -11,13 +11,14 @@ from posterior._types import Floats
 from posterior.dataset import Chunk, Rows
 from posterior.schema import Schema
 from posterior.schema.kinds import LARGEST, SMALLEST, faint_message, overflow_message
+from posterior.stats.base import FieldSums
 
 # Rows that show of most columns that they vary enough.
 FIRST = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class Ranges(FieldSums, low=np.fmin, high=np.fmax):
     """The smallest and the largest number of every column; of some rows only, where the others do no harm."""
 
     low: Floats
@@ -45,9 +46,6 @@ class Ranges:
         """How far apart the numbers of each column are."""
         with np.errstate(over="ignore"):
             return self.high - self.low
-
-    def __add__(self, other: "Ranges") -> "Ranges":
-        return Ranges(np.fmin(self.low, other.low), np.fmax(self.high, other.high))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A proof, from one pass over the rows, that a softmax likelihood has a maximum."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -12,6 +12,7 @@ from posterior.linear.losses import Loss
 from posterior.linear.margins import class_scores, tiles
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import RowBlock
+from posterior.stats.base import FieldSums
 
 # Under quasi-complete separation the number that must be positive tends to 0, without separation to 1.
 CERTAIN = 0.5
@@ -61,8 +62,8 @@ def _is_clear(objective: Objective, hessian: Floats) -> bool:
     reach = np.zeros(objective.shape)
     if basis.spread is not None:
         size = np.hypot(basis.spread, basis.centre) if objective.scan.sparse else basis.spread
-        P = np.abs(basis.directions)
-        reach[:, : basis.n_coordinates] = size * P if P.ndim == 1 else size @ P
+        sizes = replace(basis, directions=np.abs(basis.directions))
+        reach[:, : basis.n_coordinates] = sizes.pulled(size)
     noise = 8 * EPSILON * len(diagonal) * (1.0 + float((reach.ravel() ** 2 / diagonal).max()))
     unit = 1.0 / np.sqrt(diagonal)
     smallest = linalg.eigvalsh(hessian * unit[:, None] * unit, subset_by_index=[0, 0])[0]
@@ -70,19 +71,12 @@ def _is_clear(objective: Objective, hessian: Floats) -> bool:
 
 
 @dataclass(frozen=True)
-class _Linearised:
+class _Linearised(FieldSums, least=min):
     """Σ w, the smallest p'/p of a class that is not one's own, and the curvature along the move."""
 
     weight: float
     least: float
     bend: float
-
-    def __add__(self, other: "_Linearised") -> "_Linearised":
-        return _Linearised(
-            self.weight + other.weight,
-            min(self.least, other.least),
-            self.bend + other.bend,
-        )
 
 
 def _linearised(block: RowBlock, n_classes: int, here: LinearScores, change: LinearScores) -> _Linearised:

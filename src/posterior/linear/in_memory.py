@@ -47,12 +47,12 @@ class InMemoryScan(Scan):
         """Add up `work(block)` over all rows; those of a block are known from their places alone."""
         if self.block is None:
             return super().fold(work, as_stored=as_stored)
-        X, target, weight = self.block
+        block = self.block
         sums: dict[int, S] = {}
 
         def add(_: Chunk, places: Ints) -> None:
-            rows = slice(int(places[0]), int(places[-1]) + 1)
-            sums[rows.start] = work(RowBlock(X[rows], target[rows], None if weight is None else weight[rows]))
+            first = int(places[0])
+            sums[first] = work(block.some(slice(first, int(places[-1]) + 1)))
 
         self._over_places(add)
         first, *others = (sums[at] for at in sorted(sums))

@@ -44,7 +44,7 @@ class IncrementalFit:
         The settings of the first rows stay; the penalty is that of all rows so far, strength / their weight.
         """
         m = len(rows.target)
-        weight = self.weight + float(m if rows.weight is None else rows.weight.sum())
+        weight = self.weight + rows.total
         penalty = ElasticNet(l2=strength / weight)
         progress = self.progress or Progress()
         order = np.random.default_rng([solver.seed, progress.steps]).permutation(m)

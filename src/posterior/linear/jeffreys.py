@@ -30,6 +30,7 @@ from posterior.linear.loss_sums import PRODUCTS, CurvatureSums, LinearScores, co
 from posterior.linear.losses import pairs, unpacked
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import RowBlock
+from posterior.stats.base import FieldSums
 
 TILE = 1024
 
@@ -108,14 +109,11 @@ class JeffreysObjective(Objective):
 
     def _tiles(self, block: RowBlock) -> Iterator[tuple[Floats, RowBlock]]:
         """Rows less their centre, and these in coordinates; sparse rows are dense for a tile at a time."""
-        directions = self.basis.directions
         for at in range(0, block.matrix.shape[0], TILE):
-            rows = slice(at, at + TILE)
-            X = block.matrix[rows]
-            X = (X.toarray() if kernels.is_sparse(X) else X) - self.basis.centre
-            z = X * directions if directions.ndim == 1 else X @ directions
-            w = None if block.weight is None else block.weight[rows]
-            yield X, RowBlock(z, block.target[rows], w)
+            tile = block.some(slice(at, at + TILE))
+            X = tile.matrix.toarray() if kernels.is_sparse(tile.matrix) else tile.matrix
+            X = X - self.basis.centre
+            yield X, tile._replace(matrix=self.basis.pulled(X))
 
     def _score_of(self, block: RowBlock, line: LinearScores, form: Floats) -> "_Score":
         total = _Score.zero(self.shape, block.matrix.shape[1])
@@ -129,7 +127,7 @@ class JeffreysObjective(Objective):
 
 
 @dataclass(frozen=True, eq=False)
-class _Score:
+class _Score(FieldSums):
     """Σ w ℓ; its derivatives by coefficients, levels and coordinates; and those of ln|I| by coordinates."""
 
     loss: float
@@ -143,15 +141,6 @@ class _Score:
         """That of no rows."""
         R = shape[0]
         return cls(0.0, np.zeros((R, n_features)), np.zeros(R), np.zeros(shape), np.zeros(shape))
-
-    def __add__(self, other: "_Score") -> "_Score":
-        return _Score(
-            self.loss + other.loss,
-            self.pull + other.pull,
-            self.level + other.level,
-            self.slope + other.slope,
-            self.bend + other.bend,
-        )
 
 
 def _inverted(information: Floats) -> tuple[Floats | None, float]:

@@ -9,19 +9,17 @@ from posterior._types import Floats
 from posterior.linear.basis import Basis, moments
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import RowBlock, Scan
+from posterior.stats.base import FieldSums
 
 WIDEST = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class _ClassSums:
+class _ClassSums(FieldSums):
     """Weight of each class (K,), and sums of its rows less the centre, (K, d)."""
 
     weight: Floats
     total: Floats
-
-    def __add__(self, other: "_ClassSums") -> "_ClassSums":
-        return _ClassSums(self.weight + other.weight, self.total + other.total)
 
 
 def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> LinearModel:
@@ -37,9 +35,8 @@ def indicator_regression(scan: Scan, n_classes: int, intercept: bool = True) -> 
     basis = Basis.whitened(moments(scan), scan.n_rows, intercept)
 
     def summed(block: RowBlock) -> _ClassSums:
-        weight = np.ones(len(block.target)) if block.weight is None else block.weight
         X = block.matrix if kernels.is_sparse(block.matrix) else block.matrix - basis.centre
-        size = np.bincount(block.target, weight, minlength=n_classes).astype(np.float64)
+        size = np.bincount(block.target, block.weights, minlength=n_classes).astype(np.float64)
         total = kernels.class_sums(X, block.target, block.weight, n_classes)
         if kernels.is_sparse(block.matrix):
             total = total - np.outer(size, basis.centre)

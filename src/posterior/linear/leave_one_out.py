@@ -137,16 +137,10 @@ def _without_each(objective: Objective, theta: Floats, refits: int | None) -> _L
     rows: _LeftOut = objective.scan.fold(lambda block: _left_out(block, objective, theta, leverage, refits))
     total = float(rows.weight.sum())
     for k in np.argsort(-rows.moved, kind="stable")[:refits]:
-        one = _some(rows.movers, slice(k, k + 1))
+        one = rows.movers.some(slice(k, k + 1))
         others = LeaveOneRowOutObjective.of(objective, one, _coordinates(one, objective.basis), total)
         rows.scores[rows.places[k]] = others.refitted(theta)
     return rows
-
-
-def _some(block: RowBlock, rows: slice | Ints) -> RowBlock:
-    return RowBlock(
-        block.matrix[rows], block.target[rows], None if block.weight is None else block.weight[rows]
-    )
 
 
 def _leverage(objective: Objective, theta: Floats) -> Floats:
@@ -234,14 +228,13 @@ def _left_out(
     size = max(16, TILE_CELLS // max(R * R, D, objective.scan.n_features))
     for at in range(0, m, size):
         rows = slice(at, min(at + size, m))
-        before, step = _left_out_tile(_some(block, rows), objective, theta.reshape(R, D), leverage)
+        before, step = _left_out_tile(block.some(rows), objective, theta.reshape(R, D), leverage)
         scores[rows] = before + step
         spread = step.max(axis=1, initial=0.0) - step.min(axis=1, initial=0.0)
         moved[rows] = spread * objective.loss.self_concordance
-    weight = np.ones(m) if block.weight is None else block.weight
     far = np.flatnonzero(moved > FAR)
     far = np.sort(far[np.argsort(-moved[far], kind="stable")[:refits]])
-    return _LeftOut(scores, block.target, weight, far, moved[far], _some(block, far))
+    return _LeftOut(scores, block.target, block.weights, far, moved[far], block.some(far))
 
 
 def _left_out_tile(
@@ -271,5 +264,5 @@ def _coordinates(tile: RowBlock, basis: Basis) -> Floats:
     if kernels.is_sparse(X):
         z = X.multiply(P).toarray() - basis.centre * P if P.ndim == 1 else X @ P - basis.centre @ P
     else:
-        z = (X - basis.centre) * P if P.ndim == 1 else (X - basis.centre) @ P
+        z = basis.pulled(X - basis.centre)
     return np.hstack([z, np.ones((len(z), 1))]) if basis.intercept else np.asarray(z)

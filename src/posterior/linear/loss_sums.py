@@ -12,6 +12,7 @@ from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss, from_upper_triangles
 from posterior.linear.scan import RowBlock
+from posterior.stats.base import FieldSums
 
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
@@ -44,7 +45,7 @@ class LinearScores:
 
 
 @dataclass(frozen=True, eq=False)
-class SlopeSums:
+class SlopeSums(FieldSums):
     """Σ w, Σ w ℓ, and its derivatives by coefficients (R, d) and by levels (R,)."""
 
     weight: float
@@ -52,54 +53,39 @@ class SlopeSums:
     pull: Floats
     level: Floats
 
-    def __add__(self, other: "SlopeSums") -> "SlopeSums":
-        return SlopeSums(
-            self.weight + other.weight,
-            self.value + other.value,
-            self.pull + other.pull,
-            self.level + other.level,
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class CurvatureSums:
+class CurvatureSums(FieldSums):
     """Σ w, and Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1)."""
 
     weight: float
     blocks: Floats
 
-    def __add__(self, other: "CurvatureSums") -> "CurvatureSums":
-        return CurvatureSums(self.weight + other.weight, self.blocks + other.blocks)
-
 
 def slope_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeSums:
     """Value and slope of some rows."""
     m, d = block.matrix.shape
-    weight = float(m if block.weight is None else block.weight.sum())
     fused = None if kernels.is_sparse(block.matrix) else loss.compiled_slope(block, line)
     if fused is not None:
-        return SlopeSums(weight, *fused)
+        return SlopeSums(block.total, *fused)
     block, forces = block.packed(), loss.compiled_forces(block) or loss.slope
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
     room = None if size == m else np.empty((loss.n_scores, min(size, m)))
     for at in range(0, m, size):
-        rows = slice(at, at + size)
-        X = block.matrix[rows] if size < m else block.matrix
+        X, y, w = block.some(slice(at, at + size)) if size < m else block
         if line.shift is not None:
             X = X - line.shift
-        w = None if block.weight is None else block.weight[rows]
-        part, force = forces(line.scores(X, room), block.target[rows], w)
+        part, force = forces(line.scores(X, room), y, w)
         value += part
         pull += (X.T @ force.T).T if kernels.is_sparse(X) else force @ X
         level += force.sum(axis=1)
-    return SlopeSums(weight, value, pull, level)
+    return SlopeSums(block.total, value, pull, level)
 
 
 def curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> CurvatureSums:
     """Curvature of some rows."""
-    m, d = block.matrix.shape
-    weight = float(m if block.weight is None else block.weight.sum())
+    d, weight = block.matrix.shape[1], block.total
     n_pairs = loss.n_scores * (loss.n_scores + 1) // 2
     n_products = (d + 1) * (d + 2) // 2
     if kernels.is_sparse(block.matrix):
@@ -187,11 +173,9 @@ def _sparse_curvature(block: RowBlock, loss: Loss, line: LinearScores, n_pairs: 
     X = block.matrix
     d = X.shape[1]
     bend = loss.curvature(line.scores(X), block.target, block.weight)
-    cells = np.diff(X.indptr)
     out = np.empty((n_pairs, d + 1, d + 1))
     for k in range(n_pairs):
-        bent = kernels.with_data(X, X.data * np.repeat(bend[k], cells))
-        out[k, :d, :d] = (X.T @ bent).toarray()
+        out[k, :d, :d] = (X.T @ kernels.rows_times(X, bend[k])).toarray()
         out[k, d, :d] = out[k, :d, d] = bend[k] @ X
         out[k, d, d] = bend[k].sum()
     return out

@@ -15,6 +15,7 @@ from posterior.linear.design import Matrix
 from posterior.linear.loss_sums import LinearScores
 from posterior.linear.objective import Objective
 from posterior.linear.scan import RowBlock, Scan
+from posterior.stats.base import FieldSums
 
 TILE = 4096
 TILE_CELLS = 1 << 20
@@ -24,11 +25,8 @@ VAGUE = 1e-12
 
 def tiles(block: RowBlock, shift: Floats | None) -> Iterator[tuple[Matrix, AnyArray, Floats]]:
     """Rows that count, less `shift`, with targets and weights; sparse rows are filled only where shifted."""
-    X, y = block.matrix, block.target
-    w = np.ones(len(y)) if block.weight is None else block.weight
-    if not w.all():
-        counts = np.flatnonzero(w)
-        X, y, w = X[counts], y[counts], w[counts]
+    block = block.counted()
+    X, y, w = block.matrix, block.target, block.weights
     if kernels.is_sparse(X) and shift is None:
         yield X, y, w
         return
@@ -50,17 +48,12 @@ def _dense(X: Matrix) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRanges:
+class ClassRanges(FieldSums, low=np.minimum, high=np.maximum):
     """How many rows a class has, (K,), and its smallest and largest value in every column, (K, d)."""
 
     rows: Ints
     low: Floats
     high: Floats
-
-    def __add__(self, other: "ClassRanges") -> "ClassRanges":
-        return ClassRanges(
-            self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        )
 
 
 def _ranges(block: RowBlock, n_classes: int) -> ClassRanges:
@@ -233,14 +226,11 @@ class ScaledRows:
 
 
 @dataclass(frozen=True, eq=False)
-class SeparatedRows:
+class SeparatedRows(FieldSums):
     """How many rows of each class are told apart from each other, (K, K), and how many from any other."""
 
     apart: Ints
     rows: int
-
-    def __add__(self, other: "SeparatedRows") -> "SeparatedRows":
-        return SeparatedRows(self.apart + other.apart, self.rows + other.rows)
 
 
 @dataclass(frozen=True, eq=False)

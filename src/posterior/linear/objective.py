@@ -19,6 +19,7 @@ from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums, c
 from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock, Scan
+from posterior.stats.base import FieldSums
 
 # Cells of a sample that is copied; rows of a part of it whose sums are kept until all are done.
 IN_MEMORY_CELLS = 1 << 22
@@ -201,11 +202,8 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class _Largest:
+class _Largest(FieldSums, value=max):
     value: float
-
-    def __add__(self, other: "_Largest") -> "_Largest":
-        return _Largest(max(self.value, other.value))
 
 
 def _recentred(blocks: Floats, centre: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from posterior import kernels
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk, Dataset
 from posterior.linear.design import Design, Matrix
 
@@ -29,6 +29,25 @@ class RowBlock(NamedTuple):
     matrix: Matrix
     target: AnyArray
     weight: Floats | None
+
+    @property
+    def weights(self) -> Floats:
+        """The weights, of ones where all are 1."""
+        return np.ones(len(self.target)) if self.weight is None else self.weight
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(len(self.target) if self.weight is None else self.weight.sum())
+
+    def some(self, rows: slice | Ints) -> "RowBlock":
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return RowBlock(self.matrix[rows], self.target[rows], weight)
+
+    def counted(self) -> "RowBlock":
+        """The rows whose weight is not zero."""
+        return self if self.weight is None or self.weight.all() else self.some(np.flatnonzero(self.weight))
 
     def packed(self) -> "RowBlock":
         """The same rows, with numbers as a float64 array or a sparse matrix."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from posterior._text import aligned, name_text
+from posterior._text import Printed, aligned, name_text
 from posterior._types import AnyArray, Floats
 from posterior.linear.goodness_of_fit import goodness_of_fit
 from posterior.linear.inference import Estimates, Kind, estimates
@@ -26,8 +26,8 @@ ERRORS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Printed):
     """Coefficients with their standard errors, tests and intervals, and how well the model fits.
 
     `columns` holds the table as arrays, `frame` as a pandas frame indexed by term (and by class, where there
@@ -50,9 +50,6 @@ class Summary:
         """The table as a pandas frame."""
         index = [name for name in ("class", "term") if name in self.columns]
         return frame_of(self.columns, index)
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         lines = aligned(table_cells(self.columns, self.aliased), left=1 + ("class" in self.columns))

@@ -38,9 +38,8 @@ class WhitenedRows:
         """Σ weight · z z', for weights that are not negative."""
         X = self.matrix
         if self.turn is not None:
-            heavy = kernels.with_data(X, X.data * np.repeat(weight, np.diff(X.indptr)))
             side = np.asarray(weight @ X)[:, None]
-            full = np.block([[(X.T @ heavy).toarray(), side], [side.T, weight.sum()]])
+            full = np.block([[(X.T @ kernels.rows_times(X, weight)).toarray(), side], [side.T, weight.sum()]])
             return np.asarray(self.turn.T @ full @ self.turn)
         out = np.zeros((X.shape[1], X.shape[1]))
         root = np.sqrt(weight)[:, None]

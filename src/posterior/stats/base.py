@@ -4,9 +4,10 @@ The one law: the statistics of disjoint rows add up to those of their union.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import add
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +32,31 @@ class ColumnFact:
     column: int
     problem: Problem
     of: tuple[int, ...] = ()
+
+
+class FieldSums:
+    """A dataclass of sums over rows: two of them add up field by field.
+
+    A field of which something else than the sum is taken is named with the function that takes it.
+
+    >>> @dataclass(frozen=True)
+    ... class Range(FieldSums, largest=max):
+    ...     rows: int
+    ...     largest: float
+    >>> Range(2, 7.0) + Range(3, 5.0)
+    Range(rows=5, largest=7.0)
+    """
+
+    _combined: ClassVar[Mapping[str, Callable[[Any, Any], Any]]]
+
+    def __init_subclass__(cls, **combined: Callable[[Any, Any], Any]) -> None:
+        super().__init_subclass__()
+        cls._combined = combined
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # of a dataclass
+        both = ((name, getattr(self, name), getattr(other, name)) for name in names)
+        return type(self)(*(self._combined.get(name, add)(a, b) for name, a, b in both))
 
 
 class Fill(NamedTuple):

@@ -20,7 +20,6 @@ from posterior._linalg import EPSILON
 from posterior._types import Bools, Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
-from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.base import Solution, Solver, Step
 from posterior.linear.solvers.newton import cholesky_factor
 from posterior.linear.whitening import WhitenedRows, whitened_rows
@@ -259,7 +258,7 @@ def _shortest(A: Floats, b: Floats) -> Floats:
 
 def _posed(objective: Objective) -> _Program:
     """The linear program of an objective, in whitened coordinates, about the least-squares fit."""
-    block = _counted(objective.scan.collected())
+    block = objective.scan.collected().counted()
     weight = np.ones(len(block.target)) if block.weight is None else block.weight / block.weight.mean()
     n = len(weight)
     rows, turn = whitened_rows(block.matrix, objective.basis, weight)
@@ -276,11 +275,3 @@ def _posed(objective: Objective) -> _Program:
     rounding = ROUNDING * float(weight @ np.abs(y)) / n
     steepest = float(np.linalg.norm(rows.pull(weight * np.sign(block.target)))) / n
     return _Program(rows, residual / unit, weight, unit, turn, origin + turn @ v, rounding, steepest)
-
-
-def _counted(block: RowBlock) -> RowBlock:
-    """The rows whose weight is not zero."""
-    if block.weight is None or block.weight.all():
-        return block
-    keep = np.flatnonzero(block.weight)
-    return RowBlock(block.matrix[keep], block.target[keep], block.weight[keep])

@@ -226,8 +226,7 @@ def _along(objective: Objective, theta: Floats, active: Ints) -> Floats:
 
     def part(block: RowBlock) -> CurvatureSums:
         narrow = block._replace(matrix=block.matrix[:, columns])
-        weight = float(len(block.target) if block.weight is None else block.weight.sum())
-        return CurvatureSums(weight, _products(narrow, objective, short, places))
+        return CurvatureSums(block.total, _products(narrow, objective, short, places))
 
     sums: CurvatureSums = objective.scan.fold(part)
     hessian = sums.blocks / sums.weight
@@ -249,10 +248,9 @@ def _products(block: RowBlock, objective: Objective, line: LinearScores, places:
     out = np.zeros((at[-1], at[-1]))
     size = max(block.matrix.shape[0], 1) if kernels.is_sparse(block.matrix) else SLOPE_TILE
     for first in range(0, block.matrix.shape[0], size):
-        rows = slice(first, first + size)
-        X = block.matrix[rows] if line.shift is None else block.matrix[rows] - line.shift
-        w = None if block.weight is None else block.weight[rows]
-        bend = objective.loss.curvature(line.scores(X), block.target[rows], w)
+        X, y, w = block.some(slice(first, first + size))
+        X = X if line.shift is None else X - line.shift
+        bend = objective.loss.curvature(line.scores(X), y, w)
         whole = _with_ones(X)
         parts = [whole[:, p] for p in places]
         for k, (a, b) in enumerate(pairs(len(places))):
@@ -275,5 +273,4 @@ def _product(left: Matrix, bend: Floats, right: Matrix) -> Floats:
     """The product left' diag(bend) right of dense or sparse columns."""
     if not kernels.is_sparse(left):
         return np.asarray(left.T @ (right * bend[:, None]))
-    bent = kernels.with_data(right, right.data * np.repeat(bend, np.diff(right.indptr)))
-    return np.asarray((left.T @ bent).toarray())
+    return np.asarray((left.T @ kernels.rows_times(right, bend)).toarray())

@@ -257,9 +257,6 @@ def _batches(block: RowBlock, order: Ints, size: int) -> Iterator[RowBlock]:
     """The rows in this order, `size` at a time."""
     tile = size * max(1, TILE // size)
     for at in range(0, len(order), tile):
-        rows = order[at : at + tile]
-        X, y = block.matrix[rows], block.target[rows]
-        w = None if block.weight is None else block.weight[rows]
-        for begin in range(0, len(y), size):
-            part = slice(begin, begin + size)
-            yield RowBlock(X[part], y[part], None if w is None else w[part])
+        rows = block.some(order[at : at + tile])
+        for begin in range(0, len(rows.target), size):
+            yield rows.some(slice(begin, begin + size))
