@@ -184,6 +184,11 @@ class BagOfWords(Family[WordTotals]):
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
     alone: ClassVar[bool] = True
     read_as: ClassVar[str | None] = "text"
+    why_not_mergeable = (  # unless it is `mergeable`
+        "the words of a text column are learnt from all rows at once, so that parts of a table do not "
+        "add up; use BagOfWords(hashing=True), which need not know the words, as in "
+        'families={"text": BagOfWords(hashing=True)}, or a CountVectorizer with a vocabulary'
+    )
     parts: ClassVar[Mapping[str, Any]] = {
         "model": str,
         "alpha": Any,
@@ -247,15 +252,6 @@ class BagOfWords(Family[WordTotals]):
     def mergeable(self) -> bool:
         """Whether the words have the same numbers in every part of a table."""
         return _is_fixed(self._vectorizer)
-
-    @property
-    def why_not_mergeable(self) -> str:
-        """The reason and the remedy."""
-        return (
-            "the words of a text column are learnt from all rows at once, so that parts of a table do not "
-            "add up; use BagOfWords(hashing=True), which need not know the words, as in "
-            'families={"text": BagOfWords(hashing=True)}, or a CountVectorizer with a vocabulary'
-        )
 
     def prepared(self, rows: Rows, columns: tuple[int, ...]) -> Self:
         """The family that knows the words of its column."""

@@ -11,8 +11,8 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
 from posterior.families.parameters import Parameter
 from posterior.forms import QuadraticScores
-from posterior.stats import Statistics
-from posterior.stats.base import Problem
+from posterior.stats import Location, Statistics
+from posterior.stats.base import FieldSums, Problem
 
 S = TypeVar("S", bound=Statistics)
 Reading = Literal["values", "codes", "matrix", "texts"]
@@ -69,8 +69,11 @@ class Distribution(ABC):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The distribution of these parts, each of which has its type, shape and bounds."""
-        return cls(**parts)
+        """The distribution of these parts, each of which has its type, shape and bounds.
+
+        A location goes to the constructor as the mean: to the last digit.
+        """
+        return cls(**{"mean" if type(part) is Location else name: part for name, part in parts.items()})
 
     def impossible(self) -> str:
         """What no distribution is, in words, if parts from a file make none; empty if nothing is wrong."""
@@ -181,20 +184,12 @@ class Distribution(ABC):
         """How many events have a probability, where `parameters` may list only some of them; else 0."""
         return 0
 
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """What had to be done to make the density proper."""
-        return ()
-
-    @property
-    def unseen(self) -> str:
-        """What happens to a category that was not seen in training."""
-        return "marginalize"
-
-    @property
-    def categories(self) -> tuple[tuple[Any, ...], ...] | None:
-        """The categories of each column of a distribution that was built by hand."""
-        return None
+    # What had to be done to make the density proper.
+    repairs: tuple[Repair, ...] = ()
+    # What happens to a category that was not seen in training.
+    unseen: str = "marginalize"
+    # The categories of each column of a distribution that was built by hand.
+    categories: tuple[tuple[Any, ...], ...] | None = None
 
 
 class Family(ABC, Generic[S]):
@@ -234,10 +229,13 @@ class Family(ABC, Generic[S]):
         """Problems of columns that mean nothing to this family."""
         return frozenset()
 
+    # Why the statistics of parts do not add up to those of the whole, and the remedy; empty where they do.
+    why_not_mergeable: str = ""
+
     @property
     def mergeable(self) -> bool:
         """Whether the statistics of parts give, added up, the model of the whole."""
-        return True
+        return not self.why_not_mergeable
 
     @property
     def open_settings(self) -> dict[str, tuple[Any, ...]]:
@@ -295,11 +293,6 @@ class Family(ABC, Generic[S]):
         """
         return statistics.misfit(sizes, joint=self.joint)
 
-    @property
-    def why_not_mergeable(self) -> str:
-        """The reason and the remedy, for the error message."""
-        return ""
-
 
 def is_open(setting: Any) -> bool:
     """Whether a setting is left to cross-validation."""
@@ -318,14 +311,11 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expected(Generic[S]):
+class Expected(FieldSums, Generic[S]):
     """Expected statistics of rows with gaps, and the log-likelihood of what is there."""
 
     statistics: S
     log_likelihood: float
-
-    def __add__(self, other: "Expected[S]") -> "Expected[S]":
-        return Expected(self.statistics + other.statistics, self.log_likelihood + other.log_likelihood)
 
 
 class GapFillingFamily(Family[S]):

@@ -56,18 +56,17 @@ class CategoricalDistribution(Distribution):
             raise ValueError(
                 "probability must be (n_classes, n_categories), not negative, and sum to 1 in each class"
             )
-        self._categories: tuple[tuple[Any, ...], ...] | None = None
         self._set((safe_log(p),), p.ndim > 2 if joint is None else joint, (np.zeros(len(p)),), "marginalize")
         if categories is not None:
             names = [categories] if p.ndim == 2 else list(categories)
             if [len(c) for c in names] != list(p.shape[1:]):
                 raise ValueError(f"categories must name {p.shape[1:]} categories, found {categories!r}")
-            self._categories = tuple(tuple(c) for c in names)
+            self.categories = tuple(tuple(c) for c in names)
 
     def _set(
         self, log_tables: tuple[Floats, ...], joint: bool, log_unseen: tuple[Floats, ...], unseen: str
     ) -> None:
-        self.log_tables, self.joint, self.log_unseen, self._unseen = log_tables, joint, log_unseen, unseen
+        self.log_tables, self.joint, self.log_unseen, self.unseen = log_tables, joint, log_unseen, unseen
         self.n_classes = len(log_tables[0]) if log_tables else 0
         self.n_columns = log_tables[0].ndim - 1 if joint else len(log_tables)
 
@@ -77,7 +76,6 @@ class CategoricalDistribution(Distribution):
     ) -> Self:
         """The distribution with these log tables, one for each column or a joint one."""
         self = cls.__new__(cls)
-        self._categories = None
         self._set(log_tables, joint, log_unseen, unseen)
         return self
 
@@ -87,7 +85,7 @@ class CategoricalDistribution(Distribution):
         rest = dict(parts)
         categories = rest.pop("categories")
         self = cls.from_logs(**rest)
-        self._categories = categories
+        self.categories = categories
         return self
 
     def impossible(self) -> str:
@@ -111,16 +109,6 @@ class CategoricalDistribution(Distribution):
     def n_events(self) -> int:
         """The cells of a joint table."""
         return int(self.log_tables[0][0].size) if self.joint else 0
-
-    @property
-    def unseen(self) -> str:
-        """What happens to a category that was not seen in training."""
-        return self._unseen
-
-    @property
-    def categories(self) -> tuple[tuple[Any, ...], ...] | None:
-        """The categories of each column, where they were given."""
-        return self._categories
 
     @cached_property
     def _lookup(self) -> tuple[Floats, ...]:
@@ -174,7 +162,7 @@ class CategoricalDistribution(Distribution):
             part = table if not axes else safe_log(probability.sum(axis=axes))
             cells = tuple(codes[rows][:, ~gone].T)
             out[rows] = part[(slice(None), *cells)].T
-        if self._unseen == "smooth":
+        if self.unseen == "smooth":
             out[new.any(axis=1)] = self.log_unseen[0]
         return out
 
@@ -185,12 +173,12 @@ class CategoricalDistribution(Distribution):
                 tuple(self.log_tables[j] for j in columns),
                 joint=False,
                 log_unseen=tuple(self.log_unseen[j] for j in columns),
-                unseen=self._unseen,
+                unseen=self.unseen,
             )
         table = self.log_tables[0]
         gone = tuple(j + 1 for j in range(table.ndim - 1) if j not in set(columns))
         part = safe_log(np.exp(table).sum(axis=gone))
-        return self.from_logs((part,), joint=True, log_unseen=self.log_unseen, unseen=self._unseen)
+        return self.from_logs((part,), joint=True, log_unseen=self.log_unseen, unseen=self.unseen)
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Ints:
         """One row of codes for each class code."""

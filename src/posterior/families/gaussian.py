@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,15 +65,9 @@ class MultivariateNormalDistribution(Distribution):
             raise ValueError("a covariance must be symmetric")
         self.shape = shape
         self.uncounted = uncounted
-        self._repairs = repairs
+        self.repairs = repairs
         self._squares: Any = None
         self._log_dets, self._white_means = self._whitened()
-
-    @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The distribution of these parts, with its means to the last digit."""
-        rest = dict(parts)
-        return cls(mean=rest.pop("location"), **rest)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_squares": None}  # which compiled code makes again, when it is needed
@@ -87,11 +81,6 @@ class MultivariateNormalDistribution(Distribution):
     def tied(self) -> bool:
         """Whether the classes share one covariance."""
         return len(self.covariance) == 1 and self.n_classes > 1
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """What had to be done to make every covariance positive definite."""
-        return self._repairs
 
     def _whitened(self) -> tuple[Floats, Floats]:
         """Log determinants (K,), and the class means about the centre, each whitened by its covariance."""

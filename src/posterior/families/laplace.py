@@ -78,18 +78,10 @@ class Laplace(Family[Sample]):
 
     floor: float = 1e-9
 
-    @property
-    def mergeable(self) -> bool:
-        """Rows are needed all at once."""
-        return False
-
-    @property
-    def why_not_mergeable(self) -> str:
-        """The reason and the remedy."""
-        return (
-            "the Laplace family needs the median, and medians of parts do not add up to that of the whole; "
-            "fit all rows at once, or use Normal for this column"
-        )
+    why_not_mergeable = (
+        "the Laplace family needs the median, and medians of parts do not add up to that of the whole; "
+        "fit all rows at once, or use Normal for this column"
+    )
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Sample:
         """The rows themselves."""

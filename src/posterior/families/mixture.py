@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,13 +83,7 @@ class MixtureOfNormalsDistribution(Distribution):
         self.weight, self.owner = share[order], owners[order]
         self.n_classes, self.n_columns = int(owners.max()) + 1, self.components.n_columns
         self.shape = shape
-        self._repairs = repairs
-
-    @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The distribution of these parts, with its means to the last digit."""
-        rest = dict(parts)
-        return cls(mean=rest.pop("location"), **rest)
+        self.repairs = repairs
 
     @property
     def location(self) -> Location:
@@ -110,11 +104,6 @@ class MixtureOfNormalsDistribution(Distribution):
     def n_components(self) -> Ints:
         """How many components each class has, (K,)."""
         return np.bincount(self.owner)
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """What had to be done where the rows of a class do not determine its mixture."""
-        return self._repairs
 
     @cached_property
     def _members(self) -> list[slice]:
@@ -279,6 +268,10 @@ class MixtureOfNormals(Family[CompleteSample]):
     random_state: int = 0
     joint: bool = field(default=True, init=False, repr=False)
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"n_components": (1, 2, 3, 4, 5)}
+    why_not_mergeable = (
+        "a mixture of normals is found by iterations over all rows, and mixtures of parts do not add up "
+        "to that of the whole; fit all rows at once, or use MultivariateNormal for these columns"
+    )
 
     def __post_init__(self) -> None:
         for name, least in (("n_components", 1), ("n_init", 1), ("max_iter", 1), ("random_state", 0)):
@@ -300,19 +293,6 @@ class MixtureOfNormals(Family[CompleteSample]):
     def _one(self) -> MultivariateNormal:
         """The family of a single component."""
         return MultivariateNormal(shape="full" if self.shape == "tied" else self.shape)
-
-    @property
-    def mergeable(self) -> bool:
-        """Rows are needed all at once."""
-        return False
-
-    @property
-    def why_not_mergeable(self) -> str:
-        """The reason and the remedy."""
-        return (
-            "a mixture of normals is found by iterations over all rows, and mixtures of parts do not add up "
-            "to that of the whole; fit all rows at once, or use MultivariateNormal for these columns"
-        )
 
     def check(self, block: Floats, names: Sequence[str]) -> None:
         """Complete rows."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,18 +64,7 @@ class NormalDistribution(ProductDistribution):
                 f"variance must be positive and of the shape of the mean, {self.location.pivot.shape}"
             )
         self.tied = tied
-        self._repairs = repairs
-
-    @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The distribution of these parts, with its means to the last digit."""
-        rest = dict(parts)
-        return cls(mean=rest.pop("location"), **rest)
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """Variances that were raised to the floor."""
-        return self._repairs
+        self.repairs = repairs
 
     @property
     def mean(self) -> Floats:
@@ -292,29 +281,18 @@ class LogNormalDistribution(ProductDistribution):
         tied: bool = False,
         repairs: tuple[Repair, ...] = (),
     ) -> None:
-        self.log_normal = NormalDistribution(mean, variance, tied=tied, repairs=repairs)
+        self.log_normal, self.repairs = NormalDistribution(mean, variance, tied=tied), repairs
         self.n_classes, self.n_columns = self.log_normal.n_classes, self.log_normal.n_columns
 
     def to_parts(self) -> dict[str, Any]:
         """Those of the normal."""
-        return self.log_normal.to_parts()
-
-    @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The distribution of these parts, with its means to the last digit."""
-        rest = dict(parts)
-        return cls(mean=rest.pop("location"), **rest)
+        return self.log_normal.to_parts() | {"repairs": self.repairs}
 
     has_support = True
 
     def outside(self, block: Floats) -> Bools:
         """Numbers without a logarithm."""
         return np.asarray(block <= 0)
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        """Variances that were raised to the floor."""
-        return self.log_normal.repairs
 
     def class_terms(self, block: Floats, k: int) -> Floats:
         """The normal's term at ln x, less ln x; no density at x ≤ 0."""

@@ -41,18 +41,10 @@ class PlugInNormal(Family[Sample]):
     tied: bool = True
     joint: bool = field(default=True, init=False, repr=False)
 
-    @property
-    def mergeable(self) -> bool:
-        """Rows are needed all at once."""
-        return False
-
-    @property
-    def why_not_mergeable(self) -> str:
-        """The reason and the remedy."""
-        return (
-            "a covariance_estimator needs all rows at once; use shrinkage='auto' or a number instead, "
-            "whose statistics add up"
-        )
+    why_not_mergeable = (
+        "a covariance_estimator needs all rows at once; use shrinkage='auto' or a number instead, "
+        "whose statistics add up"
+    )
 
     def check(self, block: Floats, names: Any) -> None:
         """Complete rows only: another library's estimator is not asked to fill in gaps."""
