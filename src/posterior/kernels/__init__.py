@@ -19,8 +19,14 @@ from posterior.kernels.gaps import (
     gap_groups,
     pairs_there,
 )
-from posterior.kernels.gaussian import class_moments, class_weights, complete_scatter
-from posterior.kernels.gaussian_gaps import expected_sums, gappy_log_density, worth_a_factor
+from posterior.kernels.gaussian import (
+    class_moments,
+    class_weights,
+    complete_scatter,
+    expected_sums,
+    gappy_log_density,
+    worth_a_factor,
+)
 from posterior.kernels.layouts import SeparateColumns, Table, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.memory import scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
@@ -32,6 +38,7 @@ from posterior.kernels.reference import (
     ratio,
     rounding_of,
     rows_by_class,
+    rows_times,
     with_data,
 )
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
@@ -74,6 +81,7 @@ __all__ = [
     "ratio",
     "rounding_of",
     "rows_by_class",
+    "rows_times",
     "scratch",
     "tiles",
     "with_data",

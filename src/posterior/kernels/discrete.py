@@ -125,7 +125,7 @@ class BinaryLookUps:
 
 def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
     """A number for each column that two columns share, in practice, only if all their cells agree."""
-    kernel = compiled("marks", cells.size)
+    kernel = compiled("sums", cells.size)
     if kernel is None:
         return reference.column_marks(cells, weight)
     mark = np.zeros(cells.shape[1])

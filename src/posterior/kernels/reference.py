@@ -225,6 +225,11 @@ def with_data(matrix: Any, data: AnyArray) -> Any:
     return csr(data.astype(np.float64), matrix.indices, matrix.indptr, matrix.shape)
 
 
+def rows_times(matrix: Any, factor: Floats) -> Any:
+    """The sparse matrix with each row multiplied by a number."""
+    return with_data(matrix, matrix.data * np.repeat(factor, np.diff(matrix.indptr)))
+
+
 def csr(data: AnyArray, indices: AnyArray, indptr: AnyArray, shape: tuple[int, int]) -> Any:
     """A CSR array of these parts, none of which is copied; scipy would copy views of larger arrays."""
     matrix = sparse.csr_array(shape, dtype=data.dtype)

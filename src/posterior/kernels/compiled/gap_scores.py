@@ -4,7 +4,6 @@ The covariance of what is there is factored on the correlation scale: no digit i
 nearly collinear, which a precision would cost.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,10 @@ LINE, TABLE = "float64[::1]", "float64[:, ::1]"
 ROWS = "Array(float64, 2, 'A', True)"  # of any layout, and maybe read-only
 
 
-def _eliminate(
-    context: Any, builder: Any, table: Any, numbers: Any, inverse: Any, starts: Sequence[Any]
-) -> Any:
+def _eliminate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """x[b] ← (x[b] − Σ_{c<b} x[c] · l[c]) · inverse[b] for the rows x of a block that begin at `starts`.
 
-    l is the row of the factor that begins at numbers[0], b is numbers[1]. Written as vectors of a fixed
+    l is the row of the factor that begins at `line`. Written as vectors of a fixed
     length, one lane for each table row, that stay in registers: loops over lanes would be stored and read
     again at every c, and checked for overlaps.
     """
@@ -50,7 +47,11 @@ def _eliminate(
         loaded.align = 8
         return loaded
 
-    line, b = numbers
+    table, inverse = (
+        context.make_array(kind)(context, builder, array)
+        for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
+    )
+    line, b, *starts = arguments[2:]
     ends = [builder.add(start, b) for start in starts]
     totals = [cgutils.alloca_once_value(builder, load(table, end)) for end in ends]
     with cgutils.for_range(builder, b, intp=ir.IntType(64)) as loop:
@@ -68,15 +69,7 @@ def _eliminate(
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def one_row(typing_context: Any, block: Any, inverse: Any, line: Any, b: Any, x: Any) -> Any:
     """Entry b of one row of a factor, or of a right-hand side."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = [
-            context.make_array(t)(context, builder, a)
-            for t, a in zip(signature.args[:2], arguments[:2], strict=True)
-        ]
-        return _eliminate(context, builder, arrays[0], arguments[2:4], arrays[1], arguments[4:])
-
-    return types.void(block, inverse, line, b, x), generate
+    return types.void(block, inverse, line, b, x), _eliminate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -84,15 +77,7 @@ def four_rows(
     typing_context: Any, block: Any, inverse: Any, line: Any, b: Any, x: Any, y: Any, u: Any, v: Any
 ) -> Any:
     """Entry b of four rows of a factor, or of four right-hand sides."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = [
-            context.make_array(t)(context, builder, a)
-            for t, a in zip(signature.args[:2], arguments[:2], strict=True)
-        ]
-        return _eliminate(context, builder, arrays[0], arguments[2:4], arrays[1], arguments[4:])
-
-    return types.void(block, inverse, line, b, x, y, u, v), generate
+    return types.void(block, inverse, line, b, x, y, u, v), _eliminate
 
 
 @kernel(f"void({TABLE}, int64, {TABLE}, {LINE}, {LINE})", fastmath=ANY_ORDER)

@@ -1,9 +1,34 @@
-"""Sums by class of dense and sparse rows (CSR), and linear scores of sparse ones."""
+"""Sums by class: weights, dense and sparse rows (CSR); marks of columns; linear scores of sparse rows."""
 
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import kernel
+from posterior.kernels.compiled.jit import CODES, NUMBERS, kernel
+
+LANES = 4
+
+
+@kernel(f"void({CODES}, {NUMBERS}, float64[::1])")
+def add_weights(y: Ints, weight: Floats, out: Floats) -> None:
+    """Add the weights of the rows by class, or their number where no weights are given."""
+    n = len(y)
+    if len(weight) > 0:
+        for i in range(n):
+            out[y[i]] += weight[i]
+        return
+    counts = np.zeros((LANES, len(out)), np.int64)  # rows of one class that follow each other do not wait
+    whole = n // LANES * LANES
+    for i in range(0, whole, LANES):
+        counts[0, y[i]] += 1
+        counts[1, y[i + 1]] += 1
+        counts[2, y[i + 2]] += 1
+        counts[3, y[i + 3]] += 1
+    for i in range(whole, n):
+        counts[0, y[i]] += 1
+    for k in range(len(out)):
+        for lane in range(LANES):
+            out[k] += counts[lane, k]
+
 
 ROWS = "float64[::1], {0}[::1], {0}[::1]"
 SUMS = f"void({ROWS}, int64[::1], float64[::1], float64[:, ::1])"
@@ -51,3 +76,29 @@ def add_scores(data: Floats, indices: AnyArray, indptr: AnyArray, table: Floats,
                 sums[k] += x * line[k]
         for k in range(n_classes):
             out[i, k] += sums[k]
+
+
+MARKS = "void({0}[:, ::1], float64[::1], float64[::1], float64[::1])"
+
+
+@kernel(MARKS.format("int32"), MARKS.format("float64"), fastmath=frozenset({"reassoc"}))
+def add_marks(cells: AnyArray, weight: Floats, mix: Floats, mark: Floats) -> None:
+    """Add w·u·(x + 2) to the mark of each column, u being a mixture of the row; a gap is −1.
+
+    Nothing is contracted: columns with the same cells must get the same bits wherever they stand.
+    """
+    n, d = cells.shape
+    weighted = len(weight) > 0
+    for i in range(n):
+        line = cells[i]
+        row = 0.0
+        for j in range(d):
+            x = line[j]
+            row += (x if x == x else -1.0) * mix[j]
+        u = abs(row) + 0.5
+        u = u - np.floor(u)
+        if weighted:
+            u *= weight[i]
+        for j in range(d):
+            x = line[j]
+            mark[j] += u * ((x if x == x else -1.0) + 2.0)
