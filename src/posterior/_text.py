@@ -15,6 +15,13 @@ _OBEYED = re.compile(
 _JOINERS = "\u200c\u200d"
 
 
+class Printed:
+    """What `print` shows of an object is also its representation."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def escaped(text: str) -> str:
     r"""A text in which what would be obeyed is written as Python writes it; line ends and tabs stay.
 

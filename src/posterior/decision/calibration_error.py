@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import Printed
 from posterior._types import Floats
 from posterior.decision.bins import Binned, Events, bin_sums
 from posterior.decision.posteriors import class_names
@@ -17,7 +18,7 @@ KINDS = {"top": Events.of_top, "classwise": Events.of_classes}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationError:
+class CalibrationError(Printed):
     """Mean distance of observed frequencies from predicted probabilities, over bins.
 
     Even calibrated posteriors have an error above zero in a sample: `expected_if_calibrated` is its mean
@@ -40,9 +41,6 @@ class CalibrationError:
     p_value: float
     by_class: dict[Any, float]
     confidence: float
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         return (

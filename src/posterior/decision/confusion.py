@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from posterior._text import aligned
+from posterior._text import Printed, aligned
 from posterior._types import Floats
 from posterior.decision.cost_table import read_costs
 from posterior.decision.costs import action_codes
@@ -16,7 +16,7 @@ TRUE_CLASS = "true class"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionTable:
+class ConfusionTable(Printed):
     """How many rows of each class got each action, (K, A); weights count as repetitions.
 
     >>> names = {"classes": ["ill", "well"], "actions": ["well", "ask"]}
@@ -68,9 +68,6 @@ class ConfusionTable:
         names[:] = self.classes
         columns = {action: self.counts[:, j] for j, action in enumerate(self.actions)}
         return frame_of({TRUE_CLASS: names, **columns}, [TRUE_CLASS])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         head = [TRUE_CLASS, *map(str, self.actions)]

@@ -5,16 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import Printed
 from posterior._types import AnyArray, Floats
 from posterior.decision.cost_table import costs_of_rows
 from posterior.decision.costs import decide, incurred
-from posterior.decision.posteriors import checked, class_codes, row_weights, same_rows
+from posterior.decision.posteriors import row_weights
 from posterior.decision.reject import least_expected_cost
+from posterior.decision.scores import of_each_row
 from posterior.schema.decode import table_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RiskCoverage:
+class RiskCoverage(Printed):
     """Risk against coverage (El-Yaniv & Wiener 2010), from the surest rows on.
 
     `coverage` is the share of rows answered, `risk` the average cost among them, and `threshold` the
@@ -63,9 +65,6 @@ class RiskCoverage:
         columns = {"coverage": self.coverage, "risk": self.risk, "threshold": self.threshold}
         return table_of(columns, "pandas")
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         shares = (1.0, 0.9, 0.5)
         risks = ", ".join(f"{self.at(share):.4g} answering {100 * share:g} %" for share in shares)
@@ -84,9 +83,7 @@ def risk_coverage_curve(
     >>> curve.coverage, curve.risk, curve.area
     (array([0.25, 0.5 , 0.75, 1.  ]), array([0.  , 0.  , 0.  , 0.25]), 0.0625)
     """
-    logs = checked(log_posterior)
-    codes = class_codes(y, logs.shape[1], classes)
-    same_rows(len(logs), y=codes)
+    logs, codes = of_each_row(y, log_posterior, classes)
     if not len(logs):
         raise ValueError("there are no rows, and so no curve; pass at least one")
     weight = row_weights(sample_weight, len(logs))

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import Printed
 from posterior._types import Floats
 
 FEW = 6  # classes or actions shown, the likeliest or cheapest first
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Printed):
     """Why one row got its answer, step by step in the order in which the steps are taken.
 
     >>> print(Explanation(
@@ -37,9 +38,6 @@ class Explanation:
     odd: str = ""
     rejected: str = ""
     because: str = ""
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         lines = [

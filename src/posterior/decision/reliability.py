@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from posterior._text import Printed
 from posterior._types import Floats
 from posterior.decision.bins import Binned, Events, bin_sums, calibrated_range, wilson
 from posterior.decision.posteriors import class_names
@@ -39,7 +40,7 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityCurve:
+class ReliabilityCurve(Printed):
     """Observed frequencies against predicted probabilities, for each class and for the most probable class.
 
     >>> log_posterior = np.log([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]])
@@ -66,9 +67,6 @@ class ReliabilityCurve:
         fields = ("predicted", "observed", "weight", "low", "high", "band_low", "band_high")
         values = {name: np.concatenate([getattr(bins, name) for _, bins in curves]) for name in fields}
         return table_of({"class": column} | values, "pandas")
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         curves = [*((str(label), bins) for label, bins in self.by_class.items()), (TOP, self.top)]
@@ -162,7 +160,7 @@ def _curve(binned: Binned, column: int, confidence: float) -> Bins:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTest:
+class CalibrationTest(Printed):
     """A likelihood-ratio test of whether scaled posteriors fit the true classes better than the given ones.
 
     `log_loss` is that of the posteriors, `gain` how much less it is after scaling, in nats a row, both over
@@ -230,9 +228,6 @@ class CalibrationTest:
         if not np.isnan(self.temperature):
             scaled = f"temperature {self.temperature:.2g}, {scaled}"
         return f"held-out rows say that the posteriors {how}: {scaled}"
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         return self.words

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from posterior._text import Printed
 from posterior._types import Floats
 from posterior.bayes import given_priors
 from posterior.decision.newton import Minimum, minimize
@@ -34,7 +35,7 @@ class CalibrationMap(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaling:
+class Scaling(Printed):
     """Log posteriors times a weight plus a bias for each class, renormalised; a zero stays a zero.
 
     With one weight 1/T for all classes it is temperature scaling: of the posteriors without bias, and of the
@@ -79,9 +80,6 @@ class Scaling:
         return table_of(
             {"class": list(self.classes), "weight": self.weight, "bias": self.bias}, container="pandas"
         )
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         if not np.isnan(self.temperature):

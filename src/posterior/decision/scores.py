@@ -39,10 +39,7 @@ def log_loss_terms(y: Any, log_posterior: Any, *, classes: Any = None) -> Floats
     >>> terms.round(3), float((terms.std(ddof=1) / np.sqrt(len(terms))).round(3))
     (array([0.693, 1.386]), 0.347)
     """
-    logs = checked(log_posterior)
-    codes = class_codes(y, logs.shape[1], classes)
-    same_rows(len(logs), y=codes)
-    return _minus_log(logs, codes)
+    return _minus_log(*of_each_row(y, log_posterior, classes))
 
 
 def brier_score(y: Any, log_posterior: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -67,24 +64,27 @@ def brier_terms(y: Any, log_posterior: Any, *, classes: Any = None) -> Floats:
     >>> brier_terms([0, 1], np.log([[0.5, 0.5], [0.75, 0.25]]))
     array([0.5  , 1.125])
     """
-    logs = checked(log_posterior)
-    codes = class_codes(y, logs.shape[1], classes)
-    same_rows(len(logs), y=codes)
-    return _squares(logs, codes)
+    return _squares(*of_each_row(y, log_posterior, classes))
 
 
 def scored_rows(
     y: Any, log_posterior: Any, classes: Any = None, sample_weight: Any = None
 ) -> tuple[Floats, Ints, Floats]:
     """Log posteriors, class codes and weights of the rows that count; weights of 1 where none are given."""
-    logs = checked(log_posterior)
-    codes = class_codes(y, logs.shape[1], classes)
-    same_rows(len(logs), y=codes)
+    logs, codes = of_each_row(y, log_posterior, classes)
     weight = row_weights(sample_weight, len(logs))
     if not len(logs):
         raise ValueError("there are no rows to score; pass at least one")
     counts = weight > 0
     return (logs, codes, weight) if counts.all() else (logs[counts], codes[counts], weight[counts])
+
+
+def of_each_row(y: Any, log_posterior: Any, classes: Any) -> tuple[Floats, Ints]:
+    """Log posteriors and the code of the true class of each row."""
+    logs = checked(log_posterior)
+    codes = class_codes(y, logs.shape[1], classes)
+    same_rows(len(logs), y=codes)
+    return logs, codes
 
 
 def mean_score(terms: Floats, weight: Floats) -> float:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy.stats import beta
 
-from posterior._text import aligned
+from posterior._text import Printed, aligned
 from posterior._types import Bools, Floats
 from posterior.bayes import given_priors
 from posterior.decision.posteriors import checked, class_names
@@ -22,7 +22,7 @@ from posterior.schema.decode import table_of
 
 
 @dataclass(frozen=True, repr=False)
-class PriorEstimate:
+class PriorEstimate(Printed):
     """Class priors of unlabelled rows, with intervals and a test of whether they are still the old ones.
 
     Attributes
@@ -77,9 +77,6 @@ class PriorEstimate:
             "high": self.high,
         }
         return table_of(columns, "pandas")
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         head = ("class", "old", "now", f"{self.confidence:.0%}".replace("%", " % interval"))
