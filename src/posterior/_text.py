@@ -1,7 +1,7 @@
 """Values, names and tables as lines of text, for messages and for what is printed."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 # What a terminal or a page obeys instead of showing it: controls (an escape sequence begins with one), lone
@@ -20,6 +20,15 @@ class Printed:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def first_true(found: Mapping[str, Any]) -> str:
+    """The first of some words for which the condition beside them is true; nothing where none is.
+
+    >>> first_true({"no rows": False, "two classes": True})
+    'two classes'
+    """
+    return next((words for words, holds in found.items() if holds), "")
 
 
 def escaped(text: str) -> str:

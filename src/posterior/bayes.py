@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats
+from posterior.math import sum_to_one
 
 __all__ = ["given_priors", "log_normalized", "with_prior"]
 
@@ -29,6 +30,26 @@ def log_normalized(scores: Floats) -> Floats:
     others[rows, best] = 0.0
     # ln(1 + the others) keeps a log posterior of −1e-20.
     return np.asarray(scores - np.log1p(others.sum(axis=1))[:, None])
+
+
+# What categories and class labels may be.
+LEVELS = (str, int, float, bool)
+
+
+def impossible_classes(classes: AnyArray) -> str:
+    """What no class labels are, in words: they are strings or numbers, sorted, each there once."""
+    if classes.ndim != 1 or not len(classes):
+        return "no classes"
+    if classes.dtype.kind not in "biufU" and not all(type(label) in LEVELS for label in classes.tolist()):
+        return "classes that are neither strings nor numbers"
+    same = np.array_equal(np.unique(classes), classes)
+    return "" if same else "classes that are not sorted, or come twice"
+
+
+def impossible_priors(priors: Floats | None, n_classes: int) -> str:
+    """What no priors of so many classes are, in words; none given are possible."""
+    proper = priors is None or (priors.shape == (n_classes,) and (priors >= 0).all() and sum_to_one(priors))
+    return "" if proper else "priors that do not sum to one"
 
 
 def given_priors(given: Any, classes: AnyArray, more: str = "", hint: str = "") -> Floats:

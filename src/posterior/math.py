@@ -4,6 +4,8 @@ Nothing here clips and nothing adds an epsilon inside a log: a log odds of −1e
 Input is taken as float64; a scalar in gives a numpy float out; NaN in gives NaN out; no function warns.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -33,6 +35,15 @@ def softmax(x: ArrayLike, *, axis: int = -1) -> Floats:
         share = np.exp(shifted)
         share /= share.sum(axis=axis, keepdims=True)
     return _as_given(share, scores)
+
+
+def are_places(places: Sequence[int], n: int) -> bool:
+    """Whether these are different places among `n`.
+
+    >>> are_places((2, 0), 3), are_places((1, 1), 3), are_places((3,), 3)
+    (True, False, False)
+    """
+    return len(set(places)) == len(places) and all(0 <= place < n for place in places)
 
 
 def log_softmax(x: ArrayLike, *, axis: int = -1) -> Floats:

@@ -8,7 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
-from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier, fit_classifier
+from posterior.estimators.fitted_classifier import (
+    Adjustment,
+    FittedClassifier,
+    fit_classifier,
+    impossible_scaling,
+)
 from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.parameters import AnyRows, Classifier, FoldsLike, Labels, Weights
 from posterior.estimators.state import install
@@ -100,6 +105,10 @@ class CalibratedClassifier(MetaClassifier):
         learnt = fit_classifier(self.estimator, *rows, needs_held_out=True)
         install(self, learnt_=learnt, scaling_=learnt.scaling_by(self.method))
         return self
+
+    def _restored(self) -> str:
+        """What is impossible about the attributes in a model file, in words."""
+        return impossible_scaling(self.scaling_, len(self.learnt_.classes))
 
     @property
     def estimator_(self) -> Any:

@@ -5,6 +5,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.naive_bayes import ComplementNB
@@ -21,6 +22,13 @@ from posterior.estimators.reading import RefusedError
 
 # Fitted attributes in which classifiers tell their class priors.
 PRIORS = ("priors_", "class_prior_", "class_log_prior_")
+
+
+def impossible_model(classifier: Any) -> str:
+    """What is no classifier that has learnt something and gives probabilities, in words."""
+    fitted = isinstance(classifier, BaseEstimator) and hasattr(classifier, "classes_")
+    gives = fitted and hasattr(classifier, "predict_log_proba")
+    return "" if gives else "no classifier where one belongs"
 
 
 def log_posterior_of(estimator: Any, X: Any) -> Floats:

@@ -276,6 +276,11 @@ class DecisionClassifier(MetaClassifier):
             self._read = settings, decider
         return decider
 
+    def _restored(self) -> str:
+        """Refuse settings in a model file that do not go together, or not with what was learnt."""
+        self._decider()
+        return ""
+
     # -- what was learnt --------------------------------------------------------------------------
 
     @property

@@ -8,13 +8,19 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.bayes import given_priors
+from posterior.bayes import given_priors, impossible_priors
 from posterior.decision.cost_table import Costs
 from posterior.decision.priors import PriorShift
 from posterior.decision.reject import HeldOutDecisions, LearntRejectRule, RejectRule, least_expected_cost
 from posterior.decision.reliability import CalibrationTest, calibration_test
 from posterior.decision.scaling import CALIBRATORS, CalibrationMap
-from posterior.estimators.classifiers import classes_of, is_frozen, training_priors, weight_taken
+from posterior.estimators.classifiers import (
+    classes_of,
+    impossible_model,
+    is_frozen,
+    training_priors,
+    weight_taken,
+)
 from posterior.estimators.held_out import HeldOutRows, hold_out
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
@@ -44,6 +50,13 @@ class Adjustment:
         return logs if self.to_new is None else self.to_new.apply(logs)
 
 
+def impossible_scaling(scaling: Any, n_classes: int) -> str:
+    """What is no calibration of so many classes, in words."""
+    own = len(getattr(scaling, "weight", range(n_classes)))
+    known = isinstance(scaling, CalibrationMap) and own == n_classes
+    return "" if known else "a scaling of other classes"
+
+
 @dataclass(frozen=True, eq=False)
 class FittedClassifier:
     """A fitted classifier, with what held-out rows told about it, as far as there were any.
@@ -67,6 +80,20 @@ class FittedClassifier:
     def classes(self) -> AnyArray:
         """Class labels."""
         return classes_of(self.model)
+
+    def impossible(self) -> str:
+        """What was learnt by no fit, in words: priors, rows held out and scalings of other classes."""
+        if wrong := impossible_model(self.model):
+            return wrong
+        n_classes = len(self.classes)
+        unknown = [method for method in self._scalings if method not in CALIBRATORS]
+        return (
+            impossible_priors(self.priors, n_classes)
+            or impossible_priors(self.observed, n_classes)
+            or ("" if self.held_out is None else self.held_out.misfit(n_classes))
+            or (f"calibration by {unknown[0]!r:.40}, which is not registered" if unknown else "")
+            or next(filter(None, (impossible_scaling(s, n_classes) for s in self._scalings.values())), "")
+        )
 
     def training_priors(self) -> Floats:
         """The class frequencies in the posteriors of the model."""

@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.bayes import given_priors
+from posterior.bayes import given_priors, impossible_classes, impossible_priors
 from posterior.decision.fusion import fuse, fusion_parts, model_weights
 from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.classifiers import is_frozen, routed
@@ -237,6 +237,21 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
             priors_=priors,
             weights_=weights,
             **named_columns(source.n_columns, source.names),
+        )
+
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file; what is impossible about them, in words."""
+        self.__dict__.update(
+            named_columns(len(self._table), self._table.names if self._table.named else None)
+        )
+        members, weights = self.members_, self.weights_
+        proper = weights.shape == (len(members),) and ((weights >= 0) & (weights < np.inf)).all()
+        each = (member.misfit(self.classes_, self.n_features_in_) for member in members)
+        return (
+            impossible_classes(self.classes_)
+            or impossible_priors(self.priors_, len(self.classes_))
+            or ("" if members and proper else "other weights than members")
+            or next(filter(None, each), "")
         )
 
     # -- prediction -------------------------------------------------------------------------------

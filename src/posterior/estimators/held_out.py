@@ -9,12 +9,14 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from posterior._text import first_true
 from posterior._types import Floats, Ints
 from posterior.engines import threads
 from posterior.estimators._sklearn import check_method_params
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.splits import read_folds
 from posterior.estimators.table_estimator import fit_table, rows_for
+from posterior.math import sum_to_one
 from posterior.notices import DataWarning, warn
 from posterior.schema import Folds, LabelledTable
 
@@ -31,6 +33,18 @@ class HeldOutRows:
     log_posterior: Annotated[Floats, "n K log"]
     y: Annotated[Ints, "n code"]
     weight: Annotated[Floats | None, "n >=0"]
+
+    def misfit(self, n_classes: int) -> str:
+        """What no held-out rows of so many classes are, in words; empty if nothing is wrong."""
+        if not len(self.y) or self.log_posterior.shape[1] != n_classes:
+            return "rows held out of other classes"
+        return first_true(
+            {
+                "a row of a class that is not there": self.y.max() >= n_classes,
+                "posteriors that do not sum to one": not sum_to_one(np.exp(self.log_posterior)),
+                "rows of no weight": self.weight is not None and not self.weight.any(),
+            }
+        )
 
     def every(self, step: int) -> "HeldOutRows":
         """Each `step`-th of the rows."""

@@ -85,6 +85,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self._install(scan.design, model, **fitted)
         return self
 
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file: one score for each class."""
+        return super()._restored() or self._impossible_classifier(self.classes_, len(self.classes_))
+
     def decision_function(self, X: TableLike) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)

@@ -9,9 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior import kernels
 from posterior._blas import one_blas_thread
+from posterior._text import first_true
 from posterior._types import AnyArray, Floats
+from posterior.bayes import impossible_classes
 from posterior.engines import LocalDataset
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import named_columns
 from posterior.estimators.table_estimator import TableEstimator, unseen_rows
 from posterior.linear import (
     Certificate,
@@ -31,6 +34,7 @@ from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
+from posterior.stats.base import LARGEST_COEF
 
 
 class LinearEstimator(TableEstimator):
@@ -113,6 +117,44 @@ class LinearEstimator(TableEstimator):
     def _install(self, design: Design, model: LinearModel, **fitted: Any) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
         self._install_fitted(design.schema, design_=design, model_=model, **fitted)
+
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file; what is impossible about them, in words."""
+        schema = self.design_.schema
+        self.__dict__.update(named_columns(len(schema), schema.names if schema.named else None))
+        return ""
+
+    def _impossible_coefficients(self, n_scores: int) -> str:
+        """What no coefficients of so many scores are, both those that are used and those shown."""
+        model, fit = self.model_, vars(self).get("fit_")
+        shown = self.coef_ if self.coef_.ndim == 2 else self.coef_[None]
+        shape = (n_scores, self.design_.n_features)
+        wrong = first_true(
+            {
+                "other coefficients than columns or classes": model.coef.shape != shape,
+                "two different sets of coefficients": shown.shape != shape,
+                "other intercepts than classes": np.size(self.intercept_) != n_scores,
+                "a fit of other coefficients": fit is not None and fit.model.coef.shape != shape,
+            }
+        )
+        if wrong:  # before a sparse array of any shape is made dense
+            return wrong
+        numbers = shown.toarray() if kernels.is_sparse(shown) else shown
+        finite = all((np.abs(a) <= LARGEST_COEF).all() for a in (numbers, self.intercept_, model.intercept))
+        return "" if finite else "a coefficient that is not finite"
+
+    def _impossible_classifier(self, classes: AnyArray, n_scores: int) -> str:
+        """What no coefficients of a classifier with so many scores are."""
+        return (
+            impossible_classes(classes)
+            or first_true(
+                {
+                    "one class only": len(classes) < 2,
+                    "coefficients of no classes": self.intercept_.ndim != 1 or self.coef_.ndim != 2,
+                }
+            )
+            or self._impossible_coefficients(n_scores)
+        )
 
     def _report(self, fit: Fit) -> None:
         """Say what a person would want to know about a fit."""

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._blas import one_blas_thread
+from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
@@ -282,6 +283,22 @@ class LogisticRegression(LinearProbabilities):
         stream = stream.updated(solver, scan.collected(), setting.strength)
         self._install(scan.design, stream.model, **_exposed(found, stream.model), stream_=stream)
         return self
+
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file: one score for two classes, else one each."""
+        n_classes, stream = len(self.classes_), vars(self).get("stream_")
+        weight = vars(self).get("weight_", 0.0)
+        return (
+            super()._restored()
+            or self._impossible_classifier(self.classes_, 1 if n_classes == 2 else n_classes)
+            or first_true(
+                {
+                    "rows of no weight": stream is None and not 0 < weight < np.inf,
+                    "a stream of other classes or columns": stream is not None
+                    and (stream.loss.n_classes, stream.n_features) != (n_classes, self.design_.n_features),
+                }
+            )
+        )
 
     def _stream(self) -> IncrementalFit:
         """Where the last partial_fit stopped, or the coefficients that fit found."""

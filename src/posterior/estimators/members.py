@@ -8,13 +8,21 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior._text import listed
+from posterior._text import first_true, listed
 from posterior._types import AnyArray, Floats
+from posterior.bayes import impossible_priors
 from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
-from posterior.estimators.classifiers import is_frozen, log_posterior_of, training_priors, weight_taken
+from posterior.estimators.classifiers import (
+    impossible_model,
+    is_frozen,
+    log_posterior_of,
+    training_priors,
+    weight_taken,
+)
 from posterior.estimators.held_out import held_out_scores
 from posterior.estimators.reading import RefusedError
+from posterior.math import are_places
 from posterior.schema import Column, Folds, LabelledTable, Schema, Source, read_table
 from posterior.schema.decode import table_of
 from posterior.schema.select import resolve
@@ -35,6 +43,19 @@ class FittedMember:
     model: Any
     columns: tuple[int, ...]
     priors: Annotated[Floats, "K share"]
+
+    def misfit(self, classes: AnyArray, n_features: int) -> str:
+        """What is no member of a fusion of these classes and so many columns, in words."""
+        if wrong := impossible_model(self.model) or impossible_priors(self.priors, len(classes)):
+            return wrong
+        own = np.array_equal(self.model.classes_, classes)
+        return first_true(
+            {
+                "members of different classes": not own,
+                "a member that reads a column twice": not are_places(self.columns, n_features),
+                "a member that reads other columns": self.model.n_features_in_ != len(self.columns),
+            }
+        )
 
     def log_posterior(self, source: Source, priors: Floats) -> Floats:
         """Its log posteriors under common priors, (n, K)."""

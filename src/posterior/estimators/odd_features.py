@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from posterior._text import first_true
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
@@ -52,6 +53,18 @@ class TypicalRows:
             low[numeric, k], high[numeric, k] = usual_range(cells[np.ix_(rows, numeric)], known[rows])
         columns = tuple(model.schema.columns[p] for p in positions)
         return cls(names, columns, model.classes, _means(terms, codes, known, model.n_classes), low, high)
+
+    def misfit(self, model: GenerativeModel) -> str:
+        """What are no typical rows of a model, in words; empty if nothing is wrong."""
+        names = tuple(model.schema.names[j] for j in feature_positions(model))
+        shape = (len(names), model.n_classes)
+        return first_true(
+            {
+                "typical rows of other columns": self.names != names,
+                "typical rows of others": self.term.shape != shape or len(self.columns) != len(names),
+                "typical rows of other classes": not np.array_equal(self.classes, model.classes),
+            }
+        )
 
     def oddness(self, model: GenerativeModel, data: LocalDataset, y: Ints) -> Floats:
         """What each feature adds to the log density under class `y`, less what is typical; 0 if missing."""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from posterior._text import first_true
 from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.outliers import conformal_p_values, conformal_threshold
 from posterior.estimators.base import GenerativeEstimator
@@ -39,6 +40,19 @@ class CalibrationScores:
     def total(self) -> float:
         """How many rows these are, counted with their weights."""
         return float(len(self.score) if self.weight is None else self.weight.sum())
+
+    def misfit(self, n_classes: int) -> str:
+        """What no held-out rows of so many classes are, in words; empty if nothing is wrong."""
+        widths = [array.shape[-1] for array in (self.log_density, self.count) if array is not None]
+        return first_true(
+            {
+                "no rows that were held out": not len(self.score) or not self.total > 0,
+                "a row of no weight": not 0 < self.own_weight < np.inf,
+                "rows held out of other classes": any(width != n_classes for width in widths),
+                "a row of a class that is not there": self.y is not None
+                and self.y.max(initial=0) >= n_classes,
+            }
+        )
 
     def p_values(self, score: Any) -> Floats:
         """The p-values of other rows."""

@@ -11,7 +11,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.classifiers import is_frozen
+from posterior.estimators.classifiers import bare, is_frozen
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
@@ -95,6 +95,7 @@ class OutlierRule(BaseEstimator):
 
     """
 
+    _typical: TypicalRows | None
     _calibration: CalibrationScores | None
 
     def __init__(
@@ -166,6 +167,24 @@ class OutlierRule(BaseEstimator):
             return X, labels, weight
         return part_of(np.flatnonzero(weight), X, labels, weight)
 
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file; what is impossible about them, in words."""
+        self.__dict__.update(_known_columns(self.estimator_))
+        inner, rows = bare(self.estimator_), self._calibration
+        if not (isinstance(inner, GenerativeEstimator) and hasattr(inner, "model_")):
+            return "an outlier rule around no generative model"
+        self._refuse_settings()
+        if self._typical is None:
+            return "typical rows of other columns"
+        if wrong := self._typical.misfit(inner.model_):
+            return wrong
+        if rows is None:
+            return "" if self.method == "chi2" else "no rows that were held out"
+        if wrong := rows.misfit(inner.model_.n_classes):
+            return wrong
+        rows.threshold(self.alpha)  # refuses scores that are NaN
+        return ""
+
     def _install(
         self,
         model: Any,
@@ -195,9 +214,7 @@ class OutlierRule(BaseEstimator):
             distances(model, rows_of(X, np.zeros(1, np.int64)), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
-        names = ("classes_", "n_features_in_", "feature_names_in_")
-        known = {name: getattr(model, name) for name in names if hasattr(model, name)}
-        install(self, estimator_=model, _typical=typical, _calibration=found, **known)
+        install(self, estimator_=model, _typical=typical, _calibration=found, **_known_columns(model))
         self.warn_of_too_few(self.alpha, None)
 
     def _refuse_settings(self) -> None:
@@ -349,3 +366,9 @@ class OutlierRule(BaseEstimator):
         tags.input_tags = get_tags(self.estimator).input_tags
         tags.target_tags.required = is_classifier(self.estimator) and not is_frozen(self.estimator)
         return tags
+
+
+def _known_columns(model: Any) -> dict[str, Any]:
+    """What scikit-learn asks of an estimator that a model says for the rule around it."""
+    names = ("classes_", "n_features_in_", "feature_names_in_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}

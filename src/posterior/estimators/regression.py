@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._text import first_true
 from posterior._types import Floats
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
@@ -27,6 +28,7 @@ from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.losses import Noise
 from posterior.linear.summary import Summary
 from posterior.schema import read_table
+from posterior.stats.base import LARGEST_VALUE
 
 NOISES: dict[str, Loss] = {"normal": GaussianLoss(), "laplace": LaplaceLoss()}
 PENALTIES = (None, "l2", "l1", "elasticnet")
@@ -185,6 +187,22 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         )
         self._report(fit)
         return self
+
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file: one score, and noise of some size."""
+        known, scale = self._loss.noise is not None, self.noise_scale_
+        if self.coef_.ndim != 1:
+            return "coefficients of several scores"
+        return (
+            super()._restored()
+            or self._impossible_coefficients(1)
+            or first_true(
+                {
+                    "noise of no size": not (0 <= scale <= LARGEST_VALUE if known else np.isnan(scale)),
+                    "rows of no weight": not 0 < self.weight_ < np.inf,
+                }
+            )
+        )
 
     def _check_settings(self) -> None:
         """Refuse settings that do not go together."""

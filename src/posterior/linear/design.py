@@ -12,9 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from posterior import kernels
+from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
+from posterior.math import are_places
 from posterior.schema import Schema
+from posterior.schema.columns import Alike
 from posterior.stats.base import FieldSums
 
 # Dense numbers (m, d) or a sparse matrix of that shape.
@@ -86,6 +89,33 @@ class Design:
         if not numbers and not factors:
             raise ValueError("there is no column to learn from; pass a table with at least one")
         return design if missing == "error" else replace(design, fill=np.zeros(len(numbers)))
+
+    def impossible(self) -> str:
+        """What no design is, in words: columns of the right kind, each used once; empty if all is well."""
+        n, columns = len(self.numbers), self.schema.columns
+        used = (*self.numbers, *(factor.column for factor in self.factors))
+        if not used or not are_places(used, len(self.schema)):
+            return "a column that is used twice, or not there"
+        numbers = [columns.example] if isinstance(columns, Alike) else [columns[j] for j in self.numbers]
+        coded = [(list(f.seen), columns[f.column]) for f in self.factors]
+        gaps = bool(self.gaps) or any(factor.gap for factor in self.factors)
+        return first_true(
+            {
+                "a column that is read as a number and is none": any(
+                    c.categories is not None or c.kind == "text" or c.ignored for c in numbers
+                ),
+                "a column without categories": any(c.categories is None or c.ignored for _, c in coded),
+                "a category that is not there": any(
+                    codes != sorted(set(codes)) or not are_places(codes, c.size) for codes, c in coded
+                ),
+                "gaps that nobody fills in": gaps and self.fill is None,
+                "gaps of numbers that are not there": not are_places(self.gaps, n),
+                "other means than numbers": self.fill is not None and len(self.fill) != n,
+                "products of what is not there": not all(0 <= i < n for pair in self.squares for i in pair),
+                "other centres than numbers": self.centre is not None and len(self.centre) != n,
+                "products without a centre": self.squares and self.centre is None,
+            }
+        )
 
     # -- what a pass over the rows teaches --------------------------------------------------------
 

@@ -5,12 +5,16 @@ from typing import Annotated
 
 import numpy as np
 
+from posterior._text import first_true
 from posterior._types import Floats
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.sgd import SGD, Progress
+
+# Whole numbers up to here are exact.
+MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,24 @@ class IncrementalFit:
             coef, level = coef[1:] - coef[0], level[1:] - level[0]
         theta = np.hstack([coef, level[:, None]]) if intercept else coef
         return cls(loss, theta.ravel(), coef.shape[1], weight)
+
+    def impossible(self) -> str:
+        """What no fit to some rows is, in words; empty if nothing is wrong."""
+        loss, d, state = self.loss, self.n_features, self.progress or Progress()
+        sizes = (loss.n_scores * d, loss.n_scores * (d + 1))
+        other_average = state.average is not None and len(state.average) != len(self.theta)
+        return first_true(
+            {
+                "scores of no classes": loss.n_classes < 2 or loss.symmetric or d < 0,
+                "other coefficients than columns": len(self.theta) not in sizes,
+                "rows of no weight": not 0 <= self.weight < np.inf,
+                "an average of other coefficients": other_average
+                or not all(0 <= size < np.inf for size in (state.squares, state.longest)),
+                "more rows than there can be": not all(
+                    0 <= n <= MOST_ROWS for n in (state.steps, state.rows)
+                ),
+            }
+        )
 
     def updated(self, solver: SGD, rows: RowBlock, strength: float) -> "IncrementalFit":
         """One pass over more rows, in an order that depends on the seed and the steps made so far.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from posterior._text import Printed, aligned, name_text
+from posterior._text import Printed, aligned, first_true, name_text
 from posterior._types import AnyArray, Floats
+from posterior.bayes import LEVELS
 from posterior.linear.goodness_of_fit import goodness_of_fit
 from posterior.linear.inference import Estimates, Kind, estimates
 from posterior.linear.losses import Loss
@@ -18,6 +19,8 @@ from posterior.linear.separation import Separation
 from posterior.schema.decode import frame_of
 
 INTERCEPT = "(intercept)"
+# Columns of names; all others are numbers.
+INDEX = ("class", "term")
 COUNTS = ("n", "coefficients", "df")
 ERRORS = {
     "model": "standard errors from the model",
@@ -45,10 +48,27 @@ class Summary(Printed):
     kind: Kind = "model"
     level: float = 0.95
 
+    def impossible(self) -> str:
+        """What no summary is, in words: a column has a number, or a name, for each coefficient."""
+        n = len(self.covariance)
+        words = [values for name, values in self.columns.items() if name in INDEX]
+        kinds = {name: object if name in INDEX else np.float64 for name in self.columns}
+        return first_true(
+            {
+                "a summary of nothing": "term" not in self.columns or self.covariance.shape != (n, n),
+                "figures that cannot be printed": not all(name.isprintable() for name in self.figures),
+                "a summary of other coefficients": any(v.shape != (n,) for v in self.columns.values()),
+                "a summary without numbers": any(v.dtype != kinds[k] for k, v in self.columns.items()),
+                "a summary of what is neither a term nor a class": not all(
+                    isinstance(value, (*LEVELS, np.generic)) for values in words for value in values
+                ),
+            }
+        )
+
     @property
     def frame(self) -> Any:
         """The table as a pandas frame."""
-        index = [name for name in ("class", "term") if name in self.columns]
+        index = [name for name in INDEX if name in self.columns]
         return frame_of(self.columns, index)
 
     def __str__(self) -> str:
@@ -208,7 +228,7 @@ def _tested(found: Estimates, level: float, loss: Loss) -> dict[str, Floats]:
 def table_cells(columns: Mapping[str, AnyArray], aliased: Collection[str] = ()) -> list[list[str]]:
     """A table of coefficients as text, its head first; a class is named where its block begins."""
     names = list(columns)
-    rows = [["" if name in {"class", "term"} else name for name in names]]
+    rows = [["" if name in INDEX else name for name in names]]
     before = None
     for values in zip(*columns.values(), strict=True):
         row = dict(zip(names, values, strict=True))

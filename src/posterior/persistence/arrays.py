@@ -13,10 +13,7 @@ import numpy as np
 from posterior._types import AnyArray
 from posterior.persistence.errors import ModelFileError
 from posterior.stats import Location, Moments
-from posterior.stats.base import ROUNDING
-
-# Values whose squares are finite, and coefficients of values so small that their squares are not zero.
-LARGEST_VALUE, LARGEST_COEF = 1e150, 1e200
+from posterior.stats.base import LARGEST_COEF, LARGEST_VALUE, ROUNDING
 
 
 def _not_negative(array: AnyArray) -> bool:

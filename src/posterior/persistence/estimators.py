@@ -22,7 +22,6 @@ from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
 from posterior.estimators.outlier_calibration import CalibrationScores
-from posterior.estimators.state import named_columns
 from posterior.families import (
     BernoulliDistribution,
     CategoricalDistribution,
@@ -34,15 +33,8 @@ from posterior.generative import GenerativeModel
 from posterior.linear import Design, Fit, LinearModel
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.penalty_strength import StrengthChoice
-from posterior.persistence.checks import refuse_unless
-from posterior.persistence.checks.generative import check_density
-from posterior.persistence.checks.linear import check_least_squares, check_logistic, check_regression
-from posterior.persistence.checks.meta_estimators import (
-    check_calibrated,
-    check_decision,
-    check_fusion,
-    check_rule,
-)
+from posterior.persistence.checks import refuse, refuse_unless
+from posterior.persistence.checks.generative import impossible_density
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.records import Record
 from posterior.schema import Schema
@@ -62,14 +54,14 @@ SUMMARISED = 1000
 def record_of_estimator(
     tag: str,
     kind: type[BaseEstimator],
-    install: Callable[[Any], None],
-    check: Callable[[Any], None],
     learnt: dict[str, Any],
     perhaps: dict[str, Any] | None = None,
+    restored: Callable[[Any], str] = lambda estimator: estimator._restored(),
 ) -> Record:
     """The record of an estimator: its settings, what it has `learnt`, and what it has perhaps.
 
-    An estimator inside another one may not have learnt anything; what has is installed and checked.
+    An estimator inside another one may not have learnt anything. What has is `restored`: it sets what follows
+    from the rest, and says what is impossible about it.
     """
     settings = types_of_settings(kind)
     perhaps = (perhaps or {}) | {OUTPUT: dict[str, str]}
@@ -94,8 +86,7 @@ def record_of_estimator(
             setattr(estimator, name, value)
         if parts.keys() - {OUTPUT} or is_fitted(estimator):
             refuse_unless(learnt.keys() <= parts.keys(), f"a {tag!r} that has not learnt all there is")
-            install(estimator)
-            check(estimator)
+            refuse(restored(estimator))
         return estimator
 
     return Record(tag, kind, apart, together, lambda: hints, frozenset(learnt) | frozenset(perhaps))
@@ -150,54 +141,21 @@ def remember_summary(estimator: Any) -> None:
         return
 
 
-def _install_model(estimator: Any) -> None:
-    estimator._install(estimator.model_)
-
-
-def _install_columns(estimator: Any) -> None:
-    _name_columns(estimator, estimator.design_.schema)
-
-
-def _install_nothing(_: Any) -> None:
-    """Everything is asked of the model inside."""
-
-
-def _install_rule(rule: Any) -> None:
-    for name in FOLLOWING:
-        if hasattr(rule.estimator_, name):
-            setattr(rule, name, getattr(rule.estimator_, name))
-
-
-def _install_table(fusion: Any) -> None:
-    _name_columns(fusion, fusion._table)
-
-
-def _name_columns(estimator: Any, schema: Any) -> None:
-    vars(estimator).update(named_columns(len(schema), schema.names if schema.named else None))
-
-
 def _generative(tag: str, kind: Any, density: Any = None) -> Record:
     """The record of a generative estimator that has one density of a given class, or any densities."""
-    of_model = check_density(density) if density is not None else lambda model: None
 
-    def check(estimator: Any) -> None:
-        of_model(estimator.model_)
-        _check_settings(estimator)
+    def restored(estimator: Any) -> str:
+        model = estimator.model_
+        estimator._install(model)
+        if wrong := impossible_density(model, density):
+            return wrong
+        if model.spec is not None:  # the settings make a composition of families, for `partial_fit`
+            estimator._spec(model.schema, None)  # no selector in a file needs the table
+        shared = kind is e.LinearDiscriminantAnalysis
+        several = shared and any(len(each.covariance) != 1 for _, each in model.distributions)
+        return "a covariance for each class where one is for all" if several else ""
 
-    return record_of_estimator(tag, kind, _install_model, check, {"model_": GenerativeModel})
-
-
-def _check_settings(estimator: Any) -> None:
-    """The settings make a composition of families, as `partial_fit` may ask of them."""
-    if estimator.model_.spec is not None:
-        estimator._spec(estimator.model_.schema, None)  # no selector in a file needs the table
-
-
-def _check_lda(estimator: Any) -> None:
-    check_density(MultivariateNormalDistribution)(estimator.model_)
-    _check_settings(estimator)
-    for _, density in estimator.model_.distributions:
-        refuse_unless(len(density.covariance) == 1, "a covariance for each class where one is for all")
+    return record_of_estimator(tag, kind, {"model_": GenerativeModel}, restored=restored)
 
 
 def _frozen(estimator: Any) -> FrozenEstimator:
@@ -210,6 +168,18 @@ SCORES = {"classes_": AnyArray, "coef_": Floats | sparse.csr_array, "intercept_"
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
 STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit}
 
+CALIBRATED = {"learnt_": FittedClassifier, "scaling_": Any}
+RULE = {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": CalibrationScores | None}
+FUSION = {
+    "members_": list[FittedMember],
+    "_table": Schema,
+    "classes_": AnyArray,
+    "priors_": Floats,
+    "weights_": Floats,
+}
+REGRESSION = FITTED | {"coef_": Floats, "intercept_": float, "noise_scale_": float}
+NORMAL = MultivariateNormalDistribution
+
 ESTIMATOR_RECORDS = (
     _generative("generative-classifier", e.GenerativeClassifier),
     _generative("naive-bayes", e.NaiveBayes),
@@ -217,84 +187,17 @@ ESTIMATOR_RECORDS = (
     _generative("bernoulli-nb", e.BernoulliNB, BernoulliDistribution),
     _generative("multinomial-nb", e.MultinomialNB, MultinomialDistribution),
     _generative("categorical-nb", e.CategoricalNB, CategoricalDistribution),
-    _generative(
-        "gaussian-discriminant-analysis", e.GaussianDiscriminantAnalysis, MultivariateNormalDistribution
-    ),
-    _generative(
-        "quadratic-discriminant-analysis", e.QuadraticDiscriminantAnalysis, MultivariateNormalDistribution
-    ),
-    record_of_estimator(
-        "linear-discriminant-analysis",
-        e.LinearDiscriminantAnalysis,
-        _install_model,
-        _check_lda,
-        {"model_": GenerativeModel},
-    ),
-    record_of_estimator(
-        "logistic-regression",
-        e.LogisticRegression,
-        _install_columns,
-        check_logistic,
-        LINEAR | SCORES,
-        FITTED | STREAMED,
-    ),
-    record_of_estimator(
-        "softmax-regression",
-        e.SoftmaxRegression,
-        _install_columns,
-        check_logistic,
-        LINEAR | SCORES,
-        FITTED | STREAMED,
-    ),
-    record_of_estimator(
-        "least-squares-classifier",
-        e.LeastSquaresClassifier,
-        _install_columns,
-        check_least_squares,
-        LINEAR | SCORES,
-    ),
-    record_of_estimator(
-        "linear-regression",
-        e.LinearRegression,
-        _install_columns,
-        check_regression,
-        LINEAR | FITTED | {"coef_": Floats, "intercept_": float, "noise_scale_": float},
-    ),
-    record_of_estimator(
-        "decision-classifier",
-        e.DecisionClassifier,
-        _install_nothing,
-        check_decision,
-        {},
-        {"learnt_": FittedClassifier},
-    ),
-    record_of_estimator(
-        "calibrated-classifier",
-        e.CalibratedClassifier,
-        _install_nothing,
-        check_calibrated,
-        {"learnt_": FittedClassifier, "scaling_": Any},
-    ),
-    record_of_estimator(
-        "outlier-rule",
-        e.OutlierRule,
-        _install_rule,
-        check_rule,
-        {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": CalibrationScores | None},
-    ),
-    record_of_estimator(
-        "fusion-classifier",
-        e.FusionClassifier,
-        _install_table,
-        check_fusion,
-        {
-            "members_": list[FittedMember],
-            "_table": Schema,
-            "classes_": AnyArray,
-            "priors_": Floats,
-            "weights_": Floats,
-        },
-    ),
+    _generative("gaussian-discriminant-analysis", e.GaussianDiscriminantAnalysis, NORMAL),
+    _generative("quadratic-discriminant-analysis", e.QuadraticDiscriminantAnalysis, NORMAL),
+    _generative("linear-discriminant-analysis", e.LinearDiscriminantAnalysis, NORMAL),
+    record_of_estimator("logistic-regression", e.LogisticRegression, LINEAR | SCORES, FITTED | STREAMED),
+    record_of_estimator("softmax-regression", e.SoftmaxRegression, LINEAR | SCORES, FITTED | STREAMED),
+    record_of_estimator("least-squares-classifier", e.LeastSquaresClassifier, LINEAR | SCORES),
+    record_of_estimator("linear-regression", e.LinearRegression, LINEAR | REGRESSION),
+    record_of_estimator("decision-classifier", e.DecisionClassifier, {}, {"learnt_": FittedClassifier}),
+    record_of_estimator("calibrated-classifier", e.CalibratedClassifier, CALIBRATED),
+    record_of_estimator("outlier-rule", e.OutlierRule, RULE),
+    record_of_estimator("fusion-classifier", e.FusionClassifier, FUSION),
     Record(
         "frozen-estimator",
         FrozenEstimator,

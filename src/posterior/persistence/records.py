@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from typing import Any, get_type_hints
 
 from posterior.families import Distribution
 from posterior.persistence.arrays import check_arrays, shapes_in
-from posterior.persistence.checks import refuse_unless
+from posterior.persistence.checks import refuse
 from posterior.persistence.errors import ModelFileError
 from posterior.persistence.hints import described, matches
+from posterior.stats import Statistics
 
 # Parts that users name as they like. Other words are made to be read, and hold nothing that a terminal obeys.
 NAMES = ("name", "target_name_")
@@ -20,17 +21,14 @@ NAMES = ("name", "target_name_")
 PLAIN = (str, int, float, bool, type(None))
 
 
-def _nothing(_: Any) -> None:
-    """Nothing else need hold."""
-
-
 @dataclass(frozen=True, eq=False)
 class Record:
     """A class of which objects may be in a model file, by its `tag`.
 
     `apart` gives the parts of an object by name, `together` makes the object of them, through the constructor
     and what that checks; `declared` gives the types of the parts, and `check` refuses an object whose parts
-    do not go together. Parts that are `optional` may be absent.
+    do not go together: by default what the class itself says is `impossible` (statistics say it to the model
+    that holds them). Parts that are `optional` may be absent.
     """
 
     tag: str
@@ -39,7 +37,7 @@ class Record:
     together: Callable[..., Any]
     declared: Callable[[], Mapping[str, Any]]
     optional: frozenset[str] = frozenset()
-    check: Callable[[Any], None] = field(default=_nothing)
+    check: Callable[[Any], None] | None = None
 
     @cached_property
     def hints(self) -> Mapping[str, Any]:
@@ -67,7 +65,7 @@ class Record:
                 self._refuse_type(name, value)
             check_arrays(self.tag, parts, self.shapes)
             built = self.together(**parts)
-            self.check(built)
+            self._refuse_impossible(built)
         return built
 
     def built_each(self, same: Mapping[str, Any], each: Mapping[str, Sequence[Any]]) -> tuple[Any, ...]:
@@ -79,8 +77,14 @@ class Record:
             rows = zip(*each.values(), strict=True)
             built = tuple([self.together(**same, **dict(zip(each, row, strict=True))) for row in rows])
             for one in built:
-                self.check(one)
+                self._refuse_impossible(one)
         return built
+
+    def _refuse_impossible(self, built: Any) -> None:
+        if self.check is not None:
+            self.check(built)
+        elif callable(getattr(self.kind, "impossible", None)) and not issubclass(self.kind, Statistics):
+            refuse(built.impossible())
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -125,7 +129,7 @@ ONLY_FOR_TYPES: dict[str, type] = {}
 
 
 def record_of_dataclass(
-    tag: str, kind: Any, *, leave_out: tuple[str, ...] = (), check: Callable[[Any], None] = _nothing
+    tag: str, kind: Any, *, leave_out: tuple[str, ...] = (), check: Callable[[Any], None] | None = None
 ) -> Record:
     """The record of a dataclass, by its fields; those in `leave_out` take their defaults.
 
@@ -151,7 +155,11 @@ def record_of_tuple(tag: str, kind: Any) -> Record:
 
 
 def record_of_parts(
-    tag: str, kind: type, together: Callable[..., Any], check: Callable[[Any], None] = _nothing, **hints: Any
+    tag: str,
+    kind: type,
+    together: Callable[..., Any],
+    check: Callable[[Any], None] | None = None,
+    **hints: Any,
 ) -> Record:
     """The record of a class by some of its attributes; of a part that is none, `_part` is the attribute."""
 
@@ -174,17 +182,10 @@ def records_of_family(tag: str, kind: Any) -> tuple[Record, ...]:
         )
     return (
         _record_by_parts(tag, kind) if hasattr(kind, "parts") else record_of_dataclass(tag, kind),
-        _record_by_parts(f"{tag}-distribution", density, _refuse_impossible),
+        _record_by_parts(f"{tag}-distribution", density),
     )
 
 
-def _record_by_parts(tag: str, kind: Any, check: Callable[[Any], None] = _nothing) -> Record:
+def _record_by_parts(tag: str, kind: Any) -> Record:
     """The record of a class that declares its `parts`, with `to_parts` and `from_parts`."""
-    return Record(
-        tag, kind, kind.to_parts, lambda **parts: kind.from_parts(parts), lambda: kind.parts, check=check
-    )
-
-
-def _refuse_impossible(density: Distribution) -> None:
-    wrong = density.impossible()
-    refuse_unless(not wrong, wrong)
+    return Record(tag, kind, kind.to_parts, lambda **parts: kind.from_parts(parts), lambda: kind.parts)

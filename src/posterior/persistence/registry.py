@@ -39,8 +39,6 @@ from posterior.linear.separation import Separation
 from posterior.linear.solvers.sgd import Progress
 from posterior.linear.summary import Summary
 from posterior.persistence.checks.generative import check_model, check_tuning
-from posterior.persistence.checks.linear import check_design, check_stream, check_summary
-from posterior.persistence.checks.meta_estimators import check_learnt
 from posterior.persistence.checks.tables import check_alike, check_column, check_schema
 from posterior.persistence.estimators import ESTIMATOR_RECORDS
 from posterior.persistence.records import (
@@ -112,7 +110,7 @@ OTHERS = (
     record_of_dataclass("tuning", Tuning, check=check_tuning),
     # linear models
     record_of_dataclass("linear-model", LinearModel),
-    record_of_dataclass("design", Design, check=check_design),
+    record_of_dataclass("design", Design),
     record_of_tuple("factor", Factor),
     record_of_dataclass("fit", Fit, leave_out=("objective",)),
     record_of_dataclass("solution", Solution),
@@ -120,9 +118,9 @@ OTHERS = (
     record_of_dataclass("step", solvers.Step),
     record_of_dataclass("certificate", Certificate),
     record_of_dataclass("separation", Separation),
-    record_of_dataclass("summary", Summary, check=check_summary),
+    record_of_dataclass("summary", Summary),
     record_of_dataclass("choice", StrengthChoice),
-    record_of_dataclass("stream", IncrementalFit, check=check_stream),
+    record_of_dataclass("stream", IncrementalFit),
     Record(
         "softmax-loss",
         SoftmaxLoss,
@@ -153,7 +151,7 @@ OTHERS = (
         shape=tuple[int, int],
     ),
     # what is around other models
-    record_of_dataclass("learnt", FittedClassifier, leave_out=("_tests",), check=check_learnt),
+    record_of_dataclass("learnt", FittedClassifier, leave_out=("_tests",)),
     record_of_dataclass("unseen-rows", HeldOutRows),
     record_of_dataclass("scaling", Scaling),
     record_of_dataclass("threshold", Threshold),

@@ -18,6 +18,8 @@ Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "
 ALIKE = 1e-6
 # Sums up to here can be added to others without becoming infinite.
 LARGEST_SUM = 1e306
+# Values whose squares are finite, and coefficients of values so small that their squares are not zero.
+LARGEST_VALUE, LARGEST_COEF = 1e150, 1e200
 # What rounding may make of sums that should be equal, relative to them.
 ROUNDING = 1e-9
 # Sums of squares below this may have lost digits, or all.

@@ -4,19 +4,20 @@ Compiled code reads tables of categories and of words by numbers that come from 
 smaller than the schema says would be read beyond its end.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 import numpy as np
 
+from posterior.bayes import impossible_classes
 from posterior.families import Distribution, Family
 from posterior.generative import Block, ClassStatistics, FittedBlock, GenerativeModel, GenerativeSpec
 from posterior.generative.plan import Filling
 from posterior.generative.tuning import Tuning
-from posterior.math import NOT_ONE, sum_to_one
+from posterior.math import NOT_ONE, are_places, sum_to_one
 from posterior.persistence.arrays import shapes_in, sizes_in
-from posterior.persistence.checks import are_places, refuse_unless
-from posterior.persistence.checks.tables import check_classes, columns_at
+from posterior.persistence.checks import refuse, refuse_unless
+from posterior.persistence.checks.tables import columns_at
 from posterior.schema import Column, Schema
 from posterior.stats.base import LARGEST_SUM, ROUNDING
 
@@ -31,7 +32,7 @@ KINDS = {
 
 def check_model(model: GenerativeModel) -> None:
     """Everything in a model is of the same classes and of columns of the same table."""
-    check_classes(model.classes)
+    refuse(impossible_classes(model.classes))
     refuse_unless(sum_to_one(np.exp(model.log_prior)), "priors that do not sum to one")
     used = [j for block in model.blocks for j in block.columns]
     refuse_unless(are_places(used, len(model.schema)), "a column that is described twice, or not there")
@@ -59,8 +60,7 @@ def _check_block(block: FittedBlock, schema: Schema, n_classes: int) -> None:
     for column in columns:
         fitting = column.kind in KINDS[block.reads] or column.empty
         refuse_unless(fitting and not column.ignored, f"a {column.kind} column that is read as {block.reads}")
-    wrong = density.misfit([column.size for column in columns])
-    refuse_unless(not wrong, wrong)
+    refuse(density.misfit([column.size for column in columns]))
 
 
 def _check_filling(filling: Filling, schema: Schema) -> None:
@@ -106,8 +106,7 @@ def _check_statistics(sums: ClassStatistics, spec: GenerativeSpec, model: Genera
     refuse_unless(np.allclose(priors, np.exp(model.log_prior), atol=NOT_ONE), "priors of other rows")
     for block, part in zip(spec.blocks, sums.blocks, strict=True):
         _check_sums(part, block.family, columns_at(model.schema, block.columns), len(model.classes))
-        wrong = part.impossible(sums.weight)
-        refuse_unless(not wrong, wrong)
+        refuse(part.impossible(sums.weight))
 
 
 def _check_sums(sums: Any, family: Family[Any], columns: Sequence[Column], n_classes: int) -> None:
@@ -118,18 +117,15 @@ def _check_sums(sums: Any, family: Family[Any], columns: Sequence[Column], n_cla
     expected_sizes = {"K": n_classes, "d": family.n_summed(len(columns))}
     right = all(found.get(letter, size) == size for letter, size in expected_sizes.items())
     refuse_unless(right, "sums of other classes or columns")
-    wrong = family.misfit(sums, [column.size for column in columns])
-    refuse_unless(not wrong, wrong)
+    refuse(family.misfit(sums, [column.size for column in columns]))
 
 
-def check_density(kind: type[Distribution]) -> Callable[[GenerativeModel], None]:
-    """A check that a model has one block, with a density of this class if it has any."""
-
-    def check(model: GenerativeModel) -> None:
-        refuse_unless(len(model.blocks) == 1, "several densities where one belongs")
-        refuse_unless(all(type(d) is kind for _, d in model.distributions), "a density of another family")
-
-    return check
+def impossible_density(model: GenerativeModel, kind: type[Distribution] | None) -> str:
+    """What a model that must have one block, with a density of this class if it has any, has instead."""
+    if kind is not None and len(model.blocks) != 1:
+        return "several densities where one belongs"
+    other = kind is not None and any(type(density) is not kind for _, density in model.distributions)
+    return "a density of another family" if other else ""
 
 
 def check_tuning(tuning: Tuning) -> None:

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from posterior._types import AnyArray
+from posterior.bayes import LEVELS
 from posterior.persistence.checks import refuse_unless
 from posterior.schema import Column, Schema
 from posterior.schema.columns import Alike
 
 # Where rows drawn from a model may go.
 CONTAINERS = ("numpy", "sparse", "pandas", "polars", "pyarrow", "modin", "cudf")
-LEVELS = (str, int, float, bool)
 
 
 def check_column(column: Column) -> None:
@@ -44,11 +41,3 @@ def check_schema(schema: Schema) -> None:
     refuse_unless(len(schema) > 0, "a table without columns")
     refuse_unless(schema.labels is None or len(schema.labels) == len(schema), "other labels than columns")
     hash(schema.labels)  # raises an error for what no column is called
-
-
-def check_classes(classes: AnyArray) -> None:
-    """Class labels are strings or numbers, sorted, and each is there once."""
-    refuse_unless(classes.ndim == 1 and len(classes), "no classes")
-    plain = classes.dtype.kind in "biufU" or all(type(label) in LEVELS for label in classes.tolist())
-    refuse_unless(plain, "classes that are neither strings nor numbers")
-    refuse_unless(np.array_equal(np.unique(classes), classes), "classes that are not sorted, or come twice")
