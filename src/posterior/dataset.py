@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels import Table
+from posterior.kernels import NumberTable
 from posterior.schema import Codes, Schema
 
 __all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "read"]
@@ -41,7 +41,7 @@ class Chunk(Protocol):
     def values(self, columns: tuple[int, ...]) -> Floats:
         """Numbers, (m, b), NaN for missing."""
 
-    def table(self, columns: tuple[int, ...]) -> Table:
+    def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers as they lie in memory, NaN for missing; infinity is not looked for, which `values` does."""
 
     def codes(self, columns: tuple[int, ...]) -> Codes:
@@ -95,7 +95,7 @@ class SomeRows:
         """Numbers, NaN for missing."""
         return self.chunk.values(columns)[self.rows]
 
-    def table(self, columns: tuple[int, ...]) -> Table:
+    def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers, NaN for missing."""
         return self.values(columns)
 
@@ -142,7 +142,7 @@ class ReadOnce:
         """Numbers, NaN for missing."""
         return np.asarray(self._read("values", columns))
 
-    def table(self, columns: tuple[int, ...]) -> Table:
+    def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers, NaN for missing."""
         return self.values(columns)
 

@@ -17,7 +17,7 @@ from posterior.decision import proportions as solver
 from posterior.decision import shares
 from posterior.decision.priors import shift_priors
 from posterior.decision.proportions import proportions
-from posterior.decision.shares import Rows, resampled, same_counts, same_means
+from posterior.decision.shares import WeightedPosteriors, resampled, same_counts, same_means
 from posterior.decision.shift import estimate_priors
 
 TRAINING = np.array([0.5, 0.3, 0.2])
@@ -480,7 +480,9 @@ def test_predicted_classes_are_compared_by_pearsons_chi_squared():
 
 def test_small_counts_are_compared_by_permutation():
     a, b = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 1, 1, 1, 2, 2])
-    rows, held_out = (Rows(log_softmax(5 * np.eye(3)[k], axis=1), np.ones(len(k))) for k in (a, b))
+    rows, held_out = (
+        WeightedPosteriors(log_softmax(5 * np.eye(3)[k], axis=1), np.ones(len(k))) for k in (a, b)
+    )
     found = same_counts(rows, held_out, np.random.default_rng(0))
     pooled, rng = np.concatenate([a, b]), np.random.default_rng(1)
 
@@ -497,7 +499,9 @@ def test_small_counts_are_compared_by_permutation():
 def test_mean_posteriors_of_two_classes_are_compared_by_the_two_sample_z_test():
     rng = np.random.default_rng(19)
     a, b = (log_softmax(rng.normal(size=(n, 2)), axis=1) for n in (40, 70))
-    found = same_means(Rows(a, np.ones(40)), np.exp(a), Rows(b, np.ones(70)), np.exp(b))
+    found = same_means(
+        WeightedPosteriors(a, np.ones(40)), np.exp(a), WeightedPosteriors(b, np.ones(70)), np.exp(b)
+    )
     p, q = np.exp(a[:, 0]), np.exp(b[:, 0])
     z = (p.mean() - q.mean()) / np.sqrt(np.concatenate([p, q]).var() * (1 / 40 + 1 / 70))
     assert found.df == 1

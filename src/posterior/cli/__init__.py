@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from posterior.cli.stopping import INTERRUPTED, USER_ERROR, lacking
+from posterior.cli.errors import INTERRUPTED, USER_ERROR, lacking
 
 __all__ = ["main"]
 

@@ -13,8 +13,15 @@ from typer.main import get_command
 import posterior
 from posterior._text import escaped
 from posterior._version import __version__
-from posterior.cli.messages import as_options
-from posterior.cli.stopping import INTERRUPTED, READER_GONE, USER_ERROR, lacking, message_line, outcome
+from posterior.cli.errors import (
+    INTERRUPTED,
+    READER_GONE,
+    USER_ERROR,
+    as_options,
+    lacking,
+    message_line,
+    outcome,
+)
 
 # Each command is the function of this name in the module of this name; its help begins with this line.
 COMMANDS = {

@@ -14,7 +14,7 @@ from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.shown import number, schema_data, show_reading, table_of
+from posterior.cli.tables import number, schema_data, show_reading, table_of
 from posterior.schema import LabelledTable
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rich.text import Text
 from posterior._plain import plain
 from posterior._text import escaped, one_line
 from posterior._types import Progress
-from posterior.cli.messages import as_options
+from posterior.cli.errors import as_options
 from posterior.cli.options import OutputOptions
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.

@@ -11,7 +11,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_picture
-from posterior.cli.shown import show_reading
+from posterior.cli.tables import show_reading
 
 if TYPE_CHECKING:
     from posterior.comparison import LearningCurve

@@ -8,7 +8,7 @@ from posterior import datasets, files
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.options import OutputOptions
-from posterior.cli.shown import table_of
+from posterior.cli.tables import table_of
 
 
 @grouped

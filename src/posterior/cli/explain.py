@@ -14,7 +14,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions
 from posterior.cli.predict import decide
-from posterior.cli.shown import BAR, bar, number, table_of
+from posterior.cli.tables import BAR, bar, number, table_of
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import contributions_of, predictions
 

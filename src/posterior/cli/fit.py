@@ -17,7 +17,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.labelled import read_labelled
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.shown import number, show_reading
+from posterior.cli.tables import number, show_reading
 from posterior.schema import LabelledTable
 
 

@@ -19,7 +19,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
-from posterior.cli.shown import number
+from posterior.cli.tables import number
 from posterior.estimators import DecisionClassifier
 from posterior.workflow import predictions
 

@@ -14,7 +14,7 @@ from posterior.decision.proportions import (
     mean_ratio,
     proportions,
 )
-from posterior.decision.unlabelled import Rows
+from posterior.decision.unlabelled import WeightedPosteriors
 
 # Numbers that a block of bootstrap samples may hold at a time (16 MiB).
 BLOCK = 2**21
@@ -54,7 +54,7 @@ class UnidentifiedError(Exception):
         self.rows, self.positions = rows, positions.tolist()
 
 
-def by_likelihood(rows: Rows, old: Floats, n_bootstrap: int, rng: np.random.Generator) -> Found:
+def by_likelihood(rows: WeightedPosteriors, old: Floats, n_bootstrap: int, rng: np.random.Generator) -> Found:
     """Maximum likelihood (Saerens, Latinne & Decaestecker 2002), the posteriors taken as exact."""
     log_ratio = rows.log_posterior - np.log(old)
     # Relative to the largest of its row: ratios of e^−1e5 are as good as any.
@@ -73,7 +73,11 @@ def by_likelihood(rows: Rows, old: Floats, n_bootstrap: int, rng: np.random.Gene
 
 
 def by_corrected_likelihood(
-    rows: Rows, held_out: Rows, old: Floats, n_bootstrap: int, rng: np.random.Generator
+    rows: WeightedPosteriors,
+    held_out: WeightedPosteriors,
+    old: Floats,
+    n_bootstrap: int,
+    rng: np.random.Generator,
 ) -> Found:
     """Maximum likelihood, corrected by what it makes of held-out rows whose classes are known.
 
@@ -93,7 +97,9 @@ def by_corrected_likelihood(
     return Found(fit.share[0], plain.share, draws, change, plain.n_iter, plain.gap)
 
 
-def by_confusion(rows: Rows, held_out: Rows, n_bootstrap: int, rng: np.random.Generator) -> Found:
+def by_confusion(
+    rows: WeightedPosteriors, held_out: WeightedPosteriors, n_bootstrap: int, rng: np.random.Generator
+) -> Found:
     """Black-box shift estimation (Lipton, Wang & Smola 2018) from the predicted classes alone.
 
     The maximum-likelihood form: p(predicted | class) counted in the held-out rows, and the shares of the
@@ -108,7 +114,9 @@ def by_confusion(rows: Rows, held_out: Rows, n_bootstrap: int, rng: np.random.Ge
     )
 
 
-def same_means(rows: Rows, marks: Floats, held_out: Rows, known: Floats) -> Change:
+def same_means(
+    rows: WeightedPosteriors, marks: Floats, held_out: WeightedPosteriors, known: Floats
+) -> Change:
     """A two-sample test that marks (n, K) have the same mean: Pearson's χ² where they are indicators.
 
     For posteriors it is the score test of a common mixture, with the covariance as it is found in both
@@ -127,7 +135,7 @@ def same_means(rows: Rows, marks: Floats, held_out: Rows, known: Floats) -> Chan
     return _against_chi2(float(along**2 @ (1 / sizes[free])) * n * m / (n + m), int(free.sum()))
 
 
-def same_counts(rows: Rows, held_out: Rows, rng: np.random.Generator) -> Change:
+def same_counts(rows: WeightedPosteriors, held_out: WeightedPosteriors, rng: np.random.Generator) -> Change:
     """Homogeneity of the predicted classes in both samples; by permutation where counts are small."""
     change = same_means(rows, rows.predictions(), held_out, held_out.predictions())
     count = np.array([some.weight @ some.predictions() for some in (rows, held_out)])
@@ -157,7 +165,12 @@ def resampled(rng: np.random.Generator, weight: Floats, n_samples: int) -> Float
 
 
 def _by_table(
-    rows: Rows, marks: Floats, held_out: Rows, known: Floats, n_bootstrap: int, rng: np.random.Generator
+    rows: WeightedPosteriors,
+    marks: Floats,
+    held_out: WeightedPosteriors,
+    known: Floats,
+    n_bootstrap: int,
+    rng: np.random.Generator,
 ) -> tuple[Proportions, Floats]:
     """Shares p with Cp = μ, or nearest to it in likelihood, and those of bootstrap samples of both sets.
 

@@ -17,7 +17,7 @@ from posterior.decision.shares import (
     by_corrected_likelihood,
     by_likelihood,
 )
-from posterior.decision.unlabelled import Rows, labelled_rows, unlabelled
+from posterior.decision.unlabelled import WeightedPosteriors, labelled_rows, unlabelled
 from posterior.schema.decode import table_of
 
 
@@ -223,7 +223,12 @@ def _interval(draws: Floats, share: Floats, n_rows: float, confidence: float) ->
 
 
 def _found(
-    method: str, rows: Rows, labelled: Rows | None, old: Floats, n_bootstrap: int, rng: np.random.Generator
+    method: str,
+    rows: WeightedPosteriors,
+    labelled: WeightedPosteriors | None,
+    old: Floats,
+    n_bootstrap: int,
+    rng: np.random.Generator,
 ) -> Found:
     if labelled is None:
         return by_likelihood(rows, old, n_bootstrap, rng)

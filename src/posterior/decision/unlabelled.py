@@ -12,7 +12,7 @@ from posterior.math import NOT_ONE
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedPosteriors:
     """Log posteriors (n, K) of rows, with weights that are repetitions; class codes where they are known."""
 
     log_posterior: Floats
@@ -37,7 +37,7 @@ class Rows:
         return np.asarray(np.eye(self.log_posterior.shape[1])[self.log_posterior.argmax(axis=1)])
 
 
-def unlabelled(logs: Floats, sample_weight: Any, known: Bools, names: list[Any]) -> Rows:
+def unlabelled(logs: Floats, sample_weight: Any, known: Bools, names: list[Any]) -> WeightedPosteriors:
     """The rows that count, and of them the columns of the classes that have a prior."""
     return _weighted(_kept(logs, known, names, "log_posterior"), sample_weight, "sample_weight")
 
@@ -55,7 +55,7 @@ def _kept(logs: Floats, known: Bools, names: list[Any], what: str) -> Floats:
     return np.asarray(logs[:, known])
 
 
-def _weighted(logs: Floats, sample_weight: Any, what: str) -> Rows:
+def _weighted(logs: Floats, sample_weight: Any, what: str) -> WeightedPosteriors:
     if sample_weight is None:
         weight = np.ones(len(logs))
     else:
@@ -65,10 +65,10 @@ def _weighted(logs: Floats, sample_weight: Any, what: str) -> Rows:
             raise ValueError(f"{what} must hold one finite number ≥ 0 for each row")
     if not weight.sum() > 0:
         raise ValueError("no row counts: there is none, or every sample_weight is zero")
-    return Rows(logs[weight > 0], weight[weight > 0])
+    return WeightedPosteriors(logs[weight > 0], weight[weight > 0])
 
 
-def labelled_rows(held_out: Any, known: Bools, names: list[Any], classes: Any) -> Rows:
+def labelled_rows(held_out: Any, known: Bools, names: list[Any], classes: Any) -> WeightedPosteriors:
     """Held-out rows as they were given, with at least one of each class that has a prior."""
     if not isinstance(held_out, (tuple, list)) or len(held_out) not in {2, 3}:
         raise ValueError(
@@ -93,4 +93,4 @@ def labelled_rows(held_out: Any, known: Bools, names: list[Any], classes: Any) -
             "add some, or give the class an old prior of 0 in the posteriors"
         )
     position = np.cumsum(known) - 1
-    return Rows(rows.log_posterior, rows.weight, position[codes])
+    return WeightedPosteriors(rows.log_posterior, rows.weight, position[codes])

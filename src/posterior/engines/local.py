@@ -15,7 +15,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
-from posterior.kernels import Table
+from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Schema
 
 S = TypeVar("S")
@@ -103,7 +103,7 @@ class LocalChunk:
         """Numbers, NaN for missing."""
         return self.data.values(self.rows, columns)
 
-    def table(self, columns: tuple[int, ...]) -> Table:
+    def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers as they lie in memory, NaN for missing; infinity is not looked for."""
         return self.data.table(self.rows, columns)
 

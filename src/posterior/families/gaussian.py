@@ -140,7 +140,7 @@ class MultivariateNormalDistribution(Distribution):
 
     takes_tables = True
 
-    def add_relative(self, block: kernels.Table, out: Floats) -> None:
+    def add_relative(self, block: kernels.NumberTable, out: Floats) -> None:
         """Add the linear form where the covariance is shared, else the log density."""
         scores = self._scores(block)
         if scores is None or self._spread > FAR_APART:

@@ -114,7 +114,9 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         """Those of the scatter matrices."""
         return (1 if self._pools_at_once else n_classes) * (3 if self._wants_fourth else 1) * n_columns**2
 
-    def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Scatter:
+    def summarize(
+        self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int
+    ) -> Scatter:
         """Weight, mean and scatter by class, pooled at once where classes share all."""
         return Scatter.of(block, y, weight, n_classes, pooled=self._pools_at_once, fourth=self._wants_fourth)
 

@@ -91,7 +91,7 @@ class NormalDistribution(ProductDistribution):
         self.add_relative(block, out)
         return out
 
-    def add_relative(self, block: kernels.Table, out: Floats) -> None:
+    def add_relative(self, block: kernels.NumberTable, out: Floats) -> None:
         """Add the log density, from standard scores about a common centre where classes are not far apart."""
         scores = compiled("scores", block.size if len(block) >= FEW_ROWS else 0, len(block))
         if scores is None or np.abs(self._standard[1]).max(initial=0.0) > FAR_APART:
@@ -207,7 +207,9 @@ class Normal(Family[Moments]):
         """Moments of infinite numbers are not finite."""
         return True
 
-    def summarize(self, block: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Moments:
+    def summarize(
+        self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int
+    ) -> Moments:
         """Weight, mean and sum of squares by class."""
         return Moments.of(block, y, weight, n_classes)
 

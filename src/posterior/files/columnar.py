@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from posterior.files.cells import clean, columns_by_name, unique_names
 from posterior.files.errors import FileError, reason
 from posterior.files.options import Reading
-from posterior.files.sources import Source
+from posterior.files.sources import ByteSource
 
 _ROWS = 1 << 16
 
@@ -18,7 +18,7 @@ _ROWS = 1 << 16
 class ColumnarTable:
     """A table in a Parquet file, an Arrow file (Feather) or an Arrow stream."""
 
-    def __init__(self, source: Source, reading: Reading, *, parquet: bool) -> None:
+    def __init__(self, source: ByteSource, reading: Reading, *, parquet: bool) -> None:
         self._source, self._reading, self._parquet = source, reading, parquet
 
     def tables(self) -> Iterator[Any]:

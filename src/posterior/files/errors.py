@@ -1,8 +1,9 @@
-"""What goes wrong with files, said in one line."""
+"""What goes wrong with files, said in one line; also where pyarrow, which is an extra, is not installed."""
 
 import json
 from typing import Any
 
+from posterior._loading import load_module
 from posterior._text import cut, escaped
 
 
@@ -42,3 +43,12 @@ def in_quotes(text: str) -> str:
     '"say \\"hi\\"\\n"'
     """
     return escaped(json.dumps(cut(text, 40), ensure_ascii=False))
+
+
+def arrow_module(name: str) -> Any:
+    """Return a module of this package that needs pyarrow, or the error that says how to get it."""
+    try:
+        load_module("pyarrow")
+    except ImportError as error:
+        raise ImportError("reading files needs pyarrow: pip install 'posterior[cli]'") from error
+    return load_module(f"posterior.files.{name}")

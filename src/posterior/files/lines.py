@@ -11,8 +11,8 @@ from posterior.files.cells import CellType, clean, wider
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError
 from posterior.files.options import Reading
-from posterior.files.sources import BLOCK, Source
-from posterior.files.text import Block
+from posterior.files.sources import BLOCK, ByteSource
+from posterior.files.text import CellBlock
 
 _LONGEST_ARRAY = 1 << 27
 _decode = json.JSONDecoder().decode
@@ -22,7 +22,7 @@ _TYPES: dict[type, CellType] = {type(None): "empty", bool: "boolean", int: "inte
 class JsonLines:
     """A table of JSON objects, one in a line; a key that an object lacks is a gap."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
+    def __init__(self, source: ByteSource, reading: Reading) -> None:
         self.names: tuple[str, ...] = ()  # which only the rows tell
         self._source, self._reading = source, reading
         self._first: Decoded | None = self._decoded()
@@ -31,7 +31,7 @@ class JsonLines:
             raise FileError(source.name, "is empty")
         self._is_array = start.startswith(b"[")
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[CellBlock]:
         """Give the rows a few megabytes at a time, cells as strings beside their types."""
         text, self._first = self._first or self._decoded(), None
         with text:
@@ -78,7 +78,7 @@ class JsonLines:
         except (ValueError, RecursionError) as error:
             raise FileError(self._source.name, f"is not JSON: {error}") from None
 
-    def _block(self, number: int, objects: list[Any]) -> Block:
+    def _block(self, number: int, objects: list[Any]) -> CellBlock:
         wrong = next((i for i, row in enumerate(objects) if not isinstance(row, dict | None)), None)
         if wrong is not None:
             where = f"item {wrong + 1}" if self._is_array else f"line {number + wrong + 1}"
@@ -100,7 +100,7 @@ class JsonLines:
             )
         columns = {name: self._column([row.get(name) for row in rows]) for name in _keys(rows)}
         strings = {name: cells for name, (_, cells) in columns.items()}
-        return Block(
+        return CellBlock(
             len(rows) if columns else 0, strings, {name: kind for name, (kind, _) in columns.items()}
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from posterior.datasets import available, describe, load
-from posterior.files.extra import arrow_module
+from posterior.files.errors import arrow_module
 from posterior.files.options import Reading
 
 

@@ -18,6 +18,9 @@ PACKINGS: dict[bytes, Packing] = {
 _SUFFIXES: dict[str, Packing] = {
     "gz": "gz", "bz2": "bz2", "xz": "xz", "zst": "zst", "zstd": "zst", "lz4": "lz4", "zip": "zip",
 }  # fmt: skip
+_PACKERS: dict[Packing, str] = {
+    "gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstandard", "lz4": "LZ4", "zip": "zip",
+}  # fmt: skip
 
 _TABLES: dict[bytes, Format] = {
     b"PAR1": "parquet",
@@ -48,6 +51,7 @@ _FOREIGN: dict[bytes, str] = {
     b"<!doctype html": "a web page",
     b"<html": "a web page",
 }
+PICKLE = "a Python pickle"
 _PICKLES = tuple(bytes((0x80, version)) for version in range(2, 6))
 # Bytes below a space that do occur in texts: tab, line feed, form feed, carriage return, escape.
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\f\r\x1b")
@@ -91,15 +95,37 @@ def format_of(name: str, head: bytes, encoding: str | None = None) -> Format:
     return "jsonl" if text[:1] in {b"{", b"["} else "csv"
 
 
+def described(head: bytes) -> str:
+    """Return what a file that begins like this seems to be, in words; nothing where nobody can tell.
+
+    >>> described(bytes.fromhex("89504e470d0a1a0a")), described(b'{"a": 1}'), described(b"a,b")
+    ('a PNG image', 'a JSON document', 'a text')
+    """
+    found, packing = _foreign(head), packing_of(head)
+    if found is not None:
+        return found.partition(": ")[0]
+    if packing is not None:
+        return f"a file packed by {_PACKERS[packing]}"
+    form = next((form for magic, form in _TABLES.items() if head.startswith(magic)), None)
+    if form is not None:
+        return f"a table ({form})"
+    text = head.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    if text[:1] in ("{", "["):
+        return "a JSON document"
+    return "" if _is_binary(head) or "\ufffd" in text[:-4] else "a text"
+
+
+def _foreign(head: bytes) -> str | None:
+    """Return what a file is that holds nothing for us, with advice after a colon; None if nobody can tell."""
+    if head.startswith(_PICKLES):
+        return f"{PICKLE}: write the table as CSV or Parquet (a pickle can run code, and is not opened)"
+    start = head[:16].lower()
+    return next((what for magic, what in _FOREIGN.items() if start.startswith(magic.lower())), None)
+
+
 def _refuse_other_things(name: str, head: bytes, *, is_text: bool) -> None:
     """Refuse images, documents, archives and other things that hold no table that we read."""
-    found = next(
-        (what for magic, what in _FOREIGN.items() if head[:16].lower().startswith(magic.lower())), None
-    )
-    if found is None and head.startswith(_PICKLES):
-        found = (
-            "a Python pickle: write the table as CSV or Parquet (a pickle can run code, and is not opened)"
-        )
+    found = _foreign(head)
     if found is None and head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 1 << 32:
         found = "a model file: a table of rows is needed here"
     if found is None and head[257:262] == b"ustar":

@@ -92,7 +92,7 @@ class Pipe:
         """Leave the pipe open: it is not ours."""
 
 
-class Source:
+class ByteSource:
     """Bytes under the name that messages give them: kept ones are opened again and again, a pipe once."""
 
     def __init__(self, name: str, kept: Kept | None = None, pipe: Pipe | None = None) -> None:
@@ -156,7 +156,7 @@ def _buffered(kept: Kept) -> BinaryIO:
 
 
 @contextmanager
-def opening(path: AnyPath, *, once: bool = False) -> Iterator[Source]:
+def opening(path: AnyPath, *, once: bool = False) -> Iterator[ByteSource]:
     """Give the source behind a path or "-"; a pipe is kept on disk, unless it is read `once` only."""
     with ExitStack() as stack:
         source = _found(path, stack, once=once)
@@ -172,7 +172,7 @@ def opening(path: AnyPath, *, once: bool = False) -> Iterator[Source]:
             source.close()
 
 
-def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> Source:
+def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> ByteSource:
     name = fspath(path)
     if name == "-":
         if sys.stdin.isatty():
@@ -186,18 +186,18 @@ def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> Source:
             raise FileError(name, f"does not exist{_nearby(name, place)}")
         file = place.open("rb")
         if place.is_file():
-            return Source(name, OpenFile(name, file))
+            return ByteSource(name, OpenFile(name, file))
         # A pipe with a name, such as a shell's <(…)
         return _piped(name, Pipe(stack.enter_context(file)), once=once)
     except OSError as error:
         raise FileError(name, f"cannot be read: {reason(error)}") from error
 
 
-def _piped(name: str, pipe: Pipe, *, once: bool) -> Source:
+def _piped(name: str, pipe: Pipe, *, once: bool) -> ByteSource:
     """Return a source for a pipe; it is kept where it may have to be read twice, or jumped about in."""
     if once and packing_of(pipe.start) != "zip":
-        return Source(name, pipe=pipe)
-    return Source(name, KeptPipe(name, cast("BinaryIO", pipe)))
+        return ByteSource(name, pipe=pipe)
+    return ByteSource(name, KeptPipe(name, cast("BinaryIO", pipe)))
 
 
 def _damaged(name: str, error: BaseException) -> FileError:

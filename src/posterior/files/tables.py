@@ -22,8 +22,8 @@ from posterior.files.errors import FileError
 from posterior.files.lines import JsonLines
 from posterior.files.options import Reading
 from posterior.files.signatures import format_of
-from posterior.files.sources import AnyPath, Source, opening
-from posterior.files.text import Block, TextTable
+from posterior.files.sources import AnyPath, ByteSource, opening
+from posterior.files.text import CellBlock, TextTable
 
 Written: TypeAlias = TextTable | JsonLines
 
@@ -99,7 +99,7 @@ def retyped(name: str, tables: Iterable[Any], given: Mapping[str, CellType]) -> 
         row += table.num_rows
 
 
-def _reader(source: Source, reading: Reading) -> Written | ColumnarTable:
+def _reader(source: ByteSource, reading: Reading) -> Written | ColumnarTable:
     form = reading.format or format_of(source.name, source.stream.head, reading.encoding)
     if form in {"parquet", "arrow"}:
         return ColumnarTable(source, reading, parquet=form == "parquet")
@@ -123,7 +123,7 @@ def _widen(types: dict[str, CellType], found: Mapping[str, CellType]) -> None:
 def _gathered(name: str, reader: Written, decimal: str, given: Mapping[str, CellType]) -> Any:
     types: dict[str, CellType] = dict.fromkeys(reader.names, "empty")
 
-    def looked_at() -> Iterator[Block]:
+    def looked_at() -> Iterator[CellBlock]:
         for block in reader.blocks():
             found = block.types(decimal)
             _widen(types, {column: given.get(column, kind) for column, kind in found.items()})
@@ -157,7 +157,7 @@ def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, Cell
     """Give tables under types known beforehand; columns that have none stay as they are written."""
     types: dict[str, CellType] = {column: given.get(column, "text") for column in reader.names}
 
-    def checked() -> Iterator[Block]:
+    def checked() -> Iterator[CellBlock]:
         for i, block in enumerate(reader.blocks()):
             new = [column for column in block.columns if column not in types]
             late = next((column for column in new if i and column in given), None)
@@ -172,7 +172,9 @@ def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, Cell
     return _typed(name, checked(), types, decimal)
 
 
-def _typed(name: str, blocks: Iterable[Block], types: Mapping[str, CellType], decimal: str) -> Iterator[Any]:
+def _typed(
+    name: str, blocks: Iterable[CellBlock], types: Mapping[str, CellType], decimal: str
+) -> Iterator[Any]:
     """Give each block as a table under types, which may grow while the blocks come."""
     row = 0
     for block in blocks:
@@ -194,7 +196,7 @@ def _typed(name: str, blocks: Iterable[Block], types: Mapping[str, CellType], de
         yield pa.table({column: pa.nulls(0, ARROW_TYPES[kind]) for column, kind in types.items()})
 
 
-def _cells(block: Block, column: str) -> Any:
+def _cells(block: CellBlock, column: str) -> Any:
     found = block.columns.get(column)
     return pa.nulls(block.n_rows, pa.string()) if found is None else found
 

@@ -17,7 +17,7 @@ from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.formulas import unguarded
 from posterior.files.options import Reading
-from posterior.files.sources import BLOCK, Source
+from posterior.files.sources import BLOCK, ByteSource
 from posterior.files.wide import WIDE, by_column, cells_of_lines, wide_cells
 
 # Where two fit, the first is meant: nobody writes tabs into cells, and many write semicolons.
@@ -33,7 +33,7 @@ _NO_HEADER = "; if the first row is data, pass header=False (--no-header)"
 
 
 @dataclass(frozen=True)
-class Block:
+class CellBlock:
     """Some rows: columns of cells as they are written, by name, and their types where the format tells."""
 
     n_rows: int
@@ -50,7 +50,7 @@ class Block:
 class TextTable:
     """A table of delimited text."""
 
-    def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
+    def __init__(self, source: ByteSource, reading: Reading, delimiter: str | None = None) -> None:
         self._source, self._reading = source, reading
         self._first: Decoded | None = self._decoded()
         start = self._first.look_for_line(LONGEST_LINE)
@@ -74,7 +74,7 @@ class TextTable:
         self.names = self._named(first)
         self._only_header = reading.header and self._whole and not _any(records)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[CellBlock]:
         """Give the rows a few megabytes at a time, cells as strings."""
         text, self._first = self._first or self._decoded(), None
         with text:
@@ -93,7 +93,7 @@ class TextTable:
             last = None
             for batch in self._parsed(text, before):
                 last = batch.slice(batch.num_rows - 1) if batch.num_rows else last
-                yield Block(batch.num_rows, self._cleaned(batch))
+                yield CellBlock(batch.num_rows, self._cleaned(batch))
             if last is not None and self._reading.quote is not None:
                 self._refuse_open_quote(last, text.tail)
 
@@ -108,7 +108,7 @@ class TextTable:
         text.read(len(line) + 1)
         return True
 
-    def _wide_blocks(self, text: Decoded) -> Iterator[Block]:
+    def _wide_blocks(self, text: Decoded) -> Iterator[CellBlock]:
         """Give the rows of a wide table, up to what only Arrow's reader can read or refuse."""
         reading, width = self._reading, len(self.names)
         gaps = pa.array(reading.unquoted_gaps, pa.string())
@@ -122,7 +122,7 @@ class TextTable:
 
         for cells in wide_cells(text, self._block_size, read):
             columns = by_column(cells, width)
-            yield Block(len(columns[0]), dict(zip(self.names, columns, strict=True)))
+            yield CellBlock(len(columns[0]), dict(zip(self.names, columns, strict=True)))
 
     def _decoded(self) -> Decoded:
         return Decoded(self._source.name, self._source.open(), self._reading.encoding)

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from posterior.files.errors import FileError, reason
-from posterior.files.extra import arrow_module
+from posterior.files.errors import FileError, arrow_module, reason
 from posterior.files.left_over import PART, lock, part_prefix, remove_left_over
 from posterior.files.options import FORMATS, format_named
 from posterior.files.signatures import split_suffix

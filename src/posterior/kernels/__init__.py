@@ -27,7 +27,7 @@ from posterior.kernels.gaussian import (
     gappy_log_density,
     worth_a_factor,
 )
-from posterior.kernels.layouts import SeparateColumns, Table, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.memory import scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
@@ -51,8 +51,8 @@ __all__ = [
     "Gaussians",
     "LinearSums",
     "LookUps",
+    "NumberTable",
     "SeparateColumns",
-    "Table",
     "WholeCodes",
     "as_they_lie",
     "best",

@@ -8,7 +8,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
 from posterior.kernels.choice import compiled
-from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
 from posterior.kernels.memory import codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
@@ -65,7 +65,7 @@ class LookUps:
 
 
 def ones_by_class(
-    table: Table, threshold: float, y: Ints, weight: Floats | None, n_classes: int
+    table: NumberTable, threshold: float, y: Ints, weight: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats]:
     """Weight of the cells above a threshold, and of missing cells, by class and column (K, d).
 
@@ -109,7 +109,7 @@ class BinaryLookUps:
     def __reduce__(self) -> Any:
         return BinaryLookUps, (self.log_on, self.log_off, self.threshold)  # without what was cached
 
-    def add(self, table: Table, out: Floats) -> None:
+    def add(self, table: NumberTable, out: Floats) -> None:
         """Add the log probabilities (n, K) of the rows to `out`; a missing cell adds nothing."""
         kernel = compiled("binary", table.size * out.shape[1] // 4)
         if kernel is None:

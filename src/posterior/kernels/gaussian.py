@@ -6,7 +6,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels import gaps, reference
 from posterior.kernels.choice import compiled
 from posterior.kernels.gaps import ExpectedSums, Gaussians
-from posterior.kernels.layouts import Table, in_rows
+from posterior.kernels.layouts import NumberTable, in_rows
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, ClassScatter
 
@@ -18,7 +18,7 @@ WORK = 8
 FEW_ROWS = 32
 
 
-def class_moments(table: Table, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
+def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
     """Moments by class and column over the cells that are not missing, and marks of the columns."""
     kernel = compiled("moments", table.size, len(y))
     if kernel is None:
@@ -28,7 +28,7 @@ def class_moments(table: Table, y: Ints, weight: Floats | None, n_classes: int) 
 
 
 def complete_scatter(
-    table: Table, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool, fourth: bool
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool, fourth: bool
 ) -> tuple[ClassScatter, Floats] | None:
     """Scatter about the class means, with the rounding of the columns; None where cells are missing.
 

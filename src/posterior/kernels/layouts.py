@@ -63,7 +63,7 @@ class SeparateColumns:
         return out
 
 
-Table: TypeAlias = Floats | SeparateColumns
+NumberTable: TypeAlias = Floats | SeparateColumns
 
 
 def in_rows(table: Any, use: str | None = None) -> Floats:
@@ -95,7 +95,7 @@ def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
         yield rows, in_rows(table[rows], "tile")
 
 
-def as_they_lie(arrays: Sequence[AnyArray]) -> "Table | None":
+def as_they_lie(arrays: Sequence[AnyArray]) -> "NumberTable | None":
     """Columns as a table without a copy: apart, or as the array whose columns they are; None if neither."""
     if any(a.dtype != np.float64 for a in arrays):
         return None

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray
+from posterior.files.signatures import PICKLE, described
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.looks import looks_like
 
 FORMAT = "posterior model"
 VERSION = 2
@@ -151,7 +151,8 @@ def read_header(stream: BufferedIOBase, size: int) -> Header:
     length = int.from_bytes(first, "little")
     start = stream.read(len(START))
     if not start or not start.startswith(START[: min(len(start), 2)]):
-        found = looks_like(first + start)
+        found = described(first + start)
+        found += ", which may run any program when it is opened (it was not opened)" * (found == PICKLE)
         raise ModelFileError("is not a model file of posterior" + (f", but {found}" if found else ""))
     if length > MOST_HEADER:
         raise ModelFileError(

@@ -1,5 +1,18 @@
-"""The one error of model files."""
+"""The error of model files, and how what is wrong with one is said."""
+
+from typing import Any
 
 
 class ModelFileError(ValueError):
     """A model that cannot be written to a file, or a file that cannot be read as a model."""
+
+
+def refuse_unless(holds: Any, what: str) -> None:
+    """Raise the error of a file in which something does not hold."""
+    refuse("" if holds else what)
+
+
+def refuse(wrong: str) -> None:
+    """Raise the error of a file in which something is wrong, said in words; none where nothing is."""
+    if wrong:
+        raise ModelFileError(f"has {wrong}: it is damaged, or was not written by posterior")

@@ -33,9 +33,8 @@ from posterior.generative import GenerativeModel
 from posterior.linear import Design, Fit, LinearModel
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.penalty_strength import StrengthChoice
-from posterior.persistence.checks import refuse, refuse_unless
 from posterior.persistence.checks.generative import impossible_density
-from posterior.persistence.errors import ModelFileError
+from posterior.persistence.errors import ModelFileError, refuse, refuse_unless
 from posterior.persistence.records import Record
 from posterior.schema import Schema
 

@@ -8,8 +8,7 @@ from typing import Any, get_type_hints
 
 from posterior.families import Distribution
 from posterior.persistence.arrays import check_arrays, shapes_in
-from posterior.persistence.checks import refuse
-from posterior.persistence.errors import ModelFileError
+from posterior.persistence.errors import ModelFileError, refuse
 from posterior.persistence.hints import described, matches
 from posterior.stats import Statistics
 

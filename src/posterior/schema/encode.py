@@ -101,7 +101,7 @@ class Encoded:
             self._refuse_infinity(chunk, rows, columns)
         return chunk
 
-    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.Table:
+    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.NumberTable:
         """Return rows as they lie in memory, or as `values` does; infinity is not looked for."""
         if rows.step in (None, 1):
             if columns not in self._as_they_lie:
@@ -112,10 +112,10 @@ class Encoded:
         return self._packed(rows, columns)
 
     @cached_property
-    def _as_they_lie(self) -> dict[tuple[int, ...], kernels.Table | None]:
+    def _as_they_lie(self) -> dict[tuple[int, ...], kernels.NumberTable | None]:
         return {}
 
-    def _without_copy(self, columns: tuple[int, ...]) -> kernels.Table | None:
+    def _without_copy(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
         parts = [self.parts[j] for j in columns]
         numbers = [part.array for part in parts if isinstance(part, Numbers) and part.missing is None]
         if len(numbers) < len(parts):  # codes, or nulls of integers, are no numbers as they lie
@@ -279,7 +279,7 @@ class SparseEncoded(Encoded):
             raise ValueError(infinity_message(name, part.data[first].item(), row))
         return part
 
-    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.Table:
+    def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.NumberTable:
         """Return rows as `values` does, but for the look for infinity."""
         return self._packed(rows, columns)
 

@@ -34,7 +34,7 @@ class Moments(Statistics):
     mark: Annotated[Floats, "d finite"]
 
     @classmethod
-    def of(cls, values: kernels.Table, y: Ints, weight: Floats | None, n_classes: int) -> Self:
+    def of(cls, values: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> Self:
         """The moments of these rows."""
         m = kernels.class_moments(values, y, weight, n_classes)
         return cls(m.weight, Location(m.pivot, m.remainder), m.scatter, m.mark)

@@ -55,7 +55,7 @@ class Scatter(Statistics):
     @classmethod
     def of(
         cls,
-        values: kernels.Table,
+        values: kernels.NumberTable,
         y: Ints,
         weight: Floats | None,
         n_classes: int,

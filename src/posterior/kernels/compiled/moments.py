@@ -12,7 +12,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
-from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks, ratio
 
@@ -193,7 +193,7 @@ class _MomentSums:
         self.total, self.first, self.second = (np.zeros_like(pivot) for _ in range(3))
 
     @classmethod
-    def complete(cls, table: Table, y: Ints, weight: Floats, pivot: Floats) -> "_MomentSums":
+    def complete(cls, table: NumberTable, y: Ints, weight: Floats, pivot: Floats) -> "_MomentSums":
         """Those of rows without a gap; they are not finite if there is one."""
         sums = cls(pivot)
         if isinstance(table, SeparateColumns):
@@ -206,7 +206,7 @@ class _MomentSums:
 
     @classmethod
     def there(
-        cls, table: Table, y: Ints, weight: Floats, pivot: Floats | None, shape: tuple[int, int]
+        cls, table: NumberTable, y: Ints, weight: Floats, pivot: Floats | None, shape: tuple[int, int]
     ) -> "_MomentSums":
         """Those of the cells that are not missing; without pivots, about the first ones of them."""
         sums = cls(np.zeros(shape) if pivot is None else pivot)
@@ -231,7 +231,7 @@ class _MomentSums:
         return remainder, np.maximum(self.second - self.first * remainder, 0.0)
 
 
-def class_moments(table: Table, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
+def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
     """Moments by class and column over the cells that are not missing."""
     y, w = codes_of(y), weights_of(weight)
     shape = n_classes, table.shape[1]
@@ -252,7 +252,7 @@ def class_moments(table: Table, y: Ints, weight: Floats | None, n_classes: int) 
     return ClassMoments(sums.total, sums.pivot, remainder, scatter, _marks(table, w, sums))
 
 
-def first_rows(table: Table, y: Ints, n_classes: int) -> Floats:
+def first_rows(table: NumberTable, y: Ints, n_classes: int) -> Floats:
     """The first row of each class, zeros where there is none."""
     rows = np.empty(n_classes, dtype=np.int64)
     find_first(y, rows)
@@ -266,7 +266,7 @@ def first_rows(table: Table, y: Ints, n_classes: int) -> Floats:
     return pivot
 
 
-def _marks(table: Table, weight: Floats, sums: _MomentSums) -> Floats:
+def _marks(table: NumberTable, weight: Floats, sums: _MomentSums) -> Floats:
     """Marks of the columns: of their sums, or cell by cell where sums do not tell two columns apart.
 
     Columns that are equal have equal marks either way.

@@ -6,7 +6,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import TILE, pack
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
 from posterior.kernels.compiled.moments import FAR_PIVOT, first_rows
-from posterior.kernels.layouts import SeparateColumns, Table, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter, ratio
 
@@ -117,7 +117,7 @@ class _ScatterSums:
         self.total, self.first, self.largest = np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros(d)
         self.second = np.zeros((1 if pooled else n_classes, d, d))
 
-    def add(self, table: Table, y: Ints, weight: Floats) -> "_ScatterSums":
+    def add(self, table: NumberTable, y: Ints, weight: Floats) -> "_ScatterSums":
         """Add rows, as many at a time as one product is worth, whatever their layout."""
         d = self.pivot.shape[1]
         at_once = max(1, min(max(TOGETHER // d, ROWS_OF_A_CLASS * len(self.second)), len(y)))
@@ -127,7 +127,7 @@ class _ScatterSums:
             self._add(table[part], y[part], weight[part], buffer)
         return self
 
-    def _add(self, table: Table, y: Ints, weight: Floats, buffer: Floats) -> None:
+    def _add(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
         counts = np.array([len(y)]) if self.pooled else np.bincount(y, minlength=len(self.second))
         ends = np.cumsum(counts)
         place, sums = ends - counts, (self.pivot, self.total, self.first, self.largest)
@@ -163,7 +163,7 @@ class _ScatterSums:
 
 
 def class_scatter(
-    table: Table, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool
 ) -> tuple[ClassScatter, Floats] | None:
     """Scatter about the class means, and the rounding of the columns; None where a cell is not finite."""
     y, w = codes_of(y), weights_of(weight)
@@ -180,7 +180,7 @@ def class_scatter(
     return found, _rounding(table, sums.largest)
 
 
-def _rounding(table: Table, largest: Floats) -> Floats:
+def _rounding(table: NumberTable, largest: Floats) -> Floats:
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     double, off_grid = (np.zeros(len(largest), dtype=np.bool_) for _ in range(2))
     for _, tile in tiles(table):

@@ -13,7 +13,7 @@ from numba import carray
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import ANY_ORDER, CODES, NUMBERS, ROWS, deviation, kernel
-from posterior.kernels.layouts import SeparateColumns, Table, in_rows, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
 from posterior.kernels.memory import scratch
 
 TILE = 64
@@ -146,7 +146,7 @@ def add_product(product: Floats, level: Floats, out: Floats) -> int:
     return odd
 
 
-def normal_scores(table: Table, parameters: Parameters, out: Floats) -> None:
+def normal_scores(table: NumberTable, parameters: Parameters, out: Floats) -> None:
     """Add the scores of normal columns to any number of rows: the last ones get a tile of their own."""
     whole = len(table) // TILE * TILE
     if isinstance(table, SeparateColumns):

@@ -16,8 +16,8 @@ from posterior.generative.plan import Filling
 from posterior.generative.tuning import Tuning
 from posterior.math import NOT_ONE, are_places, sum_to_one
 from posterior.persistence.arrays import shapes_in, sizes_in
-from posterior.persistence.checks import refuse, refuse_unless
 from posterior.persistence.checks.tables import columns_at
+from posterior.persistence.errors import refuse, refuse_unless
 from posterior.schema import Column, Schema
 from posterior.stats.base import LARGEST_SUM, ROUNDING
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from posterior.bayes import LEVELS
-from posterior.persistence.checks import refuse_unless
+from posterior.persistence.errors import refuse_unless
 from posterior.schema import Column, Schema
 from posterior.schema.columns import Alike
 

@@ -1,6 +1,7 @@
-"""How a command ends when something is wrong: one line, and an exit code."""
+"""Errors of the command line: one line in its own words, and an exit code."""
 
 import os
+import re
 from collections.abc import Callable
 
 from posterior._text import both_ends, one_line
@@ -50,3 +51,24 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
         tell(message_line(error) or type(error).__name__)
         return USER_ERROR
     return 0
+
+
+# What the library says to those who write Python, as one says it on the command line.
+OPTIONS = (
+    (r'(?:pass )?calibration="(\w+)"', r"--calibration \1"),
+    (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
+    (r"; cv=None asks for no check", ""),
+    (r" \(rows of weight 0 do not count\)", ""),
+    (r"kinds=\{'([^']+)': [\"'](\w+)[\"']\}", r"--kind \1=\2"),
+)
+
+
+def as_options(text: str) -> str:
+    """Advice for the command line.
+
+    >>> as_options('declare it (kinds={"zip": "categorical"})'.replace('"zip"', "'zip'"))
+    'declare it (--kind zip=categorical)'
+    """
+    for said, instead in OPTIONS:
+        text = re.sub(said, instead, text)
+    return text
