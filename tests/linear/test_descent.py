@@ -16,9 +16,10 @@ from posterior.linear.losses import GaussianLoss, Loss, SoftmaxLoss, unpacked
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock, Scan
+from posterior.linear.solvers.base import Progress
 from posterior.linear.solvers.gradient_descent import GradientDescent, by_secant, largest_curvature
 from posterior.linear.solvers.newton import Newton
-from posterior.linear.solvers.sgd import SGD, Progress
+from posterior.linear.solvers.sgd import SGD
 from posterior.schema import Schema, read_table
 
 BOTH = [GradientDescent(), SGD()]

@@ -30,6 +30,7 @@ from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
     SGD,
+    IncrementalSolver,
     LinearModel,
     Problem,
     Scan,
@@ -231,9 +232,9 @@ class LogisticRegression(LinearProbabilities):
     ) -> Self:
         """Learn from more rows by stochastic gradient descent, one pass over them.
 
-        The settings are those of `solver` where that is an `SGD`. The penalty counts as if the rows seen so
-        far were all; columns, categories and means are those of the first call. After `fit` it goes on from
-        there.
+        The settings are those of `solver` where that learns from parts of a table, as `SGD` does. The penalty
+        counts as if the rows seen so far were all; columns, categories and means are those of the first call.
+        After `fit` it goes on from there.
 
         Parameters
         ----------
@@ -279,7 +280,8 @@ class LogisticRegression(LinearProbabilities):
             scan = self._learning(table.source, table.codes, weight, reference=setting.kind != "net")
             stream = IncrementalFit.empty(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
         solver = self._solver()
-        solver = solver if isinstance(solver, SGD) else SGD(seed=seed_of(self.random_state))
+        if not isinstance(solver, IncrementalSolver):
+            solver = SGD(seed=seed_of(self.random_state))
         stream = stream.updated(solver, scan.collected(), setting.strength)
         self._install(scan.design, stream.model, **_exposed(found, stream.model), stream_=stream)
         return self

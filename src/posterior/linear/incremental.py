@@ -11,7 +11,7 @@ from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock
-from posterior.linear.solvers.sgd import SGD, Progress
+from posterior.linear.solvers.base import IncrementalSolver, Progress
 
 # Whole numbers up to here are exact.
 MOST_ROWS = 2**53
@@ -26,7 +26,7 @@ class IncrementalFit:
     n_features: int
     weight: float = 0.0
     progress: Progress | None = None
-    settings: SGD | None = None
+    settings: IncrementalSolver | None = None
 
     @classmethod
     def empty(cls, loss: SoftmaxLoss, n_features: int, intercept: bool) -> "IncrementalFit":
@@ -60,7 +60,7 @@ class IncrementalFit:
             }
         )
 
-    def updated(self, solver: SGD, rows: RowBlock, strength: float) -> "IncrementalFit":
+    def updated(self, solver: IncrementalSolver, rows: RowBlock, strength: float) -> "IncrementalFit":
         """One pass over more rows, in an order that depends on the seed and the steps made so far.
 
         The settings of the first rows stay; the penalty is that of all rows so far, strength / their weight.

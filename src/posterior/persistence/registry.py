@@ -36,7 +36,7 @@ from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Point
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.separation import Separation
-from posterior.linear.solvers.sgd import Progress
+from posterior.linear.solvers.base import Progress
 from posterior.linear.summary import Summary
 from posterior.persistence.checks.generative import check_model, check_tuning
 from posterior.persistence.checks.tables import check_alike, check_column, check_schema

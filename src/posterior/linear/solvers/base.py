@@ -6,9 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import Floats, Ints
 from posterior.linear.certificate import Certificate
+from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective, Point
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scan import RowBlock
 
 # In which coordinates a solver works: whitened (or scaled, where the table is too wide), scaled, or the
 # user's.
@@ -67,6 +70,45 @@ class Solver(ABC):
     @abstractmethod
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of the objective, from `start`, or from the solver's own start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What an incremental solver remembers from one update to the next.
+
+    How many `steps` it made on how many `rows`; the sum and the largest of their squared lengths w‖(x, 1)‖²;
+    the `average` of θ on the way, where it is asked for; and the mean `loss` of the rows of the last update,
+    each taken just before the step made for it.
+    """
+
+    steps: int = 0
+    rows: int = 0
+    squares: float = 0.0
+    longest: float = 0.0
+    average: Annotated[Floats | None, "p coef"] = None
+    loss: float = float("nan")
+
+
+class IncrementalSolver(Solver):
+    """A solver that can also learn from rows once and let them go, as `partial_fit` does."""
+
+    seed: int
+
+    @abstractmethod
+    def update(
+        self,
+        loss: Loss,
+        penalty: ElasticNet,
+        theta: Floats,
+        block: RowBlock,
+        state: Progress | None = None,
+        order: Ints | None = None,
+    ) -> tuple[Floats, Progress]:
+        """One pass over some rows, in their order or the one given: the next θ, and what to hand on."""
+
+    @abstractmethod
+    def found(self, theta: Floats, state: Progress) -> Floats:
+        """The coefficients to use after some updates."""
 
 
 def gradient_scale(objective: Objective, origin: Point) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from posterior.linear.losses import GaussianLoss, Loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, relative_gradient
+from posterior.linear.solvers.base import (
+    Coordinates,
+    IncrementalSolver,
+    Progress,
+    Solution,
+    Step,
+    relative_gradient,
+)
 from posterior.linear.solvers.gradient_descent import (
     SQUARED_COLUMNS,
     by_secant,
@@ -37,25 +44,8 @@ DELAY = 10_000.0
 LATE = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """What a stochastic descent remembers from one update to the next.
-
-    How many `steps` it made on how many `rows`; the sum and the largest of their squared lengths w‖(x, 1)‖²;
-    the `average` of θ on the way, where it is asked for; and the mean `loss` of the rows of the last update,
-    each taken just before the step made for it.
-    """
-
-    steps: int = 0
-    rows: int = 0
-    squares: float = 0.0
-    longest: float = 0.0
-    average: Annotated[Floats | None, "p coef"] = None
-    loss: float = float("nan")
-
-
 @dataclass(frozen=True)
-class SGD(Solver):
+class SGD(IncrementalSolver):
     """w ← w + η (t − y) x for one row after the other, from w = 0; rows are reshuffled for every epoch.
 
     With `batch_size` 1 it is the textbook's rule, for K classes w_k ← w_k + η (t_k − y_k) x. A larger batch
