@@ -24,7 +24,7 @@ from posterior.families.parameters import Parameter, of_normals
 from posterior.math import LOG_2PI, log_sum_exp, softmax
 from posterior.stats import Location, Sample, Scatter
 from posterior.stats.base import Problem
-from posterior.stats.complete import CompleteSample
+from posterior.stats.sample import CompleteSample
 
 Shape = Literal["full", "tied", "diagonal", "spherical"]
 COVARIANCE_TYPE = {"full": "full", "tied": "tied", "diagonal": "diag", "spherical": "spherical"}

@@ -76,6 +76,8 @@ FAMILIES = {
     "bag-of-words": f.BagOfWords,
 }
 
+FOLDS: dict[str, Any] = {"n_splits": int, "shuffle": bool, "random_state": int | None}
+
 OTHERS = (
     # tables
     record_of_dataclass("column", Column, check=check_column),
@@ -163,22 +165,8 @@ OTHERS = (
     record_of_dataclass("calibration", CalibrationScores),
     record_of_dataclass("typical-rows", TypicalRows),
     # settings of scikit-learn's
-    record_of_parts(
-        "k-fold",
-        KFold,
-        KFold,
-        n_splits=int,
-        shuffle=bool,
-        random_state=int | None,
-    ),
-    record_of_parts(
-        "stratified-k-fold",
-        StratifiedKFold,
-        StratifiedKFold,
-        n_splits=int,
-        shuffle=bool,
-        random_state=int | None,
-    ),
+    record_of_parts("k-fold", KFold, KFold, **FOLDS),
+    record_of_parts("stratified-k-fold", StratifiedKFold, StratifiedKFold, **FOLDS),
     record_of_parts("leave-one-out", LeaveOneOut, LeaveOneOut),
 )
 

@@ -5,13 +5,15 @@ The one law: the statistics of disjoint rows add up to those of their union.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import add
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
 from posterior._types import Floats, Ints
+from posterior.stats.location import Location, place
 
 Problem = Literal["empty", "constant", "identifier", "duplicate", "redundant", "wordless"]
 # Statistics that differ by less, relative to the spread of their column, are of the same rows.
@@ -72,24 +74,70 @@ class Fill(NamedTuple):
     slack: float = float("inf")
 
 
+@cache
+def _declared_axes(kind: type) -> dict[str, tuple[str, ...]]:
+    """The axes of the arrays of a class, as in `Annotated[Floats, "K d >=0"]`: K and d."""
+    hints = get_type_hints(kind, include_extras=True)
+    shapes = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return {name: tuple(shape.split()[:-1]) for name, shape in shapes.items()}
+
+
 class Statistics(ABC):
     """Immutable sums over rows, the class being the first axis of every array.
 
     Those that are to be in model files are dataclasses whose arrays say their shape and bounds beside their
-    type, as in `Annotated[Floats, "K d >=0"]`: K classes, d columns, and no negative number.
+    type, as in `Annotated[Floats, "K d >=0"]`: K classes, d columns, and no negative number. What is done for
+    other classes (`reindex`) and for some of the columns (`marginal`) follows from that.
     """
 
     @abstractmethod
     def __add__(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
 
-    @abstractmethod
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes: class `i` becomes `classes[i]`, the others are empty."""
+        return self._placed(classes, n_classes)
 
-    @abstractmethod
     def marginal(self, columns: Sequence[int]) -> Self:
         """The statistics of some of the columns."""
+        return self._some_columns(columns)
+
+    def _placed(self, classes: Ints, n_classes: int, letters: str = "K") -> Self:
+        """Arrays whose first axis is declared as one of these letters, with room for more classes."""
+
+        def placed(part: Any, axes: tuple[str, ...]) -> Any:
+            if axes[0] not in letters:
+                return part
+            if isinstance(part, Statistics):
+                return part.reindex(classes, n_classes)
+            if isinstance(part, Location):
+                return Location(*(place(array, classes, n_classes) for array in (part.pivot, part.remainder)))
+            return place(part, classes, n_classes)
+
+        return self._changed(placed)
+
+    def _some_columns(self, columns: Sequence[int], letters: str = "d") -> Self:
+        """Some places along every axis that is declared as one of these letters."""
+        keep = list(columns)
+
+        def some(part: Any, axes: tuple[str, ...]) -> Any:
+            if isinstance(part, Statistics):
+                return part.marginal(keep)
+            for axis, letter in enumerate(axes):
+                part = part[(slice(None),) * axis + (keep,)] if letter in letters else part
+            return part
+
+        return self._changed(some)
+
+    def _changed(self, change: Callable[[Any, tuple[str, ...]], Any]) -> Self:
+        """The same with each array, or each of several, changed by its axes as they are declared."""
+        found = {}
+        for name, axes in _declared_axes(type(self)).items():
+            part = getattr(self, name)
+            if part is not None:
+                several = isinstance(part, tuple)
+                found[name] = tuple(change(a, axes) for a in part) if several else change(part, axes)
+        return replace(self, **found)  # type: ignore[type-var]  # a dataclass
 
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """Follow a change of category codes; only statistics of categories have any."""

@@ -17,7 +17,6 @@ from posterior.stats.base import (
     duplicate_facts,
     within,
 )
-from posterior.stats.location import place
 
 IDENTIFIER_LEVELS = 20
 IDENTIFIER_SHARE = 0.9
@@ -64,10 +63,6 @@ class CategoryCounts(Statistics):
     def __add__(self, other: Self) -> Self:
         tables = tuple(a + b for a, b in zip(self.tables, other.tables, strict=True))
         return type(self)(tables, self.joint, _both(self.mark, other.mark), self.unread + other.unread)
-
-    def reindex(self, classes: Ints, n_classes: int) -> Self:
-        """Make room for more classes."""
-        return replace(self, tables=tuple(place(t, classes, n_classes) for t in self.tables))
 
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """Move each category to its new code."""
@@ -194,13 +189,6 @@ class Totals(Statistics):
             unread=self.unread + other.unread,
         )
 
-    def reindex(self, classes: Ints, n_classes: int) -> Self:
-        """Make room for more classes."""
-        weight, total, log_base = (
-            place(a, classes, n_classes) for a in (self.weight, self.total, self.log_base)
-        )
-        return replace(self, weight=weight, total=total, log_base=log_base)
-
     def _sums(self) -> tuple[Floats, ...]:
         return self.weight, self.total
 
@@ -224,16 +212,7 @@ class Totals(Statistics):
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The totals of some of the columns."""
-        keep = list(columns)
-        if self._is_one_variable:
-            return replace(self, total=self.total[:, keep])
-        return replace(
-            self,
-            weight=self.weight[:, keep],
-            total=self.total[:, keep],
-            log_base=self.log_base[:, keep],
-            mark=None if self.mark is None else self.mark[keep],
-        )
+        return self._some_columns(columns, "d" if self._is_one_variable else "dw")
 
     def recode(self, recoding: Recoding, sizes: Sequence[int]) -> Self:
         """A binary column whose first category became the second: ones and zeros change places."""

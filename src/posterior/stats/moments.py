@@ -1,6 +1,5 @@
 """Mean and sum of squares of every column in every class, over the cells that are there."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Self
 
@@ -18,7 +17,7 @@ from posterior.stats.base import (
     duplicate_facts,
     within,
 )
-from posterior.stats.location import Location, merge_locations, place
+from posterior.stats.location import Location, merge_locations
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +55,6 @@ class Moments(Statistics):
         scatter = self.scatter + other.scatter + self.weight * share * shift**2
         return type(self)(weight, location, scatter, self.mark + other.mark)
 
-    def reindex(self, classes: Ints, n_classes: int) -> Self:
-        """Make room for more classes."""
-        location = Location(
-            place(self.location.pivot, classes, n_classes), place(self.location.remainder, classes, n_classes)
-        )
-        weight, scatter = (place(a, classes, n_classes) for a in (self.weight, self.scatter))
-        return type(self)(weight, location, scatter, self.mark)
-
     def resembles(self, other: Self) -> bool:
         """Whether both could be statistics of the same rows, to rounding."""
         weight, within, _ = self.pooled()
@@ -82,13 +73,6 @@ class Moments(Statistics):
         if (self.scatter < least).any() or self.scatter[self.weight == 0].any():
             return "a sum of squares that no rows have"
         return "" if addable(self.scatter, self.mark) else "sums that are too large to be added to"
-
-    def marginal(self, columns: Sequence[int]) -> Self:
-        """The moments of some of the columns."""
-        index = (slice(None), list(columns))
-        return type(self)(
-            self.weight[index], self.location[index], self.scatter[index], self.mark[list(columns)]
-        )
 
     def pooled(self) -> tuple[Floats, Floats, Floats]:
         """Weight, within-class and total sum of squares of each column, each (d,)."""

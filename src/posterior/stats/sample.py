@@ -9,6 +9,7 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.schema.kinds import SMALLEST
 from posterior.stats.base import ColumnFact, Fill, Statistics, within
+from posterior.stats.scatter import Scatter
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +69,31 @@ class Sample(Statistics):
         """The value of a constant column."""
         known = self.values[~np.isnan(self.values[:, fact.column]), fact.column]
         return Fill(float(known[0]), np.zeros(0)) if len(known) else None
+
+
+class CompleteSample(Sample):
+    """Complete rows, in which columns that are combinations of others are found as for any Gaussian."""
+
+    @property
+    def scatter(self) -> Scatter:
+        """Mean and scatter by class."""
+        return Scatter.of(self.values, self.y, self.weight, self.n_classes)
+
+    def facts(self) -> tuple[ColumnFact, ...]:
+        """Columns that are constant, or a linear combination of earlier ones over all rows."""
+        return self.scatter.facts()
+
+    def fill(self, fact: ColumnFact) -> Fill | None:
+        """The regression of a redundant column on the others; the value of a constant one."""
+        return self.scatter.fill(fact)
+
+    @property
+    def in_order(self) -> "CompleteSample":
+        """The same rows sorted by class, then by value, so that no result depends on their order."""
+        order = np.lexsort((*self.values.T[::-1], self.y))
+        return CompleteSample(self.values[order], self.y[order], self.weight[order], self.n_classes)
+
+    def rows_of(self, k: int) -> Floats:
+        """The rows of class `k`, each as often as its weight says, a whole number."""
+        own = self.y == k
+        return np.repeat(self.values[own], self.weight[own].astype(np.int64), axis=0)

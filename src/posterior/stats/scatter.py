@@ -1,6 +1,5 @@
 """Mean vector and scatter matrix of every class: all that a Gaussian block needs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self, TypeVar
 
@@ -19,7 +18,7 @@ from posterior.stats.base import (
     duplicate_facts,
     within,
 )
-from posterior.stats.location import Location, merge_locations, place
+from posterior.stats.location import Location, merge_locations
 from posterior.stats.moments import Moments
 
 T = TypeVar("T")
@@ -170,26 +169,7 @@ class Scatter(Statistics):
 
     def reindex(self, classes: Ints, n_classes: int) -> Self:
         """Make room for more classes."""
-
-        def move(array: Floats) -> Floats:
-            return place(array, classes, n_classes)
-
-        location = Location(move(self.location.pivot), move(self.location.remainder))
-        changed = replace(
-            self,
-            weight=move(self.weight),
-            location=location,
-            gaps=None if self.gaps is None else self.gaps.reindex(classes, n_classes),
-            pairs=None if self.pairs is None else move(self.pairs),
-        )
-        if self.pooled:
-            return changed
-        return replace(
-            changed,
-            scatter=move(self.scatter),
-            third=None if self.third is None else move(self.third),
-            fourth=None if self.fourth is None else move(self.fourth),
-        )
+        return self._placed(classes, n_classes, "K" if self.pooled else "KG")
 
     def resembles(self, other: Self) -> bool:
         """Whether both could be statistics of the same rows, to rounding."""
@@ -214,24 +194,6 @@ class Scatter(Statistics):
         if self.fourth is not None and (self.fourth < -ALIKE * np.abs(self.fourth).max(initial=0.0)).any():
             return "a sum of squares that no rows have"
         return "" if self.gaps is None else self.gaps.impossible(weight)
-
-    def marginal(self, columns: Sequence[int]) -> Self:
-        """The scatter of some of the columns."""
-        keep = list(columns)
-
-        def sub(array: Floats) -> Floats:
-            return array[:, keep][:, :, keep]
-
-        return replace(
-            self,
-            location=self.location[:, keep],
-            scatter=sub(self.scatter),
-            rounding=self.rounding[keep],
-            third=None if self.third is None else sub(self.third),
-            fourth=None if self.fourth is None else sub(self.fourth),
-            gaps=None if self.gaps is None else self.gaps.marginal(keep),
-            pairs=None if self.pairs is None else sub(self.pairs),
-        )
 
     @property
     def never_seen(self) -> Bools:
