@@ -445,15 +445,20 @@ class TestFittedBefore:
         model.set_decision(costs=9 * np.array(LOANS)).predict(NEW)
         assert len(reads) == 2
 
-    def test_posteriors_are_checked_once_and_expected_costs_computed_once(self, monkeypatch):
+    @pytest.mark.parametrize(
+        ("estimator", "n_checks"), [(LDA(), 0), (TheirGaussianNB(), 1)], ids=["ours", "theirs"]
+    )
+    def test_posteriors_of_others_are_checked_once_and_expected_costs_computed_once(
+        self, monkeypatch, estimator, n_checks
+    ):
         model = DecisionClassifier(
-            LDA(), costs=LOANS, reject={"cost": 0.5}, priors="uniform", calibration="vector"
+            estimator, costs=LOANS, reject={"cost": 0.5}, priors="uniform", calibration="vector"
         ).fit(NUMBERS, CLASSES)
         checks, sums = [], []
         monkeypatch.setattr(posteriors, "_sums", lambda p: checks.append(1) or p.sum(axis=1))
         monkeypatch.setattr(cheapest, "expected", lambda *given: sums.append(1) or expected(*given))
         assert len(model.predict(NEW)) == len(NEW)
-        assert len(checks) == len(sums) == 1
+        assert (len(checks), len(sums)) == (n_checks, 1)
 
 
 @quiet

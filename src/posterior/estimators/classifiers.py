@@ -19,6 +19,7 @@ from posterior.decision.priors import effective_priors
 from posterior.estimators._sklearn import routing_enabled
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.table_estimator import takes_tables
 
 # Fitted attributes in which classifiers tell their class priors.
 PRIORS = ("priors_", "class_prior_", "class_log_prior_")
@@ -34,8 +35,10 @@ def impossible_model(classifier: Any) -> str:
 def log_posterior_of(estimator: Any, X: Any) -> Floats:
     """Log posteriors of a fitted classifier, ours or not, (n, K); zeros are −inf.
 
-    They are checked: a classifier whose probabilities are negative, or do not sum to one, is refused.
+    Those of other libraries are checked: probabilities that are negative, or do not sum to one, are refused.
     """
+    if takes_tables(estimator) and hasattr(estimator, "predict_log_proba"):
+        return np.asarray(estimator.predict_log_proba(X), dtype=np.float64)
     n_classes = len(classes_of(estimator))
     read: Callable[[Any], Floats] = checked
     if hasattr(estimator, "predict_log_proba"):
