@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # New examples on a developer's machine, the same ones in every CI run; few, and many in the long runs.
-for name, max_examples in (("few", 20), ("many", 100)):
+for name, max_examples in (("few", 15), ("many", 100)):
     settings.register_profile(
         name,
         max_examples=max_examples,
@@ -18,7 +18,7 @@ for name, max_examples in (("few", 20), ("many", 100)):
 settings.load_profile("few")
 
 # Pages whose examples compare many models of real tables.
-LONG_PAGES = {"comparing.md", "generative-or-discriminative.md", "report.md"}
+LONG_PAGES = {"comparing.md", "generative-or-discriminative.md", "pictures.md", "report.md"}
 
 
 @pytest.hookimpl(tryfirst=True)

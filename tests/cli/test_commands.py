@@ -358,6 +358,7 @@ def test_the_log_loss_of_predictions_is_exact_in_the_tail(folder, capsysbinary):
     assert "1 of a class that the model does not know" in told
 
 
+@pytest.mark.long
 def test_the_best_model_is_found_and_fitted(folder, capsysbinary):
     found = as_json(capsysbinary, "fit", "voters", "-o", "best")
     assert found["model"] in {"naive-bayes", "block", "logistic", "quadratic"}

@@ -389,7 +389,9 @@ def test_the_text_shows_every_model_and_what_to_use():
 
 def test_html_is_escaped():
     X = pd.DataFrame({"<b>": [f"{k}<i>" for k in "ab"] * 30, "x": np.arange(60.0) % 7})
-    comparison = Comparison.of(X, np.array(["<p>", "q"])[np.arange(60) % 2], repeats=1)
+    comparison = Comparison.of(
+        X, np.array(["<p>", "q"])[np.arange(60) % 2], models=["naive-bayes", "lda"], repeats=1
+    )
     shown = comparison._repr_html_()
     assert "<table>" in shown
     assert "<b>" not in shown

@@ -29,7 +29,8 @@ def test_threads_that_need_compiled_code_first_together_share_one_import(undistu
     assert Case("two").run() == undisturbed
 
 
-@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_children_of_a_process_that_has_fitted_fit_to_the_same_bits(undisturbed, method):
     assert Case(method).run() == undisturbed
 
