@@ -15,6 +15,7 @@ from posterior import threads
 from posterior.comparison import Comparison, compare
 from posterior.comparison.candidates import STRENGTHS
 from posterior.comparison.folds import deal
+from posterior.comparison.leaderboard import as_html
 from posterior.datasets import load_penguins
 from posterior.decision import average_cost, calibration_error, decide
 
@@ -387,14 +388,20 @@ def test_the_text_shows_every_model_and_what_to_use():
     assert "\nUse " in text
 
 
-def test_html_is_escaped():
-    X = pd.DataFrame({"<b>": [f"{k}<i>" for k in "ab"] * 30, "x": np.arange(60.0) % 7})
-    comparison = Comparison.of(
-        X, np.array(["<p>", "q"])[np.arange(60) % 2], models=["naive-bayes", "lda"], repeats=1
-    )
-    shown = comparison._repr_html_()
+def test_html_is_escaped_in_the_table_above_it_and_below():
+    shown = as_html({"<b>": ["<i>"], "model": ["lda"]}, "folds of <u>", "Use <s>.")
     assert "<table>" in shown
-    assert "<b>" not in shown
+    for name in ("b", "i", "u", "s"):
+        assert f"<{name}>" not in shown
+        assert f"&lt;{name}&gt;" in shown
+
+
+def test_a_comparison_is_shown_as_html():
+    X, y = IRIS
+    comparison = Comparison.of(X, y, models=["naive-bayes", "lda"], repeats=1)
+    shown = comparison._repr_html_()
+    assert shown.count("<tr>") == 1 + len(comparison.results)
+    assert f"<p>{comparison.folds}</p>" in shown
 
 
 def test_the_package_offers_it():
