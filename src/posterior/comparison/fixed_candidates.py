@@ -13,7 +13,6 @@ from posterior.estimators import (
     LogisticRegression,
     NaiveBayes,
 )
-from posterior.estimators.base import GenerativeEstimator
 from posterior.families import MultivariateNormal
 from posterior.schema import Kind, LabelledTable
 
@@ -57,7 +56,9 @@ def candidates_of(models: Any, rows: LabelledTable) -> tuple[FixedCandidate, ...
         if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             raise ValueError(f"models[{name!r}] is {estimator!r}; pass an estimator with fit and predict")
     return tuple(
-        FixedCandidate(str(name), str(name), _approach_of(estimator), _told_kinds(estimator, rows))
+        FixedCandidate(
+            str(name), str(name), getattr(estimator, "approach", "other"), _told_kinds(estimator, rows)
+        )
         for name, estimator in models.items()
     )
 
@@ -124,7 +125,7 @@ def n_parameters_of(model: Any) -> float:
 
     A linear model has one for each term but one level of each category, times the classes but one.
     """
-    if isinstance(model, LogisticRegression | LeastSquaresClassifier):
+    if hasattr(model, "design_"):
         spare = sum(len(factor.seen) == len(factor.levels) > 0 for factor in model.design_.factors)
         return float((len(model.classes_) - 1) * (len(model.terms_) - spare + 1))
     return float(getattr(model, "n_parameters_", "nan"))
@@ -139,14 +140,6 @@ def _told_kinds(estimator: Any, rows: LabelledTable) -> Any:
     if rows.pinned and "kinds" in copy.get_params() and copy.kinds is None:
         copy.set_params(kinds=_declared(rows))
     return copy
-
-
-def _approach_of(estimator: Any) -> Approach:
-    if isinstance(estimator, GenerativeEstimator):
-        return "generative"
-    if isinstance(estimator, LogisticRegression):
-        return "discriminative"
-    return "discriminant" if isinstance(estimator, LeastSquaresClassifier) else "other"
 
 
 def _naive(name: str, title: str, rows: LabelledTable, *, tied: bool) -> FixedCandidate:

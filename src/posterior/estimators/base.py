@@ -28,6 +28,8 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).
     """
 
+    approach = "generative"
+
     def _accept(self, model: GenerativeModel) -> None:
         """Refuse a model of all the data that the settings do not fit."""
 

@@ -45,6 +45,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
 
     """
 
+    approach = "discriminant"
+
     def __init__(
         self,
         *,

@@ -114,6 +114,8 @@ class LogisticRegression(LinearProbabilities):
 
     """
 
+    approach = "discriminative"
+
     def __init__(
         self,
         penalty: Literal["auto", "l2", "l1", "elasticnet", "firth", "deprecated"] | None = "auto",

@@ -13,10 +13,7 @@ from posterior.decision.outliers import conformal_p_values, conformal_threshold
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import inside, weighting
 from posterior.math import log_sum_exp
-from posterior.schema.classes import known_codes
-from posterior.schema.opening import rows_of
-
-Part = tuple[Any, AnyArray | None, Floats | None]
+from posterior.schema import LabelledTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +89,6 @@ class CalibrationScores:
         return replace(self, score=score, weight=weight * ratio[self.y], own_weight=own, likelier=ratio)
 
 
-def class_counts(labels: AnyArray | None, weight: Floats | None, classes: AnyArray) -> Floats | None:
-    """How many rows each class has, counted with their weights."""
-    if labels is None:
-        return None
-    return np.bincount(known_codes(labels, classes), weight, len(classes)).astype(np.float64)
-
-
 def unwrapped(estimator: Any, X: Any) -> tuple[Any, Any]:
     """The model at the end of pipelines and the like, and the rows as they reach it."""
     while (within := inside(estimator)) is not None:
@@ -118,32 +108,24 @@ def refuse_other_models(model: Any, what: str) -> GenerativeEstimator:
     return model
 
 
-def part_of(rows: Ints, X: Any, labels: AnyArray | None, weight: Floats | None) -> Part:
-    """Some rows of a table, with their labels and weights."""
-    return (
-        rows_of(X, rows),
-        None if labels is None else labels[rows],
-        None if weight is None else weight[rows],
-    )
-
-
-def trained(estimator: Any, X: Any, labels: AnyArray | None, weight: Floats | None) -> Any:
+def trained(estimator: Any, table: LabelledTable) -> Any:
     """A clone of the estimator, fitted to these rows."""
-    params = {} if weight is None else weighting(estimator, weight)
-    return clone(estimator).fit(X, labels, **params)
+    params = {} if table.weight is None else weighting(estimator, table.weight)
+    return clone(estimator).fit(table.X, table.labels if table.is_labelled else None, **params)
 
 
-def split(n: int, labels: AnyArray | None, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def split(table: LabelledTable, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Rows of training and rows held out, drawn at random.
 
     Not by class: only rows held out whatever their class are exchangeable with a new one. A class that
     training would lack gets its first row back.
     """
+    n, codes = len(table), table.codes
     is_held = np.zeros(n, dtype=np.bool_)
     is_held[rng.permutation(n)[: min(max(round(share * n), 1), n - 1)]] = True
-    if labels is not None:
-        for label in np.setdiff1d(labels[is_held], labels[~is_held]):
-            is_held[np.flatnonzero(labels == label)[0]] = False
+    if table.is_labelled:
+        for code in np.setdiff1d(codes[is_held], codes[~is_held]):
+            is_held[np.flatnonzero(codes == code)[0]] = False
     if not is_held.any():
         raise ValueError(
             f"no row is left to be held out (n_samples={n}); pass more rows, or fit the estimator by "

@@ -1,5 +1,6 @@
 """Outliers by log p(row), at a rate of false alarms that is kept."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
 from posterior.estimators.base import GenerativeEstimator
@@ -15,10 +16,7 @@ from posterior.estimators.classifiers import bare, is_frozen
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
-    Part,
-    class_counts,
     distances,
-    part_of,
     refuse_other_models,
     split,
     trained,
@@ -30,9 +28,7 @@ from posterior.estimators.state import install
 from posterior.estimators.target import read_labels, read_weights
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
-from posterior.schema import read_table
-from posterior.schema.classes import known_codes
-from posterior.schema.opening import rows_of
+from posterior.schema import LabelledTable
 
 METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
@@ -134,38 +130,37 @@ class OutlierRule(BaseEstimator):
 
         """
         self._refuse_settings()
-        X, labels, weight = self._rows(X, y, sample_weight)
+        table = self._rows(X, y, sample_weight)
         if is_frozen(self.estimator):
             check_is_fitted(self.estimator)
-            self._install(self.estimator, X, labels, weight)
-            return self
-        if self.method == "chi2":
-            self._install(trained(self.estimator, X, labels, weight), X, labels, weight)
-            return self
-        rng = np.random.default_rng(self.random_state)
-        train, held = split(read_table(X).n_rows, labels, self.calibration, rng)
-        model = trained(self.estimator, *part_of(train, X, labels, weight))
-        self._install(model, *part_of(held, X, labels, weight), of_all=(labels, weight))
+            self._install(self.estimator, table)
+        elif self.method == "chi2":
+            self._install(trained(self.estimator, table), table)
+        else:
+            rng = np.random.default_rng(self.random_state)
+            train, held = split(table, self.calibration, rng)
+            self._install(trained(self.estimator, table.part(train)), table.part(held), drawn_from=table)
         return self
 
     def calibrate(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Calibrate a fitted rule anew with rows that the model has not seen; the model stays as it is."""
         check_is_fitted(self, "estimator_")
         self._refuse_settings()
-        rows = self._rows(X, y, sample_weight, needs_classes=False)
-        self._install(self.estimator_, *rows, calibrates=True)
+        table = self._rows(X, y, sample_weight, needs_classes=False)
+        self._install(self.estimator_, table, calibrates=True)
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> Part:
-        """Table, labels and weights of the rows that count."""
-        source, who = read_table(X), type(self).__name__
-        (X,), n = indexable(X), source.n_rows
-        wanted = needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
-        labels = read_labels(y, n, who) if wanted or y is not None else None
+    def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> LabelledTable:
+        """The rows that count; their classes are needed where the model learns them."""
+        table = LabelledTable.unlabelled(*indexable(X))
+        n = len(table)
+        if y is not None or (
+            needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
+        ):
+            table = LabelledTable.of(table.X, read_labels(y, n, type(self).__name__))
         weight = read_weights(sample_weight, np.empty(n), classes=False)
-        if weight is None or weight.all():
-            return X, labels, weight
-        return part_of(np.flatnonzero(weight), X, labels, weight)
+        table = replace(table, weight=weight)
+        return table if weight is None or weight.all() else table.part(np.flatnonzero(weight))
 
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file; what is impossible about them, in words."""
@@ -188,30 +183,31 @@ class OutlierRule(BaseEstimator):
     def _install(
         self,
         model: Any,
-        X: Any,
-        labels: AnyArray | None,
-        weight: Floats | None,
+        table: LabelledTable,
         *,
         calibrates: bool = False,
-        of_all: tuple[AnyArray | None, Floats | None] | None = None,
+        drawn_from: LabelledTable | None = None,
     ) -> None:
         """Take over a trained model and its calibration rows; fitted state is set here only."""
-        inner, rows = unwrapped(model, X)
+        inner, rows = unwrapped(model, table.X)
         typical, found = None, None
         if isinstance(inner, GenerativeEstimator):
             # That rows held out show categories which training has not is what they are for.
-            data = inner._dataset(rows, reports_unseen=of_all is None)
-            codes = None if labels is None else known_codes(labels, inner.classes_)
-            typical = TypicalRows.of(inner.model_, data, codes, weight)
+            data = inner._dataset(rows, reports_unseen=drawn_from is None)
+            codes, seen = None, None
+            if table.is_labelled:
+                codes, every = table.among(inner.classes_).codes, (drawn_from or table).among(inner.classes_)
+                seen = np.bincount(every.codes, every.weight, len(every.classes)).astype(np.float64)
+            typical = TypicalRows.of(inner.model_, data, codes, table.weight)
             if calibrates or self.method == "conformal":
                 logs = inner.model_.log_density(data)
                 score = log_sum_exp(logs + inner.model_.log_prior)
-                seen = class_counts(*(of_all or (labels, weight)), inner.classes_)
-                found = CalibrationScores(score, weight, logs, codes, seen)
+                found = CalibrationScores(score, table.weight, logs, codes, seen)
         elif self.method == "conformal":
-            found = CalibrationScores(np.asarray(model.score_samples(X), dtype=np.float64), weight)
+            score = np.asarray(model.score_samples(table.X), dtype=np.float64)
+            found = CalibrationScores(score, table.weight)
         if self.method == "chi2":
-            distances(model, rows_of(X, np.zeros(1, np.int64)), None)  # refuses what is not Gaussian
+            distances(model, table.part([0]).X, None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
         install(self, estimator_=model, _typical=typical, _calibration=found, **_known_columns(model))

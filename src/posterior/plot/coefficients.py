@@ -8,8 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Bools, Floats
-from posterior.estimators import LinearDiscriminantAnalysis
-from posterior.estimators.linear import LinearEstimator
 from posterior.kernels import is_sparse
 from posterior.linear.basis import column_moments
 from posterior.linear.scan import Scan
@@ -224,7 +222,7 @@ def _terms(estimator: Any, size: int) -> tuple[str, ...]:
 
 def _spread(estimator: Any, X: Any) -> Floats:
     """The standard deviation of what each coefficient multiplies, (p,)."""
-    if isinstance(estimator, LinearEstimator):
+    if hasattr(estimator, "design_"):
         kept = getattr(estimator, "fit_", None)
         if X is not None:
             seen = column_moments(estimator._reading(X))
@@ -237,7 +235,7 @@ def _spread(estimator: Any, X: Any) -> Floats:
     if X is not None:
         values = table_read_by(estimator, X).values(tuple(range(np.shape(estimator.coef_)[-1])))
         return np.asarray(np.nanstd(values, axis=0))
-    if isinstance(estimator, LinearDiscriminantAnalysis):
+    if hasattr(estimator, "xbar_") and hasattr(estimator, "covariance_"):
         apart: AnyArray = estimator.means_ - estimator.xbar_
         return np.asarray(np.sqrt(np.diagonal(estimator.covariance_) + estimator.priors_ @ apart**2))
     raise ValueError(_UNKNOWN)

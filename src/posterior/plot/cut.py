@@ -11,7 +11,6 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 
 from posterior._text import listed
 from posterior._types import AnyArray, Floats
-from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import classes_of, log_posterior_of
 from posterior.estimators.decision import DecisionClassifier
 from posterior.estimators.linear import LinearEstimator
@@ -20,6 +19,7 @@ from posterior.plot.generative_section import generative_section
 from posterior.plot.rows import (
     columns_used,
     continuous_columns,
+    distributions_of,
     name_of,
     schema_of,
     typical,
@@ -68,7 +68,7 @@ def section_of(
     """
     classes_of(estimator)  # refuses what is no classifier
     schema = schema_of(estimator) or (None if rows is None else rows.schema)
-    generative = isinstance(estimator, GenerativeEstimator)
+    generative = distributions_of(estimator) is not None
     if schema is None or (rows is None and not (generative and at != "median")):
         raise ValueError(
             f"{name_of(estimator)} cannot integrate columns out: pass X, at whose median they are held"
@@ -78,11 +78,11 @@ def section_of(
     if rows is not None and (at == "median" or not generative):
         held |= {j: typical(rows, j) for j in rest if j not in held}
     others = _told(schema, {j: held[j] for j in held if j in rest}, len(rest))
-    if isinstance(estimator, GenerativeEstimator):
+    if generative:
         return generative_section(estimator, columns, held, others)
     assert rows is not None  # noqa: S101 -- for the type checker; it was refused above
     middle = held | {j: typical(rows, j) for j in columns}
-    if isinstance(estimator, LinearEstimator):
+    if hasattr(estimator, "design_"):  # what coefficients multiply
         return _linear(estimator, columns, middle, others, rows)
     return _of_any(estimator, columns, middle, others, schema)
 

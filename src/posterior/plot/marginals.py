@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.estimators.base import GenerativeEstimator
 from posterior.families import Distribution
+from posterior.plot.rows import distributions_of
 from posterior.plot.word_ranking import WordPanel, text_panel
 from posterior.schema import Column, LabelledTable
 
@@ -57,10 +57,9 @@ def panel_of(estimator: Any, rows: LabelledTable, codes: Ints, n_classes: int, j
 
 def _marginal(estimator: Any, j: int) -> Distribution | None:
     """The distribution of one column given the class, where the model has one."""
-    if isinstance(estimator, GenerativeEstimator):
-        for block, distribution in estimator.model_.distributions:
-            if j in block.columns and distribution.log_shares is None:
-                return distribution.marginal([block.columns.index(j)])
+    for block, distribution in distributions_of(estimator) or ():
+        if j in block.columns and distribution.log_shares is None:
+            return distribution.marginal([block.columns.index(j)])
     return None
 
 

@@ -7,14 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import classes_of
 from posterior.plot.captions import class_patches, label
 from posterior.plot.column_ranking import information
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
 from posterior.plot.marginals import LevelPanel, NumberPanel, Panel, panel_of
-from posterior.plot.rows import columns_used, name_of, table_read_by
+from posterior.plot.rows import columns_used, distributions_of, name_of, table_read_by
 from posterior.plot.style import COLOURS, INK, WIDTH, colours_of, pyplot
 from posterior.plot.word_ranking import WordPanel
 from posterior.schema import LabelledTable
@@ -131,9 +130,7 @@ def ranked(rows: LabelledTable, codes: Ints, columns: Sequence[int]) -> list[int
 
 def _shared_counts(estimator: Any) -> list[tuple[tuple[int, ...], Floats]]:
     """Columns that share one total, such as counts of words, with their log shares: none stands alone."""
-    if not isinstance(estimator, GenerativeEstimator):
-        return []
-    every = [(block.columns, d.log_shares) for block, d in estimator.model_.distributions]
+    every = [(block.columns, d.log_shares) for block, d in distributions_of(estimator) or ()]
     return [(columns, logs) for columns, logs in every if logs is not None]
 
 

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.estimators.linear import LinearEstimator
 from posterior.linear import FisherScoring, GradientDescent, Newton, Objective, ProximalNewton, solver_named
 from posterior.linear.basis import Basis
 from posterior.linear.fit import Fit
@@ -202,7 +201,7 @@ class SolverPathDisplay(Display):
 
 
 def _refuse_other(estimator: Any) -> None:
-    if not isinstance(estimator, LinearEstimator) or not hasattr(estimator, "solver"):
+    if not (hasattr(estimator, "solver") and hasattr(type(estimator), "certificate_")):
         raise TypeError(
             f"{type(estimator).__name__} is not fitted by steps that could be drawn; pass a "
             "LogisticRegression or a LinearRegression"

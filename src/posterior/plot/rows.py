@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.classifiers import bare, classes_of
-from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.target import read_labels
+from posterior.families import Distribution
+from posterior.generative import FittedBlock
 from posterior.schema import Column, LabelledTable, Schema, read_table
 from posterior.schema.classes import known_codes
 
@@ -20,7 +20,7 @@ def table_read_by(estimator: Any, X: Any, y: Any = None) -> LabelledTable:
     schema = schema_of(estimator) or Schema.of(source)
     source = schema.align(source, who=who)
     if y is None:
-        return LabelledTable.unlabelled(source, source.n_rows, schema)
+        return LabelledTable.unlabelled(source, schema)
     classes = classes_of(estimator)
     codes = known_codes(read_labels(y, source.n_rows, who), classes)
     return LabelledTable(source, classes, codes, kinds=schema)
@@ -55,14 +55,19 @@ def name_of(estimator: Any) -> str:
 def schema_of(estimator: Any) -> Schema | None:
     """How a fitted classifier of ours reads a table; None for any other."""
     check_is_fitted(estimator)
-    ours = isinstance(estimator, GenerativeEstimator | LinearEstimator)
-    return estimator.schema_ if ours else None
+    return getattr(estimator, "schema_", None)
+
+
+def distributions_of(estimator: Any) -> list[tuple[FittedBlock, Distribution]] | None:
+    """The blocks of a generative model with their distributions; None for any other model."""
+    return getattr(getattr(estimator, "model_", None), "distributions", None)
 
 
 def columns_used(estimator: Any, schema: Schema) -> tuple[int, ...]:
     """The columns that a classifier looks at; those of one that is not ours are all of the table."""
-    if isinstance(estimator, GenerativeEstimator):
-        return tuple(sorted(j for block, _ in estimator.model_.distributions for j in block.columns))
+    blocks = distributions_of(estimator)
+    if blocks is not None:
+        return tuple(sorted(j for block, _ in blocks for j in block.columns))
     return tuple(j for j in range(len(schema)) if not schema.columns[j].ignored)
 
 

@@ -53,9 +53,9 @@ class LabelledTable:
         return cls(X, *encode_labels(labels, classes), weight, kinds=kinds)
 
     @classmethod
-    def unlabelled(cls, X: Any, n_rows: int, kinds: Any = None) -> Self:
+    def unlabelled(cls, X: Any, kinds: Any = None) -> Self:
         """A table whose classes are not known."""
-        return cls(X, np.zeros(0), np.full(n_rows, -1), kinds=kinds)
+        return cls(X, np.zeros(0), np.full(read_table(X).n_rows, -1), kinds=kinds)
 
     @property
     def is_labelled(self) -> bool:
