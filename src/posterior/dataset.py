@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Schema
@@ -192,6 +194,10 @@ class Dataset(Rows, Protocol):
         """The first of every `step` rows."""
 
 
+# Cells of a table whose rows are kept as they were read, half a megabyte; they are one chunk of any data set.
+KEPT_CELLS = 1 << 16
+
+
 @dataclass(frozen=True)
 class Selection:
     """The rows of a data set that `keep` says true of."""
@@ -206,8 +212,19 @@ class Selection:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` over the rows that are kept."""
+        if self._small is not None and self._small.n_rows * max(dense, len(self.schema)) <= KEPT_CELLS:
+            with one_blas_thread:
+                return summarize(self._small)
 
         def kept(chunk: Chunk) -> S:
             return summarize(SomeRows(chunk, np.flatnonzero(self.keep(chunk))))
 
         return self.dataset.reduce(kept, dense=dense, size=size)
+
+    @cached_property
+    def _small(self) -> ReadOnce | None:
+        """The rows that are kept, read once for all sums over them; None where all rows are many."""
+        chunks = self.dataset.reduce(lambda chunk: [chunk], dense=1)
+        if len(chunks) > 1 or chunks[0].n_rows * len(self.schema) > KEPT_CELLS:
+            return None
+        return ReadOnce(SomeRows(chunks[0], np.flatnonzero(self.keep(chunks[0]))))

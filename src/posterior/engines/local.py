@@ -164,7 +164,11 @@ class LocalDataset:
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
         stack: list[tuple[int, S]] = []
-        with closing(_ordered(summarize, self.chunks(dense, size))) as sums:
+        chunks = self.chunks(dense, size)
+        if len(chunks) == 1:
+            with one_blas_thread:
+                return summarize(chunks[0])
+        with closing(_ordered(summarize, chunks)) as sums:
             for chunk_sum in sums:
                 part, level = chunk_sum, 0
                 while stack and stack[-1][0] == level:
@@ -179,10 +183,11 @@ class LocalDataset:
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
         chunks = self.chunks(dense)
+        if len(chunks) == 1:
+            with one_blas_thread:
+                return score(chunks[0])
         parts = _ordered(score, chunks)
         first = next(parts)
-        if len(chunks) == 1:
-            return first
         out: Any = np.empty((self.n_rows, *first.shape[1:]), dtype=first.dtype)
         out[: len(first)] = first
         done = len(first)

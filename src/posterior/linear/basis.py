@@ -4,6 +4,7 @@ The optimum does not depend on them; how soon a solver reaches it does.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -96,7 +97,7 @@ class Basis:
         directions = np.divide(1.0, size, out=np.zeros_like(spread), where=spread > 0)
         return cls(mean if intercept else np.zeros_like(mean), directions, intercept, facts, spread)
 
-    @property
+    @cached_property
     def n_coordinates(self) -> int:
         """How many coordinates there are, the level not counted."""
         return int(self.directions.shape[-1])

@@ -61,7 +61,7 @@ class Objective:
 
     # -- the vector and what it stands for --------------------------------------------------------
 
-    @property
+    @cached_property
     def n_scores(self) -> int:
         """R, the number of free scores."""
         return self.loss.n_scores
@@ -80,7 +80,7 @@ class Objective:
         """No coefficient at all."""
         return np.zeros(self.size)
 
-    @property
+    @cached_property
     def contrasts(self) -> Floats:
         """E, with E·(scores' coefficients) = the coefficients that are shown and penalised."""
         return self.loss.contrasts

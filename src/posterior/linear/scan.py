@@ -1,15 +1,17 @@
 """The rows of a table as a matrix, a target and weights, block by block."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from posterior import kernels
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
-from posterior.dataset import Chunk, Dataset
+from posterior.dataset import KEPT_CELLS, Chunk, Dataset
 from posterior.linear.design import Design, Matrix
 
 S = TypeVar("S")
@@ -75,6 +77,9 @@ class Scan:
     design: Design
     sparse: bool = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is kept
+
     @classmethod
     def of(cls, dataset: Dataset, design: Design) -> "Scan":
         """The rows of a data set as a design reads them."""
@@ -102,8 +107,24 @@ class Scan:
 
         `as_stored` leaves out the packing of columns, and the look for infinity that some earlier pass had.
         """
+        if self._is_small:
+            with one_blas_thread:
+                return work(self._stored if as_stored else self._packed)
         block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
+
+    @cached_property
+    def _is_small(self) -> bool:
+        """Whether all rows are one block, which is kept: a solver asks for it again and again."""
+        return self.n_rows * max(self._dense, len(self.design.schema)) <= KEPT_CELLS
+
+    @cached_property
+    def _packed(self) -> RowBlock:
+        return self.dataset.reduce(self._block, dense=self._dense)
+
+    @cached_property
+    def _stored(self) -> RowBlock:
+        return self.dataset.reduce(self._block_as_stored, dense=self._dense)
 
     def each(self, work: Callable[[RowBlock], A]) -> A:
         """`work(block)`, an array with one entry a row, of all rows in their order."""
