@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import posterior
 from posterior import LDA, QDA
 from posterior.families import MultivariateNormalDistribution
-from posterior.kernels import choice, gaps, gaussian_gaps
+from posterior.kernels import choice, gaps, gaussian
 
 COLUMNS = [1, 2, 3, 4, 5, 7, 8, 16, 20, 21, 40]
 
@@ -30,9 +30,9 @@ def rows_with_gaps(n, d, n_classes, share, seed, offset=0.0, near=0.0):
 
 def expected(x, y, weight, density):
     with choice.using("reference"):
-        slow = gaussian_gaps.expected_sums(x, y, weight, density.gaussians)
+        slow = gaussian.expected_sums(x, y, weight, density.gaussians)
     with choice.using("compiled"):
-        fast = gaussian_gaps.expected_sums(x, y, weight, density.gaussians)
+        fast = gaussian.expected_sums(x, y, weight, density.gaussians)
     return fast, slow
 
 
@@ -78,10 +78,8 @@ def test_weights_are_repetitions():
     density = MultivariateNormalDistribution(location, covariance)
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     with choice.using("compiled"):
-        once = gaussian_gaps.expected_sums(x, y, weight.astype(float), density.gaussians)
-        often = gaussian_gaps.expected_sums(
-            x.repeat(weight, axis=0), y.repeat(weight), None, density.gaussians
-        )
+        once = gaussian.expected_sums(x, y, weight.astype(float), density.gaussians)
+        often = gaussian.expected_sums(x.repeat(weight, axis=0), y.repeat(weight), None, density.gaussians)
     assert_same_sums(once, often, rtol=1e-11)
 
 
@@ -96,7 +94,7 @@ def test_layout_and_stride_of_the_rows_and_who_may_write_them_change_no_bit():
         array.flags.writeable = False
     with choice.using("compiled"):
         sums = [
-            gaussian_gaps.expected_sums(rows, y, weight, density.gaussians)
+            gaussian.expected_sums(rows, y, weight, density.gaussians)
             for rows in (x, fixed, np.asfortranarray(x), wide[::2, 1:6])
         ]
     for other in sums[1:]:
@@ -113,8 +111,8 @@ def test_log_determinants_beyond_the_range_of_doubles_are_no_trouble():
     exact = [-0.5 * (v * v + np.log(2 * np.pi)) for v in (0.5, -1.0, 2.0)]
     out = np.empty((3, 1))
     with choice.using("compiled"):
-        sums = gaussian_gaps.expected_sums(x, np.zeros(3, dtype=np.int64), None, density.gaussians)
-        gaussian_gaps.gappy_log_density(x, np.arange(3), density.gaussians, out)
+        sums = gaussian.expected_sums(x, np.zeros(3, dtype=np.int64), None, density.gaussians)
+        gaussian.gappy_log_density(x, np.arange(3), density.gaussians, out)
     np.testing.assert_allclose(sums.log_likelihood, [sum(exact)], rtol=1e-6)
     np.testing.assert_allclose(out[:, 0], exact, rtol=1e-9)
 
@@ -143,11 +141,11 @@ def test_log_densities_are_those_of_the_reference(  # noqa: PLR0917  (what hypot
     fast, slow = np.full((n, n_classes), 7.0), np.full((n, n_classes), 7.0)
     gaps.gappy_log_density(x, rows, density.gaussians, slow)
     with choice.using("compiled"):
-        gaussian_gaps.gappy_log_density(np.asfortranarray(x), rows, density.gaussians, fast)
+        gaussian.gappy_log_density(np.asfortranarray(x), rows, density.gaussians, fast)
     digits = 1e-8 if near else 1e-10  # a correlation of 1 − 1e-6 costs both of them digits
     np.testing.assert_allclose(fast, slow, rtol=digits, atol=digits)
     with choice.using("compiled"):
-        gaussian_gaps.gappy_log_density(x, rows, density.gaussians, slow)
+        gaussian.gappy_log_density(x, rows, density.gaussians, slow)
     np.testing.assert_array_equal(fast, slow)  # the same bits from another layout
     others = np.setdiff1d(np.arange(n), rows)
     assert (fast[others] == 7.0).all()
