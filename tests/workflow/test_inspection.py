@@ -392,6 +392,7 @@ def test_the_members_of_a_fusion_are_inspected_one_by_one():
         "RandomForestClassifier",
         {"n_estimators": 5},
     )
+    assert found.settings == {}  # those of the members are told with the members
 
 
 def test_only_settings_that_are_not_the_defaults_are_listed():
