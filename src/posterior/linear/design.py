@@ -141,36 +141,32 @@ class Design:
 
     def _with_levels(self, rows: Rows) -> "Design":
         """The design without the levels that a data frame lists and no row has."""
-        columns = [self.schema.columns[f.column] for f in self.factors]
-        if not any(c.levels_fixed for c in columns):
+        if not any(self.schema.columns[f.column].levels_fixed for f in self.factors):
             return self
+        counts = self._level_counts(rows, self.factors)
+        seen = [tuple(np.flatnonzero(each).tolist()) for each in counts]
+        factors = tuple(f._replace(seen=s) for f, s in zip(self.factors, seen, strict=True))
+        return replace(self, factors=factors)
+
+    def _level_counts(self, rows: Rows, factors: Sequence[Factor]) -> list[Floats]:
+        """How many rows have each level of some factors, one pass over the rows."""
+        sizes = [self.schema.columns[f.column].size for f in factors]
 
         def counted(chunk: Chunk) -> Floats:
             counts = []
-            for f, c in zip(self.factors, columns, strict=True):
+            for f, size in zip(factors, sizes, strict=True):
                 codes = chunk.codes((f.column,)).array[:, 0]
-                counts.append(np.bincount(codes[(codes >= 0) & (codes < c.size)], minlength=c.size))
+                counts.append(np.bincount(codes[(codes >= 0) & (codes < size)], minlength=size))
             return np.concatenate(counts).astype(np.float64)
 
-        counts = rows.reduce(counted, dense=len(self.numbers))
-        parts = np.split(counts, np.cumsum([c.size for c in columns])[:-1])
-        seen = [tuple(np.flatnonzero(part).tolist()) for part in parts]
-        factors = tuple(f._replace(seen=s) for f, s in zip(self.factors, seen, strict=True))
-        return replace(self, factors=factors)
+        return np.split(rows.reduce(counted, dense=len(self.numbers)), np.cumsum(sizes)[:-1])
 
     def unseen(self, rows: Rows) -> dict[str, dict[Any, int]]:
         """Rows by column and level whose level a data frame lists and training did not show."""
         found: dict[str, dict[Any, int]] = {}
-        for f in self.factors:
+        some = [f for f in self.factors if len(f.seen) != self.schema.columns[f.column].size]
+        for f, counts in zip(some, self._level_counts(rows, some) if some else (), strict=True):
             column = self.schema.columns[f.column]
-            if len(f.seen) == column.size:
-                continue
-
-            def counted(chunk: Chunk, f: Factor = f, size: int = column.size) -> Floats:
-                codes = chunk.codes((f.column,)).array[:, 0]
-                return np.bincount(codes[(codes >= 0) & (codes < size)], minlength=size).astype(np.float64)
-
-            counts = rows.reduce(counted, dense=len(self.numbers))
             levels = column.levels or ()
             new = {levels[k]: int(n) for k, n in enumerate(counts.tolist()) if n and k not in f.seen}
             if new:

@@ -8,7 +8,7 @@ Gram-Schmidt steps (Björck 1967) keep the digits that products with the precisi
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, IN_ORDER, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, ANY_ROWS, IN_ORDER, LINE, STACK, TABLE, kernel
 from posterior.kernels.gaps import Gaussians
 from posterior.math import LOG_2PI
 
@@ -16,9 +16,6 @@ from posterior.math import LOG_2PI
 TOGETHER = 32
 # A product of squared lengths beyond these gives way to its logarithm.
 HUGE, TINY = 1e100, 1e-100
-
-LINE, TABLE, STACK = "float64[::1]", "float64[:, ::1]", "float64[:, :, ::1]"
-ROWS = "Array(float64, 2, 'A', True)"  # of any layout, and maybe read-only
 
 
 @kernel(f"void({TABLE}, {TABLE}, {TABLE})", fastmath=ANY_ORDER)
@@ -90,7 +87,7 @@ MODEL = f"{TABLE}, {TABLE}, {TABLE}, {STACK}, {LINE}"
 
 
 # In order, for pivot and remainder must be subtracted one after the other.
-@kernel(f"void({ROWS}, int64[::1], int64, {MODEL}, {TABLE})", fastmath=IN_ORDER)
+@kernel(f"void({ANY_ROWS}, int64[::1], int64, {MODEL}, {TABLE})", fastmath=IN_ORDER)
 def score(
     values: Floats,
     rows: Ints,

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled import few_gaps
-from posterior.kernels.compiled.jit import ANY_ORDER, IN_ORDER, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, ANY_ROWS, IN_ORDER, LINE, TABLE, kernel
 from posterior.kernels.gaps import Gaussians
 from posterior.math import LOG_2PI
 
@@ -25,9 +25,6 @@ TOGETHER = 16
 COLUMNS_FOR_A_GAP = 6
 # A product of pivots below this gives way to its logarithm.
 TINY = 1e-100
-
-LINE, TABLE = "float64[::1]", "float64[:, ::1]"
-ROWS = "Array(float64, 2, 'A', True)"  # of any layout, and maybe read-only
 
 
 def _eliminate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -131,7 +128,7 @@ def solve(block: Floats, d: int, inverse: Floats, sides: int, quadratic: Floats)
 
 
 # In order, for pivot and remainder must be subtracted one after the other.
-@kernel(f"void({ROWS}, int64[::1], {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE})", fastmath=IN_ORDER)
+@kernel(f"void({ANY_ROWS}, int64[::1], {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE})", fastmath=IN_ORDER)
 def score(
     values: Floats,
     rows: Ints,

@@ -7,7 +7,7 @@ equally many cells take the same steps, so some of them do so side by side: inne
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, IN_ORDER, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, ANY_ROWS, IN_ORDER, LINE, NUMBERS, TABLE, kernel
 from posterior.kernels.gaps import ExpectedSums, Gaussians
 from posterior.kernels.memory import weights_of
 from posterior.math import LOG_2PI
@@ -17,17 +17,11 @@ TOGETHER = 32
 # A product of pivots beyond these gives way to its logarithm.
 HUGE, TINY = 1e100, 1e-100
 
-LINE, TABLE = "float64[::1]", "float64[:, ::1]"
 WHOLES = "int64[:, ::1]"
-# What comes from outside may be read-only, and in any order.
-ROWS, CODES, WEIGHTS = (
-    "Array(float64, 2, 'A', True)",
-    "Array(int64, 1, 'A', True)",
-    "Array(float64, 1, 'C', True)",
-)
+ANY_CODES = "Array(int64, 1, 'A', True)"  # in any order, and maybe read-only
 
 
-@kernel(f"int64[::1]({ROWS}, {CODES}, {WHOLES})")
+@kernel(f"int64[::1]({ANY_ROWS}, {ANY_CODES}, {WHOLES})")
 def sort_rows(values: Floats, y: Ints, ends: Ints) -> Ints:
     """Row numbers by class and number of missing cells; `ends` (K, d+1) becomes where each group ends."""
     n, d = values.shape
@@ -159,7 +153,7 @@ def squared_lengths(columns: Floats, white: Floats, lines: Floats) -> float:
 
 # In order, for pivot and remainder must be subtracted one after the other.
 @kernel(
-    f"UniTuple(float64, 2)({ROWS}, {WEIGHTS}, int64[::1], {WHOLES}, int64, "
+    f"UniTuple(float64, 2)({ANY_ROWS}, {NUMBERS}, int64[::1], {WHOLES}, int64, "
     f"{LINE}, {LINE}, {LINE}, {TABLE}, {TABLE}, {LINE}, {TABLE}, {TABLE})",
     fastmath=IN_ORDER,
 )

@@ -26,6 +26,10 @@ ROWS, NUMBERS, CODES = (
     "Array(float64, 1, 'C', True)",
     "Array(int64, 1, 'C', True)",
 )
+# Numbers that a kernel may write to: a line, a table and several tables of them.
+LINE, TABLE, STACK = "float64[::1]", "float64[:, ::1]", "float64[:, :, ::1]"
+# Rows of any layout, and maybe read-only.
+ANY_ROWS = "Array(float64, 2, 'A', True)"
 # Sums keep their order, so that bits depend on the data alone; a·b + c may be one rounding instead of two.
 IN_ORDER = frozenset({"contract", "nsz", "arcp"})
 # Sums over rows of a tile that may be taken in any order, fixed when the kernel is compiled.
