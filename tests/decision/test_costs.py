@@ -17,8 +17,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import cross_val_score
 
+from posterior.decision.cheapest import _signs
 from posterior.decision.costs import Costs, average_cost, decide, expected_cost, read_costs
 from posterior.decision.reject import least_expected_cost
+from posterior.decision.rule import DecisionRule
 from posterior.math import log_softmax
 from posterior.schema.labelled import labelled_matrix
 
@@ -403,3 +405,21 @@ def test_labels_without_a_cost_are_refused_by_name():
 def test_labels_may_be_of_more_than_one_type():
     costs = {0: {0: 0, 1: 1, "ask": 0.5}, 1: {0: 1, 1: 0, "ask": 0.25}}
     assert average_cost([0, 1], [1, "ask"], costs, classes=np.array([0, 1])) == 0.625
+
+
+def test_three_terms_that_all_but_cancel_are_summed_exactly():
+    assert _signs(np.array([[1.0, 1e-17, -1.0], [1.0, -1e-17, -1.0], [1.0, 0.0, -1.0]])).tolist() == [
+        1,
+        -1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(("n_actions", "refused"), [(1, True), (2, False), (3, True)])
+def test_columns_without_names_are_the_classes(n_actions, refused):
+    costs = Costs(np.zeros((2, n_actions)))
+    if not refused:
+        assert DecisionRule(("a", "b"), costs).actions == ("a", "b")
+        return
+    with pytest.raises(ValueError, match=f"costs has {n_actions} columns for 2 classes"):
+        DecisionRule(("a", "b"), costs)

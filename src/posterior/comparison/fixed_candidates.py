@@ -43,6 +43,7 @@ def candidates_of(models: Any, rows: LabelledTable) -> tuple[FixedCandidate, ...
 
     An estimator that takes `kinds` and was given none reads the columns as the whole table shows them.
 
+    >>> import numpy as np
     >>> rows = LabelledTable.of([[0.0], [1.0], [2.0]], np.array(["a", "b", "b"]))
     >>> [(c.name, c.approach) for c in candidates_of({"naive": NaiveBayes()}, rows)]
     [('naive', 'generative')]
