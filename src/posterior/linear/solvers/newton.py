@@ -22,6 +22,8 @@ ARMIJO = 1e-4
 # Newton steps that gain nothing two times over, with less than this share of the objective left: rounding.
 ROUNDED = 1e-10
 MANY = 1_000_000
+# How many times as far as a Newton step the minimum is looked for.
+FARTHEST = 2.0**500
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,16 @@ class Newton(Solver):
             return idle > 1 and decrement <= ROUNDED * abs(point.value)
 
         walk = self._walk(objective, point, steps, arrived, inverse)
+        proof = by_some_rows(objective, walk.point) if walk.done else None
+        while walk.done and proof is None:
+            # Rows that are far out make the objective flat, and the decrement small, far from the minimum.
+            further = farther(objective, walk.point, -walk.inverse.times(walk.point.gradient))
+            if further is walk.point:
+                break
+            walk = self._walk(objective, further, steps, arrived, taken=walk.iterations + 1)
+            proof = by_some_rows(objective, walk.point) if walk.done else None
         guess = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
-        proof = better(by_some_rows(objective, walk.point) if walk.done else None, guess)
+        proof = better(proof, guess)
         steep = relative_gradient(walk.point, scale)
         return Solution(walk.point, walk.iterations, walk.done, proof, steep, tuple(steps))
 
@@ -113,9 +123,13 @@ class Newton(Solver):
         steps: list[Step],
         arrived: Callable[[Point, float, int], bool],
         inverse: "Inverse | None" = None,
+        taken: int = 0,
     ) -> "_Walk":
-        """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already."""
-        before, iteration, idle, damping = np.inf, 0, 0, 0.0
+        """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already.
+
+        `taken` is how many were taken before.
+        """
+        before, iteration, idle, damping = np.inf, taken, 0, 0.0
         while True:
             if self.path:
                 steps.append(Step.at(objective, point))
@@ -125,7 +139,7 @@ class Newton(Solver):
             decrement = -float(point.gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
-            if done or iteration == self.max_iter:
+            if done or iteration >= self.max_iter:
                 return _Walk(point, iteration, done, decrement, inverse)
             there, whole = armijo_search(objective, point, move, decrement)
             if there is point:  # the Hessian misleads: one of this point, or a blend with steepest descent
@@ -194,6 +208,18 @@ def newton_step(factor: Floats, gradient: Floats) -> Floats:
     if not len(factor):
         return gradient
     return np.asarray(lapack.dpotrs(factor, -gradient, lower=1)[0])
+
+
+def farther(objective: Objective, point: Point, move: Floats) -> Point:
+    """The lowest of the points at 2, 4, 8, … times a step, up to where the objective rises; else the same."""
+    best, t = point, 2.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        while t < FARTHEST:
+            there = objective.slope(point.theta + t * move)
+            if not there.value < best.value - 4 * EPSILON * abs(best.value):
+                break
+            best, t = there, 2 * t
+    return best
 
 
 def armijo_search(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
