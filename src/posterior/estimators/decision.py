@@ -229,7 +229,9 @@ class DecisionClassifier(MetaClassifier):
             rule = OutlierRule(self.estimator, alpha=outliers)
         fitted: OutlierRule | None = rule
         if rule is not None:
-            fitted = clone(rule).fit(table.X, table.labels, sample_weight=table.weight)
+            # A class that was derived elsewhere may do more with a table, and gets the user's own.
+            rows = table if type(rule) is OutlierRule else table.native
+            fitted = clone(rule).fit(rows, table.labels, sample_weight=table.weight)
         return fitted
 
     def _report_calibration(self) -> None:

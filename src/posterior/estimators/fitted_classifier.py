@@ -24,6 +24,7 @@ from posterior.estimators.classifiers import (
 from posterior.estimators.held_out import HeldOutRows, hold_out
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.reading import RefusedError
+from posterior.estimators.table_estimator import rows_for
 from posterior.schema import LabelledTable
 from posterior.schema.classes import refuse_one_class
 
@@ -232,7 +233,7 @@ def fit_classifier(
     if frozen:
         check_is_fitted(estimator)
     labels = table.labels
-    model = estimator if frozen else clone(estimator).fit(table.X, labels, **fit_params)
+    model = estimator if frozen else clone(estimator).fit(rows_for(estimator, table), labels, **fit_params)
     classes = classes_of(model)
     table = table.among(classes)
     refuse_one_class(classes)

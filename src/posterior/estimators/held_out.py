@@ -61,7 +61,7 @@ def hold_out(
     needed and fails, a warning says why there are no such rows.
     """
     if is_frozen(estimator):
-        return HeldOutRows(log_posterior_of(model, table.X), table.codes, table.weight)
+        return HeldOutRows(log_posterior_of(model, rows_for(model, table)), table.codes, table.weight)
     if cv is None and not needed:
         return None
     folds = read_folds(FOLDS if cv is None else cv, table.codes)
@@ -105,7 +105,8 @@ def held_out_scores(
     """
     params = dict(fit_params or {})
     if adds_up(estimator) and not refit and not folds.forward and set(params) <= {"sample_weight"}:
-        logs: Floats = estimator.k_fold_log_proba(table.X, table.labels, folds, params.get("sample_weight"))
+        weight = params.get("sample_weight")
+        logs: Floats = estimator.k_fold_log_proba(rows_for(estimator, table), table.labels, folds, weight)
         tick()
         return logs
     out = np.full((len(table), len(table.classes)), np.nan)

@@ -14,7 +14,6 @@ from posterior.estimators.classifiers import routed
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights
 from posterior.schema import LabelledTable
-from posterior.schema.opening import rows_of
 
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -30,17 +29,20 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         A row of weight zero is not there at all. The table is left to the estimator to read.
         """
-        (X,) = indexable(X)
-        labels = read_labels(y, num_samples(X), type(self).__name__)
-        weight = read_weights(sample_weight, labels)
+        if isinstance(X, LabelledTable):
+            table, sample_weight = X.present(), X.weight
+        else:
+            (X,) = indexable(X)
+            labels = read_labels(y, num_samples(X), type(self).__name__)
+            table = LabelledTable.of(X, labels, read_weights(sample_weight, labels))
         params, cv = routed(self, self.estimator, sample_weight, fit_params), self.cv
-        if weight is not None and not weight.all():
-            rows = np.flatnonzero(weight)
+        if table.weight is not None and not table.weight.all():
+            rows = np.flatnonzero(table.weight)
             if names_rows(cv):
-                cv = read_folds(cv, np.zeros(len(labels), np.int64)).numbers[rows]
-            params = check_method_params(X, params, indices=rows)
-            X, labels, weight = rows_of(X, rows), labels[rows], weight[rows]
-        return LabelledTable.of(X, labels, weight), params, cv
+                cv = read_folds(cv, np.zeros(len(table), np.int64)).numbers[rows]
+            params = check_method_params(table.codes, params, indices=rows)
+            table = table.part(rows).present()
+        return table, params, cv
 
     @property
     def n_features_in_(self) -> int:

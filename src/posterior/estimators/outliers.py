@@ -25,6 +25,7 @@ from posterior.estimators.outlier_calibration import (
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
+from posterior.estimators.table_estimator import rows_for
 from posterior.estimators.target import read_labels, read_weights
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
@@ -152,6 +153,8 @@ class OutlierRule(BaseEstimator):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> LabelledTable:
         """The rows that count; their classes are needed where the model learns them."""
+        if isinstance(X, LabelledTable):
+            return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
         table = LabelledTable.unlabelled(*indexable(X))
         n = len(table)
         if y is not None or (
@@ -189,7 +192,7 @@ class OutlierRule(BaseEstimator):
         drawn_from: LabelledTable | None = None,
     ) -> None:
         """Take over a trained model and its calibration rows; fitted state is set here only."""
-        inner, rows = unwrapped(model, table.X)
+        inner, rows = unwrapped(model, rows_for(model, table))
         typical, found = None, None
         if isinstance(inner, GenerativeEstimator):
             # That rows held out show categories which training has not is what they are for.
@@ -204,10 +207,10 @@ class OutlierRule(BaseEstimator):
                 score = log_sum_exp(logs + inner.model_.log_prior)
                 found = CalibrationScores(score, table.weight, logs, codes, seen)
         elif self.method == "conformal":
-            score = np.asarray(model.score_samples(table.X), dtype=np.float64)
+            score = np.asarray(model.score_samples(rows_for(model, table)), dtype=np.float64)
             found = CalibrationScores(score, table.weight)
         if self.method == "chi2":
-            distances(model, table.part([0]).X, None)  # refuses what is not Gaussian
+            distances(model, rows_for(model, table.part([0])), None)  # refuses what is not Gaussian
         if found is not None:
             found.threshold(self.alpha)  # refuses scores that are NaN
         install(self, estimator_=model, _typical=typical, _calibration=found, **_known_columns(model))

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from posterior.comparison import model_for
 from posterior.estimators import DecisionClassifier, NaiveBayes, OutlierRule
+from posterior.estimators.table_estimator import fit_table
 from posterior.estimators.target import labelled_table
 from posterior.notices import DataWarning, UnseenCategoryWarning
 
@@ -40,16 +41,16 @@ def train(
     ['Adelie', 'Adelie', 'Adelie']
     """
     table = labelled_table(X, y, who="train", kinds=kinds)
-    estimator, X, y, kinds = model_for(model, table, None), table.native, table.labels, table.kinds
+    estimator = model_for(model, table, None)
     if not hasattr(estimator, "predict_proba"):
         if calibration is not None:
             raise ValueError(f"{model} has no probabilities to calibrate; leave calibration out")
-        return estimator.fit(X, y)
+        return fit_table(estimator, table)
     labels = {str(label) for label in table.classes.tolist()}
     folds = max(2, min(FOLDS, int(np.bincount(table.codes).max())))
     decision = DecisionClassifier(
         estimator,
-        outlier_rule=OutlierRule(_density(estimator, kinds), alpha=ALPHA, random_state=seed),
+        outlier_rule=OutlierRule(_density(estimator, table.kinds), alpha=ALPHA, random_state=seed),
         calibration=calibration,
         cv=StratifiedKFold(folds, shuffle=True, random_state=seed),
         reject_label=_unlike(labels, "reject"),
@@ -62,7 +63,7 @@ def train(
         warnings.filterwarnings("ignore", ".*which had none in training", DataWarning)
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        decision.fit(X, y)
+        decision.fit(table, table.labels)
     return decision
 
 
