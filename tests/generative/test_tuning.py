@@ -2,6 +2,7 @@
 
 import importlib.util
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,7 @@ from posterior.families import (
     Normal,
     Poisson,
 )
+from posterior.generative import tuning
 from posterior.notices import DataWarning
 
 IRIS = load_iris(return_X_y=True)
@@ -567,3 +569,20 @@ def test_the_rule_is_looked_at_before_rows_are_left_out():
         GaussianDiscriminantAnalysis(tied="auto", cv="loo", selection="bset").fit(*IRIS)
     simple = GaussianDiscriminantAnalysis(tied="auto", cv="loo", selection="one_se").fit(*IRIS)
     assert simple.best_params_ == {"tied": 1.0}
+
+
+def test_in_a_table_of_one_chunk_the_models_of_one_fold_are_kept_at_a_time(monkeypatch):
+    alive, most = weakref.WeakSet(), []
+
+    def counting(*arguments):
+        most.append(len(alive))
+        models = fold_scores(*arguments)
+        alive.add(models)
+        return models
+
+    fold_scores = tuning._fold_scores
+    monkeypatch.setattr(tuning, "_fold_scores", counting)
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    NaiveBayes(tied="auto", cv=5).fit(rng.normal(size=(40, 3)) + y[:, None], y)
+    assert most == [0] * 5

@@ -4,8 +4,9 @@ Statistics of disjoint rows add up, so those of all folds but one are the sum of
 of the folds after it. Nothing is ever subtracted: no digit is lost where a fold holds nearly all of a class.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from posterior.dataset import Chunk, Dataset, ReadOnce, Rows, Selection, SomeRow
 from posterior.generative.model import GenerativeModel
 from posterior.generative.spec import GenerativeSpec, Sums
 from posterior.generative.statistics import ClassStatistics
+
+Score: TypeAlias = Callable[[Chunk], Floats]
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,35 @@ def _outside_of(fold: int) -> Callable[[Chunk], Bools]:
         return other if chunk.weight is None else other & (chunk.weight > 0)
 
     return keep
+
+
+def held_out_score(
+    rows: Rows,
+    parts: Iterable[TrainingPart],
+    learn: Callable[[TrainingPart], Score],
+    n_scores: int,
+    dense: int,
+) -> Score:
+    """What gives the scores (n, `n_scores`) of a chunk, each row by what was learnt outside of its fold.
+
+    Where all rows are one chunk, what a part teaches is forgotten once the rows of its fold are scored: the
+    parameters of wide tables are as large as the rows.
+    """
+
+    def score(chunk: Chunk, learnt: Iterable[tuple[int, Score]]) -> Floats:
+        once, out = ReadOnce(chunk), np.full((chunk.n_rows, n_scores), np.nan)
+        found = dict(rows_by_fold(chunk.fold))
+        for fold, score_fold in learnt:
+            if fold in found:
+                out[found[fold]] = score_fold(SomeRows(once, found[fold]))
+            del score_fold  # before the next part is learnt
+        return out
+
+    one_by_one = ((part.fold, learn(part)) for part in parts)
+    if len(rows.reduce(lambda chunk: [chunk], dense=dense)) == 1:
+        return lambda chunk: score(chunk, one_by_one)
+    together = list(one_by_one)
+    return lambda chunk: score(chunk, together)
 
 
 def estimated(spec: GenerativeSpec, part: TrainingPart) -> GenerativeModel:

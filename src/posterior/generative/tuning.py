@@ -14,10 +14,10 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import log_normalized, with_prior
-from posterior.dataset import Chunk, ReadOnce, Rows, SomeRows
+from posterior.dataset import Chunk, ReadOnce, Rows
 from posterior.families import Family
 from posterior.generative.expectation_maximization import filled_in
-from posterior.generative.folds import TrainingPart, rows_by_fold, training_parts
+from posterior.generative.folds import Score, TrainingPart, held_out_score, training_parts
 from posterior.generative.model import FittedBlock
 from posterior.generative.notes import Note, unscored_note
 from posterior.generative.plan import Block, Plan, planned
@@ -158,20 +158,17 @@ def tune(
     options = tuple(_distinct(families) for families in zip(*(c.families for c in tried), strict=True))
     picks = [tuple(o.index(f) for o, f in zip(options, c.families, strict=True)) for c in tried]
     reference = settled(ready, axes, [axis.values[-1] for axis in axes])
-    with one_blas_thread:  # many small factorisations
-        folds = {
-            part.fold: _fold_scores(reference, part, options)
-            for part in training_parts(ready, rows, classes, n_folds)
-        }
 
-    def losses(chunk: Chunk) -> Losses:
-        once = ReadOnce(chunk)
-        out = np.empty((chunk.n_rows, len(tried)))
-        for fold, found in rows_by_fold(chunk.fold):
-            out[found] = folds[fold].losses(ReadOnce(SomeRows(once, found)), picks)
-        return Losses.of(out, chunk.y, chunk.weight, len(classes))
+    def learn(part: TrainingPart) -> Score:
+        with one_blas_thread:  # many small factorisations
+            models = _fold_scores(reference, part, options)
+        return lambda chunk: models.losses(ReadOnce(chunk), picks)
 
-    found = rows.reduce(losses, dense=max(spec.dense, len(tried)))
+    dense = max(spec.dense, len(tried))
+    score = held_out_score(rows, training_parts(ready, rows, classes, n_folds), learn, len(tried), dense)
+    found = rows.reduce(
+        lambda chunk: Losses.of(score(chunk), chunk.y, chunk.weight, len(classes)), dense=dense
+    )
     tuning = chosen_by(axes, tried, found, classes, rule)
     return settled(spec, axes, tuning.values[tuning.chosen]), tuning
 
