@@ -181,7 +181,7 @@ def _typed(
         columns: dict[str, Any] = dict.fromkeys(types)
         for kind in CELL_TYPES:
             names = [column for column, wanted in types.items() if wanted == kind]
-            cells = [_cells(block, column) for column in names]
+            cells = [_taken(block, column) for column in names]
             try:
                 found = at_once(partial(as_type, wanted=kind, decimal=decimal), cells)
             except pa.ArrowInvalid:
@@ -196,8 +196,9 @@ def _typed(
         yield pa.table({column: pa.nulls(0, ARROW_TYPES[kind]) for column, kind in types.items()})
 
 
-def _cells(block: CellBlock, column: str) -> Any:
-    found = block.columns.get(column)
+def _taken(block: CellBlock, column: str) -> Any:
+    """Take a column out of a block, so that its texts are not kept beside what they are read as."""
+    found = block.columns.pop(column, None)
     return pa.nulls(block.n_rows, pa.string()) if found is None else found
 
 

@@ -120,9 +120,11 @@ class TextTable:
             bare = pc.if_else(pc.is_in(cells, gaps), pa.scalar(None, pa.string()), cells)
             return unguarded(clean(bare, reading))
 
-        for cells in wide_cells(text, self._block_size, read):
+        def block(cells: Any) -> CellBlock:
             columns = by_column(cells, width)
-            yield CellBlock(len(columns[0]), dict(zip(self.names, columns, strict=True)))
+            return CellBlock(len(columns[0]), dict(zip(self.names, columns, strict=True)))
+
+        yield from map(block, wide_cells(text, self._block_size, read))
 
     def _decoded(self) -> Decoded:
         return Decoded(self._source.name, self._source.open(), self._reading.encoding)

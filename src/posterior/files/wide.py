@@ -34,10 +34,17 @@ def wide_cells(text: Decoded, size: int, read: Callable[[bytes], Any | None]) ->
         found.append(cells)
         n_bytes += len(lines)
         if n_bytes >= size:
-            yield pa.concat_arrays(found)
-            found, n_bytes = [], 0
+            yield _joined(found)
+            n_bytes = 0
     if found:
-        yield pa.concat_arrays(found)
+        yield _joined(found)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return parts as one array and empty their list: cells take much room while others work with them."""
+    whole = pa.concat_arrays(parts)
+    parts.clear()
+    return whole
 
 
 def cells_of_lines(lines: bytes, n_columns: int, delimiter: str, quote: str | None) -> Any | None:
