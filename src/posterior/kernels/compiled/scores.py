@@ -13,7 +13,7 @@ from numba import carray
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import ANY_ORDER, CODES, NUMBERS, ROWS, deviation, kernel
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
+from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
 from posterior.kernels.memory import scratch
 
 TILE = 64
@@ -101,10 +101,12 @@ def add_normal(
     values: Floats, pivot: Floats, remainder: Floats, scale: Floats, mean: Floats, level: Floats, out: Floats
 ) -> None:
     """Add scores of whole tiles of rows, taken about the centre pivot + remainder."""
-    x, there = np.zeros((len(scale), TILE)), np.zeros((len(scale), TILE))
+    x, there = np.zeros((len(scale), TILE)), np.zeros((0, TILE))
     for start in range(0, len(values), TILE):
         complete = load_rows(values, start, pivot, remainder, x)
         if not complete:
+            if not len(there):  # as large as the tile, and for tables with gaps only
+                there = np.zeros((len(scale), TILE))
             mark_gaps(x, there)
         add_tile(complete, x, there, scale, mean, level, out[start : start + TILE])
 
@@ -121,10 +123,12 @@ def add_normal_columns(
     out: Floats,
 ) -> None:
     """What `add_normal` does, from columns that lie apart."""
-    x, there = np.zeros((len(scale), TILE)), np.zeros((len(scale), TILE))
+    x, there = np.zeros((len(scale), TILE)), np.zeros((0, TILE))
     for start in range(0, len(out), TILE):
         complete = load_columns(addresses, first + start, pivot, remainder, x)
         if not complete:
+            if not len(there):  # as large as the tile, and for tables with gaps only
+                there = np.zeros((len(scale), TILE))
             mark_gaps(x, there)
         add_tile(complete, x, there, scale, mean, level, out[start : start + TILE])
 
@@ -157,7 +161,10 @@ def normal_scores(table: NumberTable, parameters: Parameters, out: Floats) -> No
     rest = len(table) - whole
     if rest:
         tile, scores = np.zeros((TILE, table.shape[1])), np.zeros((TILE, out.shape[1]))
-        tile[:rest] = in_rows(table[whole:])
+        if isinstance(table, SeparateColumns):
+            table[whole:].in_rows(tile[:rest])
+        else:
+            tile[:rest] = table[whole:]
         add_normal(tile, *parameters, scores)
         out[whole:] += scores[:rest]
 
