@@ -27,14 +27,14 @@ _BUFFER = 1 << 16
 
 
 class Stream:
-    """The unpacked bytes of a file from its start; `head` is what comes first, whether read or not."""
+    """The unpacked bytes of a file from its start; `head` is what comes first, until it is read."""
 
     def __init__(self, name: str, file: BinaryIO, packing: Packing | None) -> None:
         self._name, self._file = name, file
         self.closed = False
         try:
             self._unpacked = unpacked(name, file, packing)
-            self.head = self._ahead = self._fill(BLOCK)
+            self.head = self._fill(BLOCK)
         except (OSError, *DAMAGED, FileError) as error:
             file.close()
             raise error if isinstance(error, FileError) else _damaged(name, error) from error
@@ -43,8 +43,8 @@ class Stream:
         """Return the next bytes, at most `size` of them; none at the end."""
         if size < 0:
             return b"".join(iter(lambda: self.read(BLOCK), b""))
-        if self._ahead:
-            part, self._ahead = self._ahead[:size], self._ahead[size:]
+        if self.head:
+            part, self.head = self.head[:size], self.head[size:]
             return part
         return self._fill(size)
 

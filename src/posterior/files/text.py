@@ -58,7 +58,7 @@ class TextTable:
         if not sample.strip():
             raise FileError(source.name, "is empty")
         self._whole = self._first.ends_in_sight
-        header = len(start.lstrip(b"\r\n").split(b"\n", 1)[0])
+        header = len(_first_line(start.lstrip(b"\r\n")))
         if header > LONGEST_LINE:
             raise FileError(
                 source.name, f"has a first line of more than {LONGEST_LINE >> 20} MiB: it is no table of rows"
@@ -101,7 +101,7 @@ class TextTable:
         """Pass over the header; return False, and leave it, where it does not end with its line."""
         if not self._reading.header:
             return True
-        line = text.look_for_line(LONGEST_LINE).split(b"\n", 1)[0]
+        line = _first_line(text.look_for_line(LONGEST_LINE))
         quote = self._reading.quote
         if b"\r" in line.rstrip(b"\r") or (quote is not None and line.count(quote.encode()) % 2):
             return False
@@ -243,6 +243,16 @@ class TextTable:
             raise FileError(
                 self._source.name, f"has a quote before {start} that is never closed; {_ORDINARY}"
             )
+
+
+def _first_line(text: bytes) -> bytes:
+    r"""Return what comes before the first line break, without a copy of all the rest.
+
+    >>> _first_line(b"a,b\n1,2\n"), _first_line(b"a,b")
+    (b'a,b', b'a,b')
+    """
+    end = text.find(b"\n")
+    return text if end < 0 else text[:end]
 
 
 def _records(sample: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
