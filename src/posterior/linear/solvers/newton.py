@@ -24,6 +24,8 @@ ROUNDED = 1e-10
 MANY = 1_000_000
 # How many times as far as a Newton step the minimum is looked for.
 FARTHEST = 2.0**500
+# How many times a step is stretched that the gross cells of some rows keep short.
+LONGEST = 1024.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Newton(Solver):
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
             if relative_gradient(point, scale) <= self.tol and decrement <= left:
                 return True
-            return idle > 1 and decrement <= ROUNDED * abs(point.value)
+            # Gross cells make the decrement small wherever the others are not fitted yet.
+            return objective.bulk is None and idle > 1 and decrement <= ROUNDED * abs(point.value)
 
         walk = self._walk(objective, point, steps, arrived, inverse)
         proof = by_some_rows(objective, walk.point) if walk.done else None
@@ -147,6 +150,10 @@ class Newton(Solver):
                 inverse, iteration = None, iteration + 1
                 continue
             damping = 0.0
+            if idle and whole and objective.bulk is not None:
+                # Newton's steps raise the score of a gross row by 1 each; it may have to be some hundreds.
+                further = stretched(objective, point, move)
+                there, whole = further or there, further is None
             again = whole and self.reuse and decrement * self.reuse <= before
             inverse = inverse.corrected(point, there) if again else None
             point, before, iteration = there, decrement, iteration + 1
@@ -220,6 +227,17 @@ def farther(objective: Objective, point: Point, move: Floats) -> Point:
                 break
             best, t = there, 2 * t
     return best
+
+
+def stretched(objective: Objective, point: Point, move: Floats) -> Point | None:
+    """The last of the points at 2, 4, 8, … times a step where a convex objective still falls along it."""
+    last, t = None, 2.0
+    while t <= LONGEST:
+        there = objective.slope(point.theta + t * move)
+        if not there.gradient @ move < 0:
+            break
+        last, t = there, 2 * t
+    return last
 
 
 def armijo_search(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
