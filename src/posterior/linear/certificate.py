@@ -13,7 +13,7 @@ SMALL = 500
 # Rows of a sample whose curvature is usually proof enough.
 SAMPLE = 20_000
 # A bound of more than this share of the objective says nothing.
-WORTHWHILE = 1e-6
+WORTHWHILE = 1e-8
 
 
 @dataclass(frozen=True)

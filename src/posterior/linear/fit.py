@@ -242,7 +242,7 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
         solution = minimum(solver, objective, theta) if objective.size else _nothing(objective)
-        separation = _separation(problem, objective, solution.point)
+        separation = _separation(problem, objective, solution.point, solver)
         if separation is not None:
             solution = replace(solution, converged=False, certificate=None)  # there is nowhere to arrive
         return Fit.of(objective, solution, separation)
@@ -265,15 +265,24 @@ def _from(objective: Objective, model: LinearModel) -> Floats:
     return objective.theta(model.coef, level)
 
 
-def _separation(problem: Problem, objective: Objective, point: Point) -> Separation | None:
+def _separation(problem: Problem, objective: Objective, point: Point, solver: Solver) -> Separation | None:
     """Why an unpenalised softmax regression has no optimum, if it has none."""
     if not problem.loss.detects_separation or not problem.penalty.free or problem.jeffreys:
         return None
     if not objective.size:
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
-        hessian = objective.curvature(point.theta)
-        move = newton_step(cholesky_factor(hessian), point.gradient)
-        if has_finite_optimum(objective, point, move, hessian):
+        if _is_finite(objective, point):
+            return None
+        # More rows make no finite optimum infinite; beside gross cells the others seem to be nothing.
+        bulk = objective.of_bulk()
+        if bulk is not None and _is_finite(bulk, solver.minimize(bulk).point):
             return None
     return find_separation(objective, point)
+
+
+def _is_finite(objective: Objective, point: Point) -> bool:
+    """Whether derivatives at a point prove that there is an optimum."""
+    hessian = objective.curvature(point.theta)
+    move = newton_step(cholesky_factor(hessian), point.gradient)
+    return has_finite_optimum(objective, point, move, hessian)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.linear.certificate import Certificate, better, by_bulk
+from posterior.linear.certificate import Certificate, by_bulk
 from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
@@ -112,12 +112,20 @@ class IncrementalSolver(Solver):
 
 
 def minimum(solver: Solver, objective: Objective, start: Floats | None = None) -> Solution:
-    """What a solver finds; of rows with gross cells from the minimum of the others, which often is theirs."""
+    """What a solver finds. That of rows without gross cells is the minimum of all, if it fits the others."""
     bulk = objective.of_bulk()
     if bulk is None:
         return solver.minimize(objective, start)
-    found = solver.minimize(objective, solver.minimize(bulk, start).theta)
-    return replace(found, certificate=better(by_bulk(objective, found.point), found.certificate))
+    first = solver.minimize(bulk, start)
+    point = objective.slope(first.theta)
+    proof = by_bulk(objective, point)
+    if first.converged and proof is not None:
+        return replace(first, point=point, certificate=proof)
+    found = solver.minimize(objective, first.theta)
+    if not found.converged and found.certificate is not None and not found.certificate.proven:
+        # On the way derivatives say nothing: gross cells make them small, or large, far from the minimum.
+        return replace(found, certificate=None)
+    return found
 
 
 def gradient_scale(objective: Objective, origin: Point) -> float:

@@ -26,6 +26,8 @@ MANY = 1_000_000
 FARTHEST = 2.0**500
 # How many times a step is stretched that the gross cells of some rows keep short.
 LONGEST = 1024.0
+# Slopes up to this are rounding, in coordinates in which the columns have variance 1.
+NOISE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,9 @@ class Newton(Solver):
                 steps.append(Step.at(objective, point))
             fresh = inverse is None
             inverse = inverse or Inverse(cholesky_factor(objective.curvature(point.theta), damping))
-            move = -inverse.times(point.gradient)
-            decrement = -float(point.gradient @ move)
+            gradient = clear_gradient(objective, point)
+            move = -inverse.times(gradient)
+            decrement = -float(gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
             if done or iteration >= self.max_iter:
@@ -229,12 +232,19 @@ def farther(objective: Objective, point: Point, move: Floats) -> Point:
     return best
 
 
+def clear_gradient(objective: Objective, point: Point) -> Floats:
+    """The gradient; beside gross cells without what is rounding, which hides their tiny steps."""
+    if objective.bulk is None:
+        return point.gradient
+    return np.where(np.abs(point.gradient) > NOISE, point.gradient, 0.0)
+
+
 def stretched(objective: Objective, point: Point, move: Floats) -> Point | None:
     """The last of the points at 2, 4, 8, … times a step where a convex objective still falls along it."""
     last, t = None, 2.0
     while t <= LONGEST:
         there = objective.slope(point.theta + t * move)
-        if not there.gradient @ move < 0:
+        if not clear_gradient(objective, there) @ move < 0:
             break
         last, t = there, 2 * t
     return last
@@ -249,7 +259,9 @@ def armijo_search(objective: Objective, point: Point, move: Floats, decrement: f
     slack = 4 * EPSILON * abs(point.value)
     while True:
         there = objective.slope(point.theta + t * move)
-        if there.value <= point.value - ARMIJO * t * decrement + slack:
+        # A convex objective that falls there has fallen all the way.
+        falls = objective.bulk is not None and clear_gradient(objective, there) @ move <= 0
+        if falls or there.value <= point.value - ARMIJO * t * decrement + slack:
             return there, t == 1.0
         if t < 1e-10:
             return point, False
