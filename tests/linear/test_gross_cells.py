@@ -5,7 +5,9 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
+from posterior import LogisticRegression
 from posterior.engines import LocalDataset
 from posterior.linear import (
     LBFGS,
@@ -220,3 +222,14 @@ def test_rows_with_gross_cells_are_not_of_the_bulk():
         assert found.columns.tolist() == [0, 2]
         kept = found.collected()
         assert np.array_equal(kept.target, np.delete(np.arange(500) % 2, [3, 9]))
+
+
+def test_a_fit_that_gross_cells_keep_from_the_optimum_says_so():
+    _, X, y = bulk(8, 100, 2, 2)
+    alone = LogisticRegression().fit(X, y)
+    X, y = with_rows(X, y, [[1e22, 0.0]], 1 - alone.predict([[1e22, 0.0]]))
+    with pytest.warns(
+        ConvergenceWarning, match="Some cells are more than 1000 times as far out as the others"
+    ):
+        fit = LogisticRegression(solver="lbfgs").fit(X, y)
+    assert not fit.converged_
