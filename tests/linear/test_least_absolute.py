@@ -102,8 +102,8 @@ def test_it_reaches_the_minimum_of_the_linear_program(
     minimum = by_linear_programming(X, y, weight, intercept)
     size = float(np.abs(y).max())  # what HiGHS and rounding can tell
     assert fit.solution.converged
+    # It may be lower than HiGHS, which stops within its tolerance: the last line says that it is attained.
     assert fit.value <= minimum * (1 + 1e-9) + 1e-13 * size
-    assert minimum <= fit.value * (1 + 1e-9) + 1e-13 * size
     assert fit.gap <= 1e-10 * fit.value + 1e-13 * size
     # Coefficients shared with a redundant column are as exact as a covariance tells its combination.
     shared = 1e-13 if np.linalg.matrix_rank(X - X.mean(axis=0) * intercept) == d else 1e-11
