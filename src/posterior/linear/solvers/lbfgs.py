@@ -62,9 +62,7 @@ class LBFGS(Solver):
         gap = 0.5 * abs(float(point.gradient @ inverse_hessian_product(pairs, point.gradient)))
         guess = Certificate(gap, "quasi-Newton decrement", proven=False)
         steep = relative_gradient(point, scale)
-        # Gross cells make the estimate small wherever the other rows are not fitted yet.
-        rounded = objective.bulk is None and gap <= 8 * EPSILON * abs(point.value)
-        done = steep <= self.tol or rounded
+        done = steep <= self.tol or gap <= 8 * EPSILON * abs(point.value)
         proof = better(best_proof(objective, point, origin), guess)
         return Solution(point, len(steps) - 1, done, proof, steep, tuple(steps) if self.path else ())
 
