@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import posterior
 from posterior import (
@@ -491,3 +492,29 @@ def test_a_column_without_a_value_is_left_out_of_a_gaussian_block():
     with pytest.warns(DataWarning, match="'x4' has no value: left out"):
         model = LDA().fit(np.column_stack([with_gaps(X, 0.1), np.full(len(X), np.nan)]), y)
     assert np.isfinite(model.predict_log_proba(np.column_stack([X, np.zeros(len(X))]))).all()
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA()], ids=repr)
+def test_rows_without_any_number_need_no_iterations(model):
+    rng = np.random.default_rng(4)
+    y = rng.integers(3, size=90)
+    X = rng.normal(size=(90, 3)) + y[:, None]
+    empty = np.arange(90) % 17 == 0
+    X[empty] = np.nan
+    fitted = clone(model).fit(X, y)
+    others = clone(model).set_params(priors=fitted.priors_).fit(X[~empty], y[~empty])
+    assert np.array_equal(fitted.predict_proba(X[~empty]), others.predict_proba(X[~empty]))
+    left_out = fitted.leave_one_out_log_proba(X, y)
+    for i in (0, 1, 17):  # without a number, with all of them
+        rest = np.arange(90) != i
+        again = clone(model).fit(X[rest], y[rest]).predict_log_proba(X[[i]])[0]
+        assert np.allclose(left_out[i], again, rtol=0, atol=1e-12)
+
+
+def test_a_class_without_any_number_is_as_likely_as_its_prior():
+    y = np.repeat([0, 1, 2], 20)
+    X = np.random.default_rng(5).normal(size=(60, 2)) + y[:, None]
+    X[y == 1] = np.nan
+    fitted = QDA().fit(X, y)
+    assert np.allclose(fitted.predict_proba([[np.nan, np.nan]]), 1 / 3)
+    assert np.isfinite(fitted.predict_log_proba(X)).all()

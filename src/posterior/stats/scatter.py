@@ -107,8 +107,8 @@ class Scatter(Statistics):
 
     @property
     def has_gaps(self) -> bool:
-        """Whether some rows have gaps."""
-        return self.gaps is not None
+        """Whether rows with gaps have a say: rows without any cell have none, if every class has others."""
+        return self.gaps is not None and bool(self.gaps.weight.any() or not self.weight.all())
 
     def observed(self) -> Moments:
         """The moments of all cells that are there; where the scatter is pooled, only its sum is right."""

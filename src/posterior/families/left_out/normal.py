@@ -38,8 +38,23 @@ def left_out_normal(parts: Covariances, shape: str) -> Score:
         n_classes = len(parts.location.pivot)
         return lambda block, y, weight: LeftOut(np.zeros((len(y), n_classes)), np.ones(len(y), np.bool_))
     if shape != "full":
-        return LeftOutDiagonal(parts, spherical=shape == "spherical")
-    return LeftOutShared(parts) if parts.tied == 1 else LeftOutOwn(parts)
+        return _of_rows_with_cells(LeftOutDiagonal(parts, spherical=shape == "spherical"))
+    return _of_rows_with_cells(LeftOutShared(parts) if parts.tied == 1 else LeftOutOwn(parts))
+
+
+def _of_rows_with_cells(score: Score) -> Score:
+    """The score of rows, of which those without any cell are as likely in every class."""
+
+    def scored(block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
+        there = ~np.isnan(block).any(axis=1)
+        if there.all():
+            return score(block, y, weight)
+        part = score(block[there], y[there], None if weight is None else weight[there])
+        out = LeftOut(np.zeros((len(y), part.log_density.shape[1])), np.zeros(len(y), np.bool_))
+        out.log_density[there], out.delicate[there] = part
+        return out
+
+    return scored
 
 
 def _mended_by_column(parts: Covariances, shape: str) -> bool:
