@@ -212,7 +212,7 @@ class Selection:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` over the rows that are kept."""
-        if self._small is not None and self._small.n_rows * max(dense, len(self.schema)) <= KEPT_CELLS:
+        if self._small is not None and self._small.n_rows * max(dense, self._n_columns) <= KEPT_CELLS:
             with one_blas_thread:
                 return summarize(self._small)
 
@@ -222,9 +222,13 @@ class Selection:
         return self.dataset.reduce(kept, dense=dense, size=size)
 
     @cached_property
+    def _n_columns(self) -> int:
+        return len(self.schema)
+
+    @cached_property
     def _small(self) -> ReadOnce | None:
         """The rows that are kept, read once for all sums over them; None where all rows are many."""
         chunks = self.dataset.reduce(lambda chunk: [chunk], dense=1)
-        if len(chunks) > 1 or chunks[0].n_rows * len(self.schema) > KEPT_CELLS:
+        if len(chunks) > 1 or chunks[0].n_rows * self._n_columns > KEPT_CELLS:
             return None
         return ReadOnce(SomeRows(chunks[0], np.flatnonzero(self.keep(chunks[0]))))

@@ -33,7 +33,7 @@ def _spread(statistics: Scatter) -> tuple[Floats, Bools]:
 def starting_point(statistics: Scatter) -> MultivariateNormalDistribution:
     """Means and variances of the cells that are there, and no correlation."""
     covariance = np.repeat(np.diag(_spread(statistics)[0])[None], len(statistics.scatter), axis=0)
-    return MultivariateNormalDistribution(statistics.observed().filled_location(), covariance)
+    return MultivariateNormalDistribution(statistics.observed().filled_location(), covariance, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def leap(
         ):
             shift = 2 * length * mean + length**2 * bend
             location = Location(first.location.pivot, first.location.remainder + shift)
-            return MultivariateNormalDistribution(location, covariance)
+            return MultivariateNormalDistribution(location, covariance, copy=False)
         length = (length + 1) / 2
     return third
 

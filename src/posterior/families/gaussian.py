@@ -26,6 +26,8 @@ MOST = 0.75
 class MultivariateNormalDistribution(Distribution):
     """Normal densities with means (K, d) and covariances (K, d, d), or one (1, d, d) that classes share.
 
+    With `copy=False` the covariances are those of a fit, symmetric and nobody else's: taken as they are.
+
     >>> plane = MultivariateNormalDistribution(mean=[[0.0, 0.0], [1.0, 0.0]], covariance=np.eye(2))
     >>> plane.log_density(np.array([[0.0, 0.0], [1.0, np.nan]])).round(3)
     array([[-1.838, -2.338],
@@ -50,7 +52,7 @@ class MultivariateNormalDistribution(Distribution):
         repairs: tuple[Repair, ...] = (),
         copy: bool = True,
     ) -> None:
-        self.location = Location.at(mean)
+        self.location = mean if isinstance(mean, Location) else Location.at(mean)
         if self.location.pivot.ndim != 2:
             raise ValueError(f"mean must be (n_classes, n_columns), found shape {self.location.pivot.shape}")
         self.n_classes, self.n_columns = self.location.pivot.shape
@@ -61,7 +63,7 @@ class MultivariateNormalDistribution(Distribution):
             raise ValueError(
                 f"covariance must be ({d}, {d}) or ({self.n_classes}, {d}, {d}), found {cov.shape}"
             )
-        if not are_symmetric(self.covariance):
+        if copy and not are_symmetric(self.covariance):
             raise ValueError("a covariance must be symmetric")
         self.shape = shape
         self.uncounted = uncounted
@@ -111,6 +113,12 @@ class MultivariateNormalDistribution(Distribution):
     def _whitener(self, k: int) -> Floats:
         g = 0 if len(self.covariance) == 1 else k
         return self._whiteners[g][0] if self._keeps_whiteners else whitener(self.covariance[g])[0]
+
+    def _whitener_by_class(self) -> Iterable[Floats]:
+        """The whitener of each class; only one at a time where they take much memory."""
+        if not self._keeps_whiteners:
+            return map(self._whitener, range(self.n_classes))
+        return [white for white, _ in self._whiteners] * (self.n_classes // len(self.covariance))
 
     def _scores(self, block: Any) -> Any:
         """Compiled code for many rows, or for few and many covariances; None where the reference will do."""
@@ -175,8 +183,7 @@ class MultivariateNormalDistribution(Distribution):
     def _quadratic(self, scores: Any) -> Any:
         """The factors of the squared distances, made once."""
         if self._squares is None:
-            white = (self._whitener(k) for k in range(self.n_classes))
-            self._squares = scores.Quadratic(white, self._white_means)
+            self._squares = scores.Quadratic(iter(self._whitener_by_class()), self._white_means)
         return self._squares
 
     @cached_property
@@ -251,8 +258,8 @@ class MultivariateNormalDistribution(Distribution):
             if self._quadratic(scores).add(rows, centre.pivot, centre.remainder, out) == len(block):
                 return out
         out = np.empty((len(block), self.n_classes))
-        for k in range(self.n_classes):
-            z = self.location.deviation(block, k) @ self._whitener(k)
+        for k, white in enumerate(self._whitener_by_class()):
+            z = self.location.deviation(block, k) @ white
             out[:, k] = self._levels[k] - 0.5 * np.einsum("ij,ij->i", z, z)
         return out
 
@@ -323,6 +330,7 @@ class MultivariateNormalDistribution(Distribution):
             self.covariance[:, keep][:, :, keep],
             shape=self.shape,
             uncounted=self.uncounted,
+            copy=False,
         )
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:

@@ -147,9 +147,9 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
             covariances += tied * raw[:1]
         repairs = [m.repair for m in mended if m.repair is not None]
         location = _fill_empty(statistics)
-        if statistics.never_seen.any():
+        if statistics.pairs is not None and (missing := statistics.never_seen).any():
             location, covariances = neutral(statistics, location, covariances, raw[0])
-            repairs += never_seen(statistics.never_seen)
+            repairs += never_seen(missing)
         return MultivariateNormalDistribution(
             location,
             covariances,

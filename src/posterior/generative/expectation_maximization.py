@@ -7,6 +7,7 @@ of them are filled in one reading an iteration.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -43,7 +44,7 @@ class _Expectations:
 
     @property
     def log_likelihood(self) -> float:
-        return sum(block.log_likelihood for block in self.blocks)
+        return sum([block.log_likelihood for block in self.blocks])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +74,25 @@ class _Gaps:
         """What is to be expected of the rows, in one reading."""
 
         def expected(chunk: Chunk) -> _Expectations:
-            cells = (read(chunk, f.reads, c) for f, c in zip(families, self.columns, strict=True))
-            parts = zip(families, cells, given, strict=True)
-            return _Expectations(
-                tuple(f.expect(x, chunk.y, chunk.weight, g, first=first) for f, x, g in parts)
-            )
+            y, weight = chunk.y, chunk.weight
+            blocks = []
+            for family, columns, g in zip(families, self.columns, given, strict=True):
+                cells = read(chunk, family.reads, columns)
+                blocks.append(family.expect(cells, y, weight, g, first=first))
+            return _Expectations(tuple(blocks))
 
         return self.rows.reduce(expected, dense=COPIES * sum(map(len, self.columns)))
 
     def point(self, given: list[Distribution], expected: _Expectations) -> _Point:
         """Distributions with what they expect."""
-        prior = sum(a.height(g) for a, g in zip(self.anchors, given, strict=True))
+        prior = sum([a.height(g) for a, g in zip(self.anchors, given, strict=True)])
         return _Point(given, expected, expected.log_likelihood + prior)
 
     def at(self, given: list[Distribution]) -> _Point:
         """One reading of the rows for the likeliest model."""
         return self.point(given, self.read(self.likeliest, given))
 
-    @property
+    @cached_property
     def likeliest(self) -> list[GapFillingFamily[Any]]:
         """The families by maximum likelihood."""
         return [family.likeliest for family in self.families]

@@ -4,7 +4,7 @@ One reading sums the folds, one more scores every row under every candidate by t
 the row. Hastie, Tibshirani & Friedman (2009), The elements of statistical learning, section 7.10.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Any
@@ -122,11 +122,13 @@ class _FoldScores:
         parts = [[_log_relative(fitted, chunk) for fitted in options] for options in self.blocks]
         fixed = sum((p[0] for p in parts if len(p) == 1), np.zeros((chunk.n_rows, len(self.log_prior))))
         rows = np.arange(chunk.n_rows)
+        varied = [(p, [pick[i] for pick in picks]) for i, p in enumerate(parts) if len(p) > 1]
         out = np.empty((chunk.n_rows, len(picks)))
-        for c, pick in enumerate(picks):
-            chosen = (p[k] for p, k in zip(parts, pick, strict=True) if len(p) > 1)
-            scores = with_prior(sum(chosen, fixed), self.log_prior)
-            out[:, c] = -log_normalized(scores)[rows, chunk.y]
+        for c in range(len(picks)):
+            scores = fixed
+            for options, chosen in varied:
+                scores = scores + options[chosen[c]]
+            out[:, c] = -log_normalized(with_prior(scores, self.log_prior))[rows, chunk.y]
         return out
 
 
@@ -245,10 +247,7 @@ def _fold_scores(
     for i, (block, sums, families) in enumerate(
         zip(reference.blocks, statistics.blocks, options, strict=True)
     ):
-        if sums.has_gaps:
-            pairs = _filled(reference, i, part, families)
-        else:
-            pairs = [(plan, plan.part(sums)) for plan in _plans(block, sums, families)]
+        pairs = _filled(reference, i, part, families) if sums.has_gaps else _complete(block, sums, families)
         blocks.append(tuple(_fitted(block, plan, known) for plan, known in pairs))
     log_prior = reference.priors.log_prior(statistics.weight, statistics.classes)
     return _FoldScores(part.seen_only(log_prior), tuple(blocks))
@@ -264,24 +263,34 @@ def _filled(
     statistics = replace(
         part.statistics, columns=(part.statistics.columns[i],), blocks=(part.statistics.blocks[i],)
     )
+    unharmed = [family.unharmed_by for family in families]
     known: dict[Any, tuple[Plan, Any]] = {}
-    for family in reversed(families):  # the least simple one first: it fills in the gaps
-        if family.unharmed_by not in known:
+    # The least simple one first: it fills in the gaps.
+    for family, problems in reversed(list(zip(families, unharmed, strict=True))):
+        if problems not in known:
             spec = replace(reference, blocks=(replace(reference.blocks[i], family=family),))
             plans = spec.plans(statistics, part.rows)
             found = filled_in(spec.blocks, plans, statistics, part.rows).blocks
-            known[family.unharmed_by] = plans[0], found[0].statistics if found else None
-    pairs = [(family, *known[family.unharmed_by]) for family in families]
+            known[problems] = plans[0], found[0].statistics if found else None
+    pairs = [(family, *known[problems]) for family, problems in zip(families, unharmed, strict=True)]
     return [(plan.described_by(family), found) for family, plan, found in pairs]
 
 
-def _plans(block: Block, sums: Statistics, families: Sequence[Family[Any]]) -> Iterator[Plan]:
-    """What is kept of the block for each family, looked up once for all that mind the same problems."""
-    known: dict[Any, Plan] = {}
-    for family in families:
-        if family.unharmed_by not in known:
-            known[family.unharmed_by] = planned(replace(block, family=family), sums)
-        yield known[family.unharmed_by].described_by(family)
+def _complete(
+    block: Block, sums: Statistics, families: Sequence[Family[Any]]
+) -> list[tuple[Plan, Statistics]]:
+    """What is kept of a block without gaps and its statistics, for each family.
+
+    They are looked up once for all families that mind the same problems.
+    """
+    unharmed = [family.unharmed_by for family in families]
+    known: dict[Any, tuple[Plan, Statistics]] = {}
+    for family, problems in zip(families, unharmed, strict=True):
+        if problems not in known:
+            plan = planned(replace(block, family=family), sums)
+            known[problems] = plan, plan.part(sums)
+    pairs = [(family, *known[problems]) for family, problems in zip(families, unharmed, strict=True)]
+    return [(plan.described_by(family), found) for family, plan, found in pairs]
 
 
 def _fitted(block: Block, plan: Plan, statistics: Any) -> FittedBlock:

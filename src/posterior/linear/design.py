@@ -3,8 +3,9 @@
 Numbers stand for themselves, categories become one 0/1 column a level, gaps a mean and an indicator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -301,7 +302,7 @@ class Design:
         numbers = self._filled(numbers)
         blocks = [
             numbers,
-            *(self._coded(chunk, f, rare) for f in self.factors),
+            *self._coded(chunk, rare),
             holes,
             self._products(numbers),
         ]
@@ -330,13 +331,24 @@ class Design:
         lost = np.isnan(numbers.data)
         return kernels.with_data(numbers, np.where(lost, self.fill[numbers.indices], numbers.data))
 
-    def _coded(self, chunk: Chunk, factor: Factor, rare: bool) -> Matrix:
+    def _coded(self, chunk: Chunk, rare: bool) -> Iterator[Matrix]:
+        """The columns of each factor."""
+        if self.factors:
+            codes = chunk.codes(tuple(f.column for f in self.factors)).array
+            for factor, own in zip(self.factors, codes.T, strict=True):
+                yield self._factor_columns(own.astype(np.int64), factor, rare)
+
+    @cached_property
+    def _sizes(self) -> dict[int, int]:
+        """How many categories the column of each factor has."""
+        return {f.column: self.schema.columns[f.column].size for f in self.factors}
+
+    def _factor_columns(self, codes: AnyArray, factor: Factor, rare: bool) -> Matrix:
         """One 0/1 column a level; a category that training did not see is in none of them."""
-        codes = chunk.codes((factor.column,)).array[:, 0].astype(np.int64)
         lost = codes < 0
         if lost.any() and self.fill is None:
             return _refused(codes, factor.width)
-        size = self.schema.columns[factor.column].size
+        size = self._sizes[factor.column]
         places = np.full(size + 2, -1)  # one more for a level that is new, and the last for none
         places[list(factor.levels)] = range(len(factor.levels))
         places[-1] = factor.width - 1 if factor.gap else -1

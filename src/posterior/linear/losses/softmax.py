@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import special
 
+from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.duality import DualRay, mean_row
@@ -206,7 +207,7 @@ class SoftmaxLoss(Loss):
             fast = compiled("logistic", block.matrix.size, len(block.target))
             if fast is not None:
                 sums = fast.slope(*block, line.shift, line.coef, line.offset)
-        elif block.matrix.shape[1] <= FUSED_COLUMNS:
+        elif _is_narrow(block):
             fast = compiled("softmax", block.matrix.size, len(block.target))
             if fast is not None:
                 sums = fast.slope(*block, line.shift, line.coef, line.offset, self.n_classes)
@@ -214,8 +215,8 @@ class SoftmaxLoss(Loss):
 
     def compiled_forces(self, block: "RowBlock") -> Any:
         """For several scores."""
-        if self.n_scores == 1:
-            return None
+        if self.n_scores == 1 or (_is_narrow(block) and not kernels.is_sparse(block.matrix)):
+            return None  # `compiled_slope` was asked before
         fast = compiled("softmax", block.matrix.size, len(block.target))
         return None if fast is None else partial(fast.forces, n_classes=self.n_classes)
 
@@ -240,6 +241,10 @@ class SoftmaxLoss(Loss):
         shares = np.exp(scores - peak)
         total = shares.sum(axis=0)
         return shares, total if self.symmetric else total + np.exp(-peak)
+
+
+def _is_narrow(block: "RowBlock") -> bool:
+    return bool(block.matrix.shape[1] <= FUSED_COLUMNS)
 
 
 def _logistic_slope(score: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:
