@@ -412,7 +412,10 @@ def test_a_bundled_name_gives_its_table_unless_a_file_is_in_the_way(tmp_path, mo
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"format": "xlsx"}, "unknown format 'xlsx'; choose one of csv, tsv, jsonl, parquet, arrow"),
+        (
+            {"format": "docx"},
+            "unknown format 'docx'; choose one of csv, tsv, jsonl, parquet, arrow, excel, sqlite, duckdb",
+        ),
         ({"encoding": "klingon"}, "unknown encoding 'klingon'"),
         ({"delimiter": "::"}, "delimiter must be one plain character, not '::'"),
         ({"quote": "\n"}, "quote must be one plain character"),

@@ -46,13 +46,18 @@ REFUSED = {
     "jpeg": ("t", b"\xff\xd8\xff\xe0\0\x10JFIF", {}, "looks like a JPEG image, not a table"),
     "pdf": ("t.pdf", b"%PDF-1.7\n%\xe2\xe3", {}, "looks like a PDF document, not a table"),
     "pickle": ("t.pkl", pickle.dumps({"a": [1]}), {}, "looks like a Python pickle, not a table; write"),
-    "excel": ("t.xlsx", archive(xl__workbook="x"), {}, "looks like an Excel or Office file, not a table"),
+    "office": ("t.docx", archive(word__document="x"), {}, "looks like an Office file, not a table"),
+    "binary excel": ("t.xlsb", archive(xl__workbook="x"), {}, "save the sheet as .xlsx or CSV and read that"),
     "old excel": ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {}, "looks like an old Excel or Word file"),
     "numpy": ("t.npy", b"\x93NUMPY\1\0", {}, "looks like a NumPy array"),
     "numpy arrays": ("t.npz", archive(**{"a.npy": "x", "b.npy": "x"}), {}, "looks like NumPy arrays (.npz)"),
     "archive": ("t.zip", archive(**{"a.csv": "", "b.csv": ""}), {}, "an archive of 2 files (a.csv, b.csv)"),
     "empty archive": ("t.zip", archive(**{"a/": ""}), {}, "is an archive of 0 files"),
-    "sqlite": ("t.db", b"SQLite format 3\0", {}, "looks like an SQLite database, not a table; export"),
+    "cut sqlite": ("t.db", b"SQLite format 3\0", {}, "cannot be read as an SQLite database: file is not a"),
+    "cut duckdb": ("t.duckdb", b"12345678DUCK", {}, "cannot be read as a DuckDB database: "),
+    "no sqlite": ("t.db", "a,b\n1,2\n", {}, "is named .db, but does not begin as such"),
+    "no excel": ("t.xlsx", "a,b\n1,2\n", {}, "is named .xlsx, but does not begin as such a file does"),
+    "packed sqlite": ("t.db.gz", gzip.compress(b"SQLite format 3\0"), {}, "write it to a file, unpacked"),
     "web page": ("t.csv", "<!DOCTYPE html>\n<html>", {}, "looks like a web page, not a table"),
     "model file": ("t.posterior", b'\x40\0\0\0\0\0\0\0{"__metadata__":{}}', {}, "looks like a model file"),
     "feather 1": ("t.feather", b"FEA1\0\0", {}, "looks like a Feather file of version 1"),
@@ -76,7 +81,8 @@ REFUSED = {
     "open quote": ("t.csv", 'a,b\n1,"x\n2,y\n', {}, "has a quote in line 2 that does not end with its cell"),
     "quotes across rows": ("t.csv", 'a,b\n1,"x\n2,y" z\n', {}, "pass quote=None (--quote none)"),
     "json": ("t.jsonl", '{"a": 1}\n{"a": }\n', {}, "is not JSON lines (one object in each line): line 2"),
-    "pretty json": ("t.json", '{\n "a": 1\n}\n', {}, "is not JSON lines (one object in each line): line 1"),
+    "pretty json": ("t.json", '{\n "a": 1\n}\n', {}, "is one JSON object that holds no list of rows"),
+    "first line": ("t.json", '{"a": }\n{"a": 1}\n', {}, "JSON lines (one object in each line): line 1"),
     "json number": ("t.jsonl", '{"a": 1}\n3\n', {}, "holds a number in line 2; every row must be an object"),
     "json columns": ("t.json", '{"a": [1, 2], "b": {"0": 1}}', {}, "is one JSON object of columns; write"),
     "deep json": ("t.jsonl", '{"a": ' + "[" * 10**5 + "]" * 10**5 + "}", {}, "is not JSON lines"),
@@ -111,7 +117,7 @@ def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b\n1," + "x" * (3 << 20) + "\n")
     with pytest.raises(FileError, match="has a row of more than 1 MiB"):
         read(tmp_path / "t.csv")
-    (tmp_path / "t.jsonl").write_text('{"a": "' + "x" * (6 << 20) + '"}\n')
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"a": "' + "x" * (6 << 20) + '"}\n')
     with pytest.raises(FileError, match="has a line of more than 4 MiB"):
         read(tmp_path / "t.jsonl")
 

@@ -13,7 +13,10 @@ from posterior._text import listed
 if TYPE_CHECKING:  # the schema is imported when a table is read
     from posterior.schema import Kind
 
-FILE = "CSV, TSV, JSON lines, Parquet or Arrow, packed or not; - for standard input; or a bundled name."
+FILE = (
+    "CSV, TSV, JSON lines, Parquet or Arrow, packed or not; Excel, SQLite or DuckDB (FILE#TABLE where there "
+    "are several); - for standard input; or a bundled name."
+)
 
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help=FILE)]
 ModelFile = Annotated[
@@ -50,7 +53,9 @@ class FileOptions:
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="csv, tsv, jsonl, parquet, arrow; found out if not given."
+            "--format",
+            metavar="NAME",
+            help="csv, tsv, jsonl, parquet, arrow, excel, sqlite, duckdb; found out if not given.",
         ),
     ] = None
     encoding: Annotated[
@@ -58,6 +63,10 @@ class FileOptions:
         typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as latin-1."),
     ] = None
 
+    skip: Annotated[
+        int | None,
+        typer.Option("--skip", min=0, metavar="N", help="Lines above the header; found out if not given."),
+    ] = None
     only_missing: Annotated[
         bool, typer.Option("--only-missing", help='Only what --missing names is a gap: "NA" is Namibia.')
     ] = False
@@ -75,6 +84,7 @@ class FileOptions:
             "decimal": self.decimal,
             "format": self.format,
             "encoding": self.encoding,
+            "skip": self.skip,
         }
 
     def table(self, path: str) -> Any:

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from posterior.files import split_part
+
 PICTURES = ("png", "svg", "pdf")
 
 
@@ -19,7 +21,7 @@ def refuse_output(path: str, *inputs: str) -> None:
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the folder {str(folder)!r} is read-only")
     for source in inputs:
-        there = Path(source).expanduser()
+        there = Path(split_part(source)[0]).expanduser()
         if there.exists() and where.exists() and there.samefile(where):
             raise ValueError(f"{path} is what is read, and would be lost; write to another file")
 

@@ -1,11 +1,14 @@
 """Bytes of any encoding as UTF-8, or an error that says where they are not."""
 
 import codecs
+import re
 from collections.abc import Iterator
 
 from posterior.files.errors import FileError
 from posterior.files.signatures import UTF16_MARKS
 from posterior.files.sources import BLOCK, Stream
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class Decoded:
@@ -39,6 +42,17 @@ class Decoded:
         ):
             size = min(2 * size, longest + 1)
         return self._ready
+
+    def skip_lines(self, n: int) -> None:
+        """Pass over the next `n` lines, or all that there are."""
+        for _ in range(n):
+            self._prepare(BLOCK)
+            end = _LINE_END.search(self._ready)
+            # A carriage return at the end of what is decoded may be followed by its line feed.
+            while not self._ended and (end is None or end.end() == len(self._ready)):
+                self._prepare(len(self._ready) + BLOCK)
+                end = _LINE_END.search(self._ready)
+            self._ready = self._ready[end.end() :] if end is not None else b""
 
     def skip_blank_lines(self) -> None:
         """Pass over the empty lines that come next, as far as has been looked."""

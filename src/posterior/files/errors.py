@@ -45,10 +45,16 @@ def in_quotes(text: str) -> str:
     return escaped(json.dumps(cut(text, 40), ensure_ascii=False))
 
 
+def extra_module(name: str, purpose: str, package: str, extra: str | None) -> Any:
+    """Return a module of a package that an extra brings, or the error that says how to get it."""
+    try:
+        return load_module(name)
+    except ImportError as error:
+        remedy = "" if extra is None else f": pip install 'posterior[{extra}]'"
+        raise ImportError(f"{purpose} needs {package}{remedy}") from error
+
+
 def arrow_module(name: str) -> Any:
     """Return a module of this package that needs pyarrow, or the error that says how to get it."""
-    try:
-        load_module("pyarrow")
-    except ImportError as error:
-        raise ImportError("reading files needs pyarrow: pip install 'posterior[cli]'") from error
+    extra_module("pyarrow", "reading files", "pyarrow", "cli")
     return load_module(f"posterior.files.{name}")

@@ -1,22 +1,22 @@
-"""JSON lines: an object in every line; and a short array of objects."""
+"""JSON lines: an object in every line; and short documents: an array of objects, or an object with one."""
 
 import json
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-import pyarrow as pa
-
-from posterior.files.cells import CellType, clean, wider
+from posterior._text import listed
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError
 from posterior.files.options import Reading
+from posterior.files.parts import chosen_part, refuse_part
 from posterior.files.sources import BLOCK, ByteSource
 from posterior.files.text import CellBlock
+from posterior.files.values import typed_texts
+from posterior.notices import DataWarning, warn
 
-_LONGEST_ARRAY = 1 << 27
+_LONGEST_DOCUMENT = 1 << 27
 _decode = json.JSONDecoder().decode
-_TYPES: dict[type, CellType] = {type(None): "empty", bool: "boolean", int: "integer", float: "number"}
 
 
 class JsonLines:
@@ -30,13 +30,31 @@ class JsonLines:
         if not start:
             raise FileError(source.name, "is empty")
         self._is_array = start.startswith(b"[")
+        self._is_document = self._is_array or self._is_one_object(start)
+        if self._is_array or not self._is_document:
+            refuse_part(source.name, source.part)
 
     def blocks(self) -> Iterator[CellBlock]:
         """Give the rows a few megabytes at a time, cells as strings beside their types."""
         text, self._first = self._first or self._decoded(), None
         with text:
-            for number, objects in self._array(text) if self._is_array else self._lines(text):
+            if self._is_document:
+                yield self._block(0, self._document(text))
+                return
+            for number, objects in self._lines(text):
                 yield self._block(number, objects)
+
+    def _is_one_object(self, start: bytes) -> bool:
+        """Return whether a file is one object, not a line of many: on one line, or on several."""
+        first, _, rest = start.partition(b"\n")
+        if not first.startswith(b"{") or not rest.strip():
+            return first.startswith(b"{")
+        try:
+            _decode(first.decode())
+        except (ValueError, RecursionError):
+            # Else it is a line with a mistake, which will be named.
+            return first.count(b"{") > first.count(b"}")
+        return False
 
     def _decoded(self) -> Decoded:
         return Decoded(self._source.name, self._source.open(), self._reading.encoding)
@@ -66,17 +84,40 @@ class JsonLines:
                 self._source.name, f"is not JSON lines (one object in each line): line {number}: {problem}"
             ) from None
 
-    def _array(self, text: Decoded) -> Iterator[tuple[int, list[Any]]]:
-        content = text.read(_LONGEST_ARRAY)
+    def _document(self, text: Decoded) -> list[Any]:
+        """Return the rows of a document: the items of an array, or of the list of objects in an object."""
+        content, what = text.read(_LONGEST_DOCUMENT), "array" if self._is_array else "object"
         if text.read(1):
             raise FileError(
                 self._source.name,
-                f"is one JSON array of more than {_LONGEST_ARRAY >> 20} MiB; write one object in each line",
+                f"is one JSON {what} of more than {_LONGEST_DOCUMENT >> 20} MiB; write one object in each "
+                "line",
             )
         try:
-            yield 0, json.loads(content)
+            found = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise FileError(self._source.name, f"is not JSON: {error}") from None
+            form = "JSON" if self._is_array else "JSON lines (one object in each line), nor one JSON object"
+            raise FileError(self._source.name, f"is not {form}: {error}") from None
+        return found if self._is_array else self._rows_inside(found, b"\n" in content.strip())
+
+    def _rows_inside(self, found: dict[str, Any], several_lines: bool) -> list[Any]:
+        lists = [key for key, value in found.items() if _is_rows(value)]
+        if lists or self._source.part is not None:
+            key = chosen_part(self._source.name, "list of rows", lists, self._source.part)
+            others = [other for other in found if other != key]
+            if others:
+                warn(
+                    f"{self._source.name}: the rows are those of {key!r}; left out: {listed(others, 6)}",
+                    DataWarning,
+                )
+            rows: list[Any] = found[key]
+            return rows
+        if several_lines and not _is_columns(found):
+            raise FileError(
+                self._source.name,
+                "is one JSON object that holds no list of rows; write one object for each row, one in a line",
+            )
+        return [found]
 
     def _block(self, number: int, objects: list[Any]) -> CellBlock:
         wrong = next((i for i, row in enumerate(objects) if not isinstance(row, dict | None)), None)
@@ -87,34 +128,17 @@ class JsonLines:
                 f'holds {_spoken(objects[wrong])} in {where}; every row must be an object: {{"age": 31, …}}',
             )
         rows = [row for row in objects if row is not None]  # None is a blank line
-        if (
-            len(rows) == 1
-            and not number
-            and rows[0]
-            and all(isinstance(cell, list | dict) for cell in rows[0].values())
-        ):
+        if len(rows) == 1 and not number and _is_columns(rows[0]):
             raise FileError(
                 self._source.name,
                 "is one JSON object of columns; write one object for each row, one in a line "
                 '(in pandas: to_json(path, orient="records", lines=True))',
             )
-        columns = {name: self._column([row.get(name) for row in rows]) for name in _keys(rows)}
+        columns = {name: typed_texts([row.get(name) for row in rows], self._reading) for name in _keys(rows)}
         strings = {name: cells for name, (_, cells) in columns.items()}
         return CellBlock(
             len(rows) if columns else 0, strings, {name: kind for name, (kind, _) in columns.items()}
         )
-
-    def _column(self, cells: list[Any]) -> tuple[CellType, Any]:
-        """Return the type of JSON values and the values as strings."""
-        found: CellType = "empty"
-        for kind in set(map(type, cells)):
-            found = wider(found, _TYPES.get(kind, "text"))
-        written = pa.array(map(_written, cells), pa.string())
-        if found == "text" and self._reading.missing:
-            written = clean(written, Reading(missing=self._reading.missing, usual_missing=False, trim=False))
-        if found == "integer" and any(cell is not None and abs(cell) >= 1 << 63 for cell in cells):
-            found = "number"
-        return found, written
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:
@@ -122,11 +146,13 @@ def _keys(rows: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(rows)))
 
 
-def _written(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    # repr is the fast way, and gives what JSON does but for true, false and what holds other values.
-    return repr(value) if type(value) in (int, float) else json.dumps(value, ensure_ascii=False)
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _is_columns(found: dict[str, Any]) -> bool:
+    """Return whether an object holds nothing but lists and objects: columns, and no row."""
+    return bool(found) and all(isinstance(cell, list | dict) for cell in found.values())
 
 
 def _spoken(value: Any) -> str:

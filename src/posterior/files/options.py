@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
+WrittenFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
+Format: TypeAlias = WrittenFormat | Literal["excel", "sqlite", "duckdb"]
 
-FORMATS: tuple[Format, ...] = get_args(Format)
+WRITTEN: tuple[WrittenFormat, ...] = get_args(WrittenFormat)
+FORMATS: tuple[Format, ...] = (*WRITTEN, "excel", "sqlite", "duckdb")
 
 # What a gap is called without anybody having said so, in files that have no other way to write one.
 USUAL_MISSING = ("", "NA", "NaN", "nan", "null", "NULL", "N/A")
@@ -22,6 +24,12 @@ _ALIASES: dict[str, Format] = {
     "feather": "arrow",
     "ipc": "arrow",
     "arrows": "arrow",
+    "xlsx": "excel",
+    "xlsm": "excel",
+    "db": "sqlite",
+    "db3": "sqlite",
+    "sqlite3": "sqlite",
+    "ddb": "duckdb",
 }
 # Codecs for names of computers on the internet, and for none at all.
 _NO_TEXT = ("idna", "punycode", "undefined")
@@ -31,8 +39,8 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe":
 def format_named(name: str) -> Format | None:
     """Return the format that a word or a suffix stands for.
 
-    >>> format_named("Feather"), format_named(".ndjson"), format_named("doc")
-    ('arrow', 'jsonl', None)
+    >>> format_named("Feather"), format_named(".ndjson"), format_named("xlsx"), format_named("doc")
+    ('arrow', 'jsonl', 'excel', None)
     """
     word = name.lower().removeprefix(".")
     return next((known for known in FORMATS if known == word), _ALIASES.get(word))
@@ -44,14 +52,15 @@ class Reading:
 
     `missing` are words that mean a gap, beside the usual ones ("", NA, NaN, nan, null, NULL, N/A); with
     `usual_missing=False` they are the only ones. `header=False` says that the first row is data; `names` then
-    names the columns (with a header, it replaces it). `quote=None` makes quotes ordinary characters.
+    names the columns (with a header, it replaces it). `skip` lines, or rows of a sheet, stand above the
+    table; they are found out where that is plain. `quote=None` makes quotes ordinary characters.
     `delimiter` is found out unless given, `decimal` is "," in much of Europe, and `trim=False` keeps the
     spaces around cells. `encoding` is UTF-8 (or UTF-16 with its mark) unless given, `format` is told from
     the first bytes and the name.
 
     >>> Reading(missing="?", delimiter="tab")
     Reading(missing=('?',), usual_missing=True, header=True, names=None, quote='"', delimiter='\t',
-            decimal='.', trim=True, encoding=None, format=None)
+            decimal='.', trim=True, encoding=None, format=None, skip=None)
     """
 
     missing: str | Iterable[str] = ()
@@ -64,6 +73,7 @@ class Reading:
     trim: bool = True
     encoding: str | None = None
     format: str | None = None
+    skip: int | None = None
 
     def __post_init__(self) -> None:
         missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
@@ -81,6 +91,8 @@ class Reading:
             if known is None:
                 raise ValueError(f"unknown format {self.format!r}; choose one of {', '.join(FORMATS)}")
             self._set("format", known)
+        if self.skip is not None and self.skip < 0:
+            raise ValueError(f"skip must be 0 or more, not {self.skip}")
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

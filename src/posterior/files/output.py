@@ -16,14 +16,14 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from posterior.files.formulas import guarded
-from posterior.files.options import USUAL_MISSING, Format
+from posterior.files.options import USUAL_MISSING, WrittenFormat
 from posterior.files.signatures import Packing
 
 Put: TypeAlias = Callable[[Any], None]
 
 
 def put_all(
-    file: BinaryIO, tables: Iterator[Any], form: Format, packing: Packing | None, *, raw: bool = False
+    file: BinaryIO, tables: Iterator[Any], form: WrittenFormat, packing: Packing | None, *, raw: bool = False
 ) -> None:
     """Write tables of the same columns one after the other; `raw` keeps formulas in delimited text."""
     first = next(tables, None)
@@ -161,8 +161,8 @@ def _arrow(file: Any, schema: Any) -> Iterator[Put]:
         yield writer.write_table
 
 
-_DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
-_FORMS: dict[Format, Callable[[Any, Any], AbstractContextManager[Put]]] = {
+_DELIMITERS: dict[WrittenFormat, str] = {"csv": ",", "tsv": "\t"}
+_FORMS: dict[WrittenFormat, Callable[[Any, Any], AbstractContextManager[Put]]] = {
     "jsonl": _json_lines,
     "parquet": _parquet,
     "arrow": _arrow,

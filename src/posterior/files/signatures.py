@@ -26,10 +26,14 @@ _TABLES: dict[bytes, Format] = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
     b"\xff\xff\xff\xff": "arrow",
+    b"SQLite format 3\0": "sqlite",
+    b"PK\x03\x04": "excel",  # any other archive has been unpacked
 }
+_DUCKDB = b"DUCK"  # after eight bytes of a checksum
+_TYPED = {"parquet", "arrow", "excel", "sqlite", "duckdb"}
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-_SAVE_AS = "save the sheet as CSV and read that"
+_SAVE_AS = "save the sheet as .xlsx or CSV and read that"
 _FOREIGN: dict[bytes, str] = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
@@ -37,7 +41,6 @@ _FOREIGN: dict[bytes, str] = {
     b"%PDF": "a PDF document",
     b"\xd0\xcf\x11\xe0": f"an old Excel or Word file: {_SAVE_AS}",
     b"\x89HDF": "an HDF5 file: convert it to CSV or Parquet",
-    b"SQLite format 3": "an SQLite database: export the table as CSV",
     b"\x93NUMPY": "a NumPy array: load it with numpy.load and use the Python interface",
     b"FEA1": "a Feather file of version 1: write it anew as Feather version 2 or Parquet",
     b"ORC": "an ORC file: convert it to Parquet",
@@ -81,13 +84,13 @@ def format_of(name: str, head: bytes, encoding: str | None = None) -> Format:
     >>> format_of("people.tsv", b"a,b"), format_of("-", b'{"a": 1}'), format_of("people.csv", b"PAR1")
     ('tsv', 'jsonl', 'parquet')
     """
-    magic = next((known for known in _TABLES if head.startswith(known)), None)
-    if magic is not None:
-        return _TABLES[magic]
+    found = _by_signature(head)
+    if found is not None:
+        return found
     _refuse_other_things(name, head, is_text=encoding is not None or head.startswith(UTF16_MARKS))
     suffix = split_suffix(name)[0]
     by_name = format_named(suffix)
-    if by_name in {"parquet", "arrow"}:
+    if by_name in _TYPED:
         raise FileError(name, f"is named .{suffix}, but does not begin as such a file does: {_quoted(head)}")
     if by_name is not None and suffix != "txt":
         return by_name
@@ -106,13 +109,19 @@ def described(head: bytes) -> str:
         return found.partition(": ")[0]
     if packing is not None:
         return f"a file packed by {_PACKERS[packing]}"
-    form = next((form for magic, form in _TABLES.items() if head.startswith(magic)), None)
+    form = _by_signature(head)
     if form is not None:
         return f"a table ({form})"
     text = head.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     if text[:1] in ("{", "["):
         return "a JSON document"
     return "" if _is_binary(head) or "\ufffd" in text[:-4] else "a text"
+
+
+def _by_signature(head: bytes) -> Format | None:
+    if head[8:12] == _DUCKDB:
+        return "duckdb"
+    return next((form for magic, form in _TABLES.items() if head.startswith(magic)), None)
 
 
 def _foreign(head: bytes) -> str | None:

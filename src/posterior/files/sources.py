@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 from posterior.datasets import available
 from posterior.files.errors import FileError, reason
 from posterior.files.kept import Kept, KeptPipe, OpenFile, Reader
+from posterior.files.parts import split_part
 from posterior.files.signatures import Packing, packing_of
-from posterior.files.unpacking import DAMAGED, unpacked
+from posterior.files.unpacking import DAMAGED, is_workbook, unpacked
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -93,10 +94,15 @@ class Pipe:
 
 
 class ByteSource:
-    """Bytes under the name that messages give them: kept ones are opened again and again, a pipe once."""
+    """Bytes under the name that messages give them: kept ones are opened again and again, a pipe once.
 
-    def __init__(self, name: str, kept: Kept | None = None, pipe: Pipe | None = None) -> None:
-        self.name, self._kept, self._pipe = name, kept, pipe
+    `part` is which of its tables is meant, where the user has named one: `people.xlsx#Sheet1`.
+    """
+
+    def __init__(
+        self, name: str, kept: Kept | None = None, pipe: Pipe | None = None, part: str | None = None
+    ) -> None:
+        self.name, self._kept, self._pipe, self.part = name, kept, pipe, part
         self._first: Stream | None = None
         self._opened = ExitStack()
         if kept is not None:
@@ -129,6 +135,15 @@ class ByteSource:
         copy.seek(0)
         return copy
 
+    def place(self) -> Path:
+        """Return where the file lies, for libraries that open it; refuses a pipe and a packed file."""
+        if not isinstance(self._kept, OpenFile) or self._packing is not None:
+            raise FileError(
+                self.name,
+                "is a database in a pipe or a packed file; write it to a file, unpacked, and name that",
+            )
+        return Path(self.name).expanduser().resolve()
+
     def refuse_changes(self) -> None:
         """Refuse a file that was written to while it was read."""
         if isinstance(self._kept, OpenFile):
@@ -140,7 +155,10 @@ class ByteSource:
 
     @cached_property
     def _packing(self) -> Packing | None:
-        return None if self._kept is None else packing_of(self._kept.read_at(0, 8))
+        found = None if self._kept is None else packing_of(self._kept.read_at(0, 8))
+        if self._kept is not None and found == "zip" and is_workbook(_buffered(self._kept)):
+            return None
+        return found
 
     def _start(self) -> Stream:
         if self._kept is not None:
@@ -173,11 +191,11 @@ def opening(path: AnyPath, *, once: bool = False) -> Iterator[ByteSource]:
 
 
 def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> ByteSource:
-    name = fspath(path)
+    name, part = split_part(path)
     if name == "-":
         if sys.stdin.isatty():
             raise FileError(STANDARD_INPUT, "is the keyboard; pipe a table in, or name a file")
-        return _piped(STANDARD_INPUT, Pipe(sys.stdin.buffer), once=once)
+        return _piped(STANDARD_INPUT, Pipe(sys.stdin.buffer), part, once=once)
     place = Path(name).expanduser()
     try:
         if place.is_dir():
@@ -186,18 +204,18 @@ def _found(path: AnyPath, stack: ExitStack, *, once: bool) -> ByteSource:
             raise FileError(name, f"does not exist{_nearby(name, place)}")
         file = place.open("rb")
         if place.is_file():
-            return ByteSource(name, OpenFile(name, file))
+            return ByteSource(name, OpenFile(name, file), part=part)
         # A pipe with a name, such as a shell's <(…)
-        return _piped(name, Pipe(stack.enter_context(file)), once=once)
+        return _piped(name, Pipe(stack.enter_context(file)), part, once=once)
     except OSError as error:
         raise FileError(name, f"cannot be read: {reason(error)}") from error
 
 
-def _piped(name: str, pipe: Pipe, *, once: bool) -> ByteSource:
+def _piped(name: str, pipe: Pipe, part: str | None, *, once: bool) -> ByteSource:
     """Return a source for a pipe; it is kept where it may have to be read twice, or jumped about in."""
     if once and packing_of(pipe.start) != "zip":
-        return ByteSource(name, pipe=pipe)
-    return ByteSource(name, KeptPipe(name, cast("BinaryIO", pipe)))
+        return ByteSource(name, pipe=pipe, part=part)
+    return ByteSource(name, KeptPipe(name, cast("BinaryIO", pipe)), part=part)
 
 
 def _damaged(name: str, error: BaseException) -> FileError:

@@ -1,6 +1,6 @@
 """Tables out of files: the same types in all rows, however many blocks they come in."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -18,21 +18,25 @@ from posterior.files.cells import (
     wider,
 )
 from posterior.files.columnar import ColumnarTable
+from posterior.files.databases import DuckdbTable, SqliteTable
 from posterior.files.errors import FileError
+from posterior.files.excel import SheetTable
 from posterior.files.lines import JsonLines
 from posterior.files.options import Reading
+from posterior.files.parts import refuse_part
 from posterior.files.signatures import format_of
 from posterior.files.sources import AnyPath, ByteSource, opening
 from posterior.files.text import CellBlock, TextTable
 
-Written: TypeAlias = TextTable | JsonLines
+Written: TypeAlias = TextTable | JsonLines | SheetTable | SqliteTable
+Typed: TypeAlias = ColumnarTable | DuckdbTable
 
 
 def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -> Any:
     """Return the table in a file; a column without a given type gets the narrowest for all its cells."""
     with opening(path) as source:
         reader = _reader(source, reading)
-        if isinstance(reader, ColumnarTable):
+        if isinstance(reader, Typed):
             parts = list(retyped(source.name, reader.tables(), given))
             table = pa.concat_tables(parts).unify_dictionaries()
         else:
@@ -58,7 +62,7 @@ def read_batches(
     with opening(path, once=given is not None) as source:
         reader = _reader(source, reading)
         tables: Iterator[Any]
-        if isinstance(reader, ColumnarTable):
+        if isinstance(reader, Typed):
             tables = retyped(source.name, reader.tables(), given or {})
         elif given is None:
             types = _surveyed(reader, reading.decimal)
@@ -99,13 +103,24 @@ def retyped(name: str, tables: Iterable[Any], given: Mapping[str, CellType]) -> 
         row += table.num_rows
 
 
-def _reader(source: ByteSource, reading: Reading) -> Written | ColumnarTable:
+def _reader(source: ByteSource, reading: Reading) -> Written | Typed:
     form = reading.format or format_of(source.name, source.stream.head, reading.encoding)
+    several = _SEVERAL.get(form)
+    if several is not None:
+        return several(source, reading)
+    refuse_part(source.name, source.part)
     if form in {"parquet", "arrow"}:
         return ColumnarTable(source, reading, parquet=form == "parquet")
-    if form == "jsonl":
-        return JsonLines(source, reading)
     return TextTable(source, reading, "\t" if form == "tsv" else None)
+
+
+# What may hold several tables, of which the user names one.
+_SEVERAL: dict[str, Callable[[ByteSource, Reading], Written | Typed]] = {
+    "jsonl": JsonLines,
+    "excel": SheetTable,
+    "sqlite": SqliteTable,
+    "duckdb": DuckdbTable,
+}
 
 
 def _surveyed(reader: Written, decimal: str) -> dict[str, CellType]:

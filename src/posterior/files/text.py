@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from posterior.files.cells import CellType, at_once, clean, types_of, unique_names
+from posterior.files.cells import CellType, at_once, clean, types_of
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.formulas import unguarded
+from posterior.files.header import HEADER_ROWS, column_names, tell_titles, title_rows
 from posterior.files.options import Reading
 from posterior.files.sources import BLOCK, ByteSource
 from posterior.files.wide import WIDE, by_column, cells_of_lines, wide_cells
@@ -29,7 +30,6 @@ LONGEST_LINE = 1 << 25
 # A block of a wide table has so many rows if it can: work is done once for each column of a block.
 _BLOCK_ROWS = 256
 _ORDINARY = "if quotes are ordinary characters in this file, pass quote=None (--quote none)"
-_NO_HEADER = "; if the first row is data, pass header=False (--no-header)"
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,15 @@ class TextTable:
 
     def __init__(self, source: ByteSource, reading: Reading, delimiter: str | None = None) -> None:
         self._source, self._reading = source, reading
+        self._skip = reading.skip or 0
         self._first: Decoded | None = self._decoded()
+        if reading.header and reading.skip is None:
+            self._skip = self._passes_titles(self._first, delimiter)
         start = self._first.look_for_line(LONGEST_LINE)
         sample = start.decode(errors="ignore")
         if not sample.strip():
-            raise FileError(source.name, "is empty")
+            beyond = f" after {self._skip} lines (--skip)" if self._skip else ""
+            raise FileError(source.name, f"is empty{beyond}")
         self._whole = self._first.ends_in_sight
         header = len(_first_line(start.lstrip(b"\r\n")))
         if header > LONGEST_LINE:
@@ -71,7 +75,7 @@ class TextTable:
             first = next(records)
         except csv.Error as error:
             raise FileError(source.name, f"has a first row that cannot be read: {reason(error)}") from error
-        self.names = self._named(first)
+        self.names = column_names(source.name, first, reading)
         self._only_header = reading.header and self._whole and not _any(records)
 
     def blocks(self) -> Iterator[CellBlock]:
@@ -96,6 +100,22 @@ class TextTable:
                 yield CellBlock(batch.num_rows, self._cleaned(batch))
             if last is not None and self._reading.quote is not None:
                 self._refuse_open_quote(last, text.tail)
+
+    def _passes_titles(self, text: Decoded, delimiter: str | None) -> int:
+        """Pass over lines above the header, where there plainly are some, and say so; return how many."""
+        sample = text.look_for_line(LONGEST_LINE).decode(errors="ignore")
+        given = self._reading.delimiter or delimiter
+        for mark in _CANDIDATES if given is None else (given,):
+            rows = _numbered_start(sample, mark, self._reading.quote, whole=text.ends_in_sight)
+            titles = title_rows([row for _, row in rows])
+            if titles:
+                lines, title = rows[titles][0], mark.join(rows[0][1]).strip(mark + " ")
+                tell_titles(self._source.name, "line", lines, title)
+                text.skip_lines(lines)
+                return lines
+            if rows and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1:
+                break  # a table from its first line on
+        return 0
 
     def _passes_header(self, text: Decoded) -> bool:
         """Pass over the header; return False, and leave it, where it does not end with its line."""
@@ -127,24 +147,9 @@ class TextTable:
         yield from map(block, wide_cells(text, self._block_size, read))
 
     def _decoded(self) -> Decoded:
-        return Decoded(self._source.name, self._source.open(), self._reading.encoding)
-
-    def _named(self, first: list[str]) -> tuple[str, ...]:
-        reading, width = self._reading, len(first)
-        if reading.names is not None:
-            names = tuple(reading.names)
-            if len(names) != width:
-                raise FileError(
-                    self._source.name,
-                    f"has {width} columns, but names gives {len(names)}: {', '.join(names)}",
-                )
-            return names
-        if not reading.header:
-            return tuple(f"column_{i}" for i in range(1, width + 1))
-        cells = unguarded(
-            clean(pa.array(first), replace(reading, missing=(), usual_missing=False, trim=True))
-        )
-        return unique_names(self._source.name, cells.to_pylist(), _NO_HEADER)
+        text = Decoded(self._source.name, self._source.open(), self._reading.encoding)
+        text.skip_lines(self._skip)
+        return text
 
     @cached_property
     def _keys(self) -> list[str]:
@@ -200,6 +205,8 @@ class TextTable:
         quote = self._reading.quote
         spaced = quote is not None and f"{self.delimiter} {quote}" in row.text
         hint = "; a quote must follow the delimiter without a space" if spaced else ""
+        if row.expected_columns < row.actual_columns and line is not None and line <= HEADER_ROWS:
+            hint = hint or f"; if the header is in this line, pass skip={line - 1} (--skip {line - 1})"
         return f"has {fields} in {where}, where {like} {row.expected_columns}: {in_quotes(row.text)}{hint}"
 
     def _line_of(self, row: str, number: int) -> int | None:
@@ -208,8 +215,9 @@ class TextTable:
         if not self._source.reopens:
             return None
         with self._decoded() as text:
-            lines = enumerate(text.each_line(), 1)
-            return next((i for i, line in lines if i >= number and line.rstrip() == start.rstrip()), None)
+            lines = enumerate(text.each_line(), 1 + self._skip)
+            least = number + self._skip
+            return next((i for i, line in lines if i >= least and line.rstrip() == start.rstrip()), None)
 
     def _cleaned(self, batch: Any) -> dict[str, Any]:
         columns = at_once(lambda cells: unguarded(clean(cells, self._reading)), batch.columns)
@@ -230,7 +238,7 @@ class TextTable:
             body = found["body"] or ""
             runs = "\n" in body and (found["rest"].strip() or (not found["close"] and self._whole))
             if runs:
-                line = sample.count("\n", 0, found.start()) + 1
+                line = self._skip + sample.count("\n", 0, found.start()) + 1
                 raise FileError(
                     self._source.name,
                     f"has a quote in line {line} that does not end with its cell; {_ORDINARY}",
@@ -257,6 +265,11 @@ def _first_line(text: bytes) -> bytes:
 
 def _records(sample: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
     """Give the rows of a text that are not blank, as lists of cells."""
+    return (row for _, row in _numbered(sample, delimiter, quote))
+
+
+def _numbered(sample: str, delimiter: str, quote: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows of a text that are not blank, each with the number of lines before it."""
     lines = re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", sample)
     rows = csv.reader(
         (line.group() for line in lines),
@@ -264,7 +277,28 @@ def _records(sample: str, delimiter: str, quote: str | None) -> Iterator[list[st
         quotechar=quote,
         quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
     )
-    return (row for row in rows if row)
+    before = 0
+    for row in rows:
+        if row:
+            yield before, row
+        before = rows.line_num
+
+
+def _numbered_start(
+    sample: str, delimiter: str, quote: str | None, *, whole: bool
+) -> list[tuple[int, list[str]]]:
+    """Return the first rows of a text, without one that may be cut off; none where they cannot be read."""
+    found: list[tuple[int, list[str]]] = []
+    cells = 0
+    try:
+        for numbered in islice(_numbered(sample, delimiter, quote), HEADER_ROWS + 1):
+            found.append(numbered)
+            cells += len(numbered[1])
+            if cells > _SNIFFED_CELLS:
+                break
+    except csv.Error:
+        return []
+    return found if whole or len(found) > HEADER_ROWS else found[:-1]
 
 
 def _any(records: Iterator[list[str]]) -> bool:

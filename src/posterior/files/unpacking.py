@@ -33,6 +33,15 @@ def unpacked(name: str, file: BinaryIO, packing: Packing | None) -> Any:
             return pa.CompressedInputStream(file, {"zst": "zstd", "lz4": "lz4"}[packing])
 
 
+def is_workbook(file: BinaryIO) -> bool:
+    """Return whether an archive is an Excel workbook (.xlsx, .xlsm)."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (OSError, *DAMAGED):
+        return False
+
+
 def _only_member(name: str, file: BinaryIO) -> Any:
     """Return the file in an archive that holds one, and say what it is if it is no archive of a table."""
     archive = zipfile.ZipFile(file)
@@ -41,7 +50,7 @@ def _only_member(name: str, file: BinaryIO) -> Any:
     ]
     if any(part.startswith(("xl/", "word/", "ppt/")) or part == "content.xml" for part in members):
         raise FileError(
-            name, "looks like an Excel or Office file, not a table; save the sheet as CSV and read that"
+            name, "looks like an Office file, not a table; save the sheet as .xlsx or CSV and read that"
         )
     if members and all(part.endswith(".npy") for part in members):
         raise FileError(name, "looks like NumPy arrays (.npz), not a table; load them with numpy.load")

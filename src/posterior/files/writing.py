@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from posterior.files.errors import FileError, arrow_module, reason
 from posterior.files.left_over import PART, lock, part_prefix, remove_left_over
-from posterior.files.options import FORMATS, format_named
+from posterior.files.options import WRITTEN, WrittenFormat, format_named
 from posterior.files.signatures import split_suffix
 
 
@@ -70,18 +70,23 @@ def write_batches(
     """
     name = "-" if path is None else os.fspath(path)
     suffix, packing = split_suffix(name)
-    form = format_named(format or suffix or "csv")
+    form = _written_format(format or suffix or "csv")
     if form is None and format is not None:
-        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(FORMATS)}")
+        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(WRITTEN)}")
     if form is None:
         raise FileError(
-            name, f"cannot be written: .{suffix} is none of {', '.join('.' + one for one in FORMATS)}"
+            name, f"cannot be written: .{suffix} is none of {', '.join('.' + one for one in WRITTEN)}"
         )
     if packing == "zip":
         raise FileError(name, "cannot be written: .zip is not supported; choose .gz, .bz2, .xz or .zst")
     output = arrow_module("output")
     with writing(path) as file:
         output.put_all(file, iter(tables), form, packing, raw=raw)
+
+
+def _written_format(word: str) -> WrittenFormat | None:
+    found = format_named(word)
+    return next((known for known in WRITTEN if known == found), None)
 
 
 def _beside(place: Path) -> Iterator[BinaryIO]:
