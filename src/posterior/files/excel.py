@@ -58,6 +58,8 @@ class SheetTable:
 
     def _rows(self) -> Iterator[list[Any]]:
         """Give the rows that have a cell, as Python values."""
+        if self._sheet.start is None:  # older readers panic
+            return iter(())
         return (row for row in self._sheet.iter_rows() if any(cell != "" for cell in row))
 
     def _title_rows(self, texts: list[list[str]]) -> int:
