@@ -400,3 +400,16 @@ def test_columns_whose_squares_overflow_are_refused_by_name():
     for penalty in (ElasticNet(), ElasticNet(l2=0.1), ElasticNet(l1=0.1)):
         with pytest.raises(ValueError, match="column 'x0' holds values so large"):
             solve(Problem(scan_of(X, np.arange(50) % 2), SoftmaxLoss(2), penalty))
+
+
+@pytest.mark.parametrize("gross", [1e6, 1e8, 1e10, 1e12, 1e14])
+def test_rows_far_out_that_are_fitted_anyway_change_nothing(gross):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y = (x + rng.logistic(size=400) > 0).astype(int)
+    fit = solve(Problem(scan_of(x[:, None], y), SoftmaxLoss(2), ElasticNet(l2=1 / 400)))
+    X, classes = np.append(x, [gross, -gross])[:, None], np.append(y, [1, 0])
+    among = solve(Problem(scan_of(X, classes), SoftmaxLoss(2), ElasticNet(l2=1 / 402)))
+    assert among.solution.converged
+    assert among.model.coef == pytest.approx(fit.model.coef, rel=1e-6)
+    assert 402 * among.solution.point.value == pytest.approx(400 * fit.solution.point.value, rel=1e-9)

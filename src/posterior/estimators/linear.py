@@ -171,9 +171,14 @@ class LinearEstimator(TableEstimator):
                 remedy = 'Bring the columns to one scale (StandardScaler), or use solver="auto"'
             elif self.solver != "auto":
                 remedy += ', or solver="auto"'
+            if objective is not None and objective.bulk is not None:
+                remedy = "Some cells are more than 1000 times as far out as the others: check them, or " + (
+                    remedy[0].lower() + remedy[1:]
+                )
+            gap = fit.solution.certificate or "how far above the minimum is not known"
             warn(
                 f"{type(self).__name__} stopped after {fit.solution.iterations} steps before the optimum: "
-                f"relative gradient {fit.solution.gradient:.1e}; {fit.solution.certificate}. {remedy}.",
+                f"relative gradient {fit.solution.gradient:.1e}; {gap}. {remedy}.",
                 ConvergenceWarning,
             )
 

@@ -11,6 +11,7 @@ from posterior._blas import one_blas_thread
 from posterior._linalg import CLEAR, smallest_residual
 from posterior._types import Floats
 from posterior.linear.basis import Basis, column_moments, is_redundant, moments
+from posterior.linear.bulk import bulk_of
 from posterior.linear.certificate import Certificate
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import Loss
@@ -28,7 +29,7 @@ from posterior.linear.solvers import (
     Solver,
     solver_named,
 )
-from posterior.linear.solvers.base import Coordinates
+from posterior.linear.solvers.base import Coordinates, minimum
 from posterior.linear.solvers.newton import cholesky_factor, newton_step
 from posterior.linear.summary import Summary
 from posterior.stats.scatter import Scatter
@@ -70,10 +71,16 @@ class Problem:
     def objective(self, coordinates: Coordinates) -> Objective:
         """What is minimised, in the coordinates that a solver asks for."""
         kind = JeffreysObjective if self.jeffreys else Objective
-        return kind(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
+        bulk = None if coordinates == "user" else self._bulk(coordinates)
+        basis = self.basis(coordinates, bulk)
+        return kind(self.scan, self._loss_for_penalty(), self.penalty, basis, bulk)
 
-    def basis(self, coordinates: Coordinates) -> Basis:
-        """The coordinates, scaled instead of whitened where the table is too wide."""
+    def basis(self, coordinates: Coordinates, bulk: Scan | None = None) -> Basis:
+        """The coordinates, scaled instead of whitened where the table is too wide or rows have gross cells.
+
+        Then they are scaled by the rows of the `bulk`. A coefficient of gross cells may have to be tiny
+        beside the others, which no sum of several coordinates can be.
+        """
         if coordinates == "user":
             return Basis.plain(self.scan.n_features, self.intercept)
         if self.jeffreys and self.scan.n_features > LARGEST_FIRTH:
@@ -82,17 +89,34 @@ class Problem:
                 f"{LARGEST_FIRTH:,} columns; found {self.scan.n_features:,}: use a ridge (C=1.0), or fewer "
                 "columns"
             )
-        few = self.scan.n_features <= FACTORED_COLUMNS and not self._short
-        if coordinates == "whitened" and (self.jeffreys or few):
+        if self._whitens(coordinates) and bulk is None:
             self._refuse_huge(np.diagonal(self.moments.scatter[0]))
             basis = Basis.whitened(self.moments, self.scan.n_rows, self.intercept, self._ridge)
             if self.jeffreys or basis.fold is None or is_redundant(self.scan, basis):
                 return basis
-        seen = column_moments(self.scan)
-        variance = seen.scatter[0] / seen.weight[0]
+        mean, variance = self._columns
         self._refuse_huge(variance)
+        if bulk is not None:
+            own, variance_of_own = _column_moments(bulk)
+            mean, variance = own, np.where(variance_of_own > 0, variance_of_own, variance)
         ridge = self._ridge if self.penalty.smooth else 0.0
-        return Basis.scaled(seen.location.value[0], variance, self.intercept, ridge)
+        return Basis.scaled(mean, variance, self.intercept, ridge)
+
+    def _bulk(self, coordinates: Coordinates) -> Scan | None:
+        """The rows without gross cells, where classes are told apart and some rows have such cells."""
+        if self.jeffreys or not self.loss.n_classes:
+            return None
+        if self._whitens(coordinates):
+            return bulk_of(self.scan, np.diagonal(self.moments.scatter[0]) / self.moments.weight[0])
+        return bulk_of(self.scan, self._columns[1])
+
+    def _whitens(self, coordinates: Coordinates) -> bool:
+        few = self.scan.n_features <= FACTORED_COLUMNS and not self._short
+        return coordinates == "whitened" and (self.jeffreys or few)
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats]:
+        return _column_moments(self.scan)
 
     def _refuse_huge(self, variance: Floats) -> None:
         if np.isfinite(variance).all():
@@ -217,11 +241,17 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
-        solution = solver.minimize(objective, theta) if objective.size else _nothing(objective)
-        separation = _separation(problem, objective, solution.point)
+        solution = minimum(solver, objective, theta) if objective.size else _nothing(objective)
+        separation = _separation(problem, objective, solution.point, solver)
         if separation is not None:
             solution = replace(solution, converged=False, certificate=None)  # there is nowhere to arrive
         return Fit.of(objective, solution, separation)
+
+
+def _column_moments(scan: Scan) -> tuple[Floats, Floats]:
+    """Mean and variance of every column."""
+    seen = column_moments(scan)
+    return seen.location.value[0], seen.scatter[0] / seen.weight[0]
 
 
 def _nothing(objective: Objective) -> Solution:
@@ -235,15 +265,24 @@ def _from(objective: Objective, model: LinearModel) -> Floats:
     return objective.theta(model.coef, level)
 
 
-def _separation(problem: Problem, objective: Objective, point: Point) -> Separation | None:
+def _separation(problem: Problem, objective: Objective, point: Point, solver: Solver) -> Separation | None:
     """Why an unpenalised softmax regression has no optimum, if it has none."""
     if not problem.loss.detects_separation or not problem.penalty.free or problem.jeffreys:
         return None
     if not objective.size:
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
-        hessian = objective.curvature(point.theta)
-        move = newton_step(cholesky_factor(hessian), point.gradient)
-        if has_finite_optimum(objective, point, move, hessian):
+        if _is_finite(objective, point):
+            return None
+        # More rows make no finite optimum infinite; beside gross cells the others seem to be nothing.
+        bulk = objective.of_bulk()
+        if bulk is not None and _is_finite(bulk, solver.minimize(bulk).point):
             return None
     return find_separation(objective, point)
+
+
+def _is_finite(objective: Objective, point: Point) -> bool:
+    """Whether derivatives at a point prove that there is an optimum."""
+    hessian = objective.curvature(point.theta)
+    move = newton_step(cholesky_factor(hessian), point.gradient)
+    return has_finite_optimum(objective, point, move, hessian)

@@ -56,6 +56,8 @@ class Objective:
     loss: Loss
     penalty: ElasticNet
     basis: Basis
+    # The rows without gross cells, where others have some.
+    bulk: Scan | None = None
     # Whether bounds for convex losses hold: `curvature` is the Hessian of all there is.
     convex: ClassVar[bool] = True
 
@@ -175,11 +177,20 @@ class Objective:
         """The same of the first of every `step` rows."""
         return replace(self, scan=self.scan.every(step))
 
+    def of_bulk(self) -> "Objective | None":
+        """The same of the rows without gross cells, times W/W' for their weight W'; None if all are so."""
+        if self.bulk is None:
+            return None
+        weight, part = (scan.fold(lambda block: block.total) for scan in (self.scan, self.bulk))
+        share = weight / part
+        penalty = ElasticNet(self.penalty.l1 * share, self.penalty.l2 * share)
+        return replace(self, scan=self.bulk, penalty=penalty, bulk=None)
+
     def in_memory(self) -> "Objective":
         """The same with its rows in memory, where they are few and the sums over parts of them small."""
         few = self.scan.n_rows * self.scan.n_features <= IN_MEMORY_CELLS
         small = self.size**2 * (1 + self.scan.n_rows // IN_MEMORY_PART) <= IN_MEMORY_CELLS
-        if self.scan.sparse or not (few and small):
+        if self.scan.sparse or self.scan.selective or not (few and small):
             return self
         return replace(self, scan=InMemoryScan.copied(self.scan))
 

@@ -15,7 +15,7 @@ from posterior.linear.fit import Fit, Problem
 from posterior.linear.leave_one_out import MeanLoss, leave_one_out_loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.solvers.base import Solution, Solver
+from posterior.linear.solvers.base import Solution, Solver, minimum
 from posterior.linear.solvers.newton import Newton
 
 # C from 1e-4 to 1e4, strong penalties first.
@@ -113,7 +113,7 @@ class _Search:
         """The loss of a strength, from the fit with the next stronger one, or else the next weaker one."""
         if strength not in self.losses:
             objective = self.objective_for(strength)
-            solution = self.solver.minimize(objective, self._start(strength))
+            solution = minimum(self.solver, objective, self._start(strength))
             self.solutions[strength] = solution
             self.losses[strength] = leave_one_out_loss(objective, solution.theta)
         return self.losses[strength].mean

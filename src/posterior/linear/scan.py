@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -73,6 +73,8 @@ class RowBlock(NamedTuple):
 class Scan:
     """A data set read through a design. Everything that learns from rows asks for sums over its blocks."""
 
+    # Whether it leaves out rows of the data set.
+    selective: ClassVar[bool] = False
     dataset: Dataset
     design: Design
     sparse: bool = False

@@ -1,13 +1,13 @@
 """The base class of solvers, and what they return."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.linear.certificate import Certificate
+from posterior.linear.certificate import Certificate, by_bulk
 from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
@@ -111,6 +111,23 @@ class IncrementalSolver(Solver):
         """The coefficients to use after some updates."""
 
 
+def minimum(solver: Solver, objective: Objective, start: Floats | None = None) -> Solution:
+    """What a solver finds. That of rows without gross cells is the minimum of all, if it fits the others."""
+    bulk = objective.of_bulk()
+    if bulk is None:
+        return solver.minimize(objective, start)
+    first = solver.minimize(bulk, start)
+    point = objective.slope(first.theta)
+    proof = by_bulk(objective, point)
+    if first.converged and proof is not None:
+        return replace(first, point=point, certificate=proof)
+    found = solver.minimize(objective, first.theta)
+    if not found.converged and found.certificate is not None and not found.certificate.proven:
+        # On the way derivatives say nothing: gross cells make them small, or large, far from the minimum.
+        return replace(found, certificate=None)
+    return found
+
+
 def gradient_scale(objective: Objective, origin: Point) -> float:
     """The length of the gradient at zero coefficients, to which others are compared.
 
@@ -118,7 +135,17 @@ def gradient_scale(objective: Objective, origin: Point) -> float:
     """
     gradient = origin.gradient.reshape(objective.shape)
     along = float(np.linalg.norm(gradient[:, : objective.basis.n_coordinates]))
-    return along or float(np.linalg.norm(gradient))
+    return without_gross_cells(objective, along or float(np.linalg.norm(gradient)))
+
+
+def without_gross_cells(objective: Objective, scale: float) -> float:
+    """The length of a gradient, or what it is at most where no row has gross cells.
+
+    Classes pull scores by at most 1, and the bulk of each column has variance 1.
+    """
+    if not objective.loss.n_classes or objective.basis.spread is None:
+        return scale
+    return min(scale, float(np.sqrt(objective.size)))
 
 
 def relative_gradient(point: Point, scale: float) -> float:

@@ -13,7 +13,14 @@ from posterior.linear.certificate import Certificate, best_proof
 from posterior.linear.losses import GaussianLoss, Loss
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, relative_gradient
+from posterior.linear.solvers.base import (
+    Coordinates,
+    Solution,
+    Solver,
+    Step,
+    relative_gradient,
+    without_gross_cells,
+)
 
 # Columns up to which the matrix of second moments is formed; beyond, products with it that bound its size.
 SQUARED_COLUMNS = 200
@@ -55,11 +62,11 @@ class GradientDescent(Solver):
         even = contrast_metric_inverse(objective.loss)
         origin = objective.slope(objective.zero())
         point = origin if start is None else objective.slope(start)
-        scale = float(np.linalg.norm(origin.gradient))
+        scale = without_gross_cells(objective, float(np.linalg.norm(origin.gradient)))
         before, at, run, steps = point, point.theta, -1, [Step.at(objective, point)]
         for iteration in range(self.max_iter + 1):
             move = -step * (even @ point.gradient.reshape(objective.shape)).ravel()
-            level = -float(point.gradient @ move) <= rounding * abs(point.value)
+            level = objective.bulk is None and -float(point.gradient @ move) <= rounding * abs(point.value)
             done = level or relative_gradient(point, scale) <= self.tol
             if done or iteration == self.max_iter or not point.value <= ASTRAY * max(origin.value, 1.0):
                 break

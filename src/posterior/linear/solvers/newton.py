@@ -22,6 +22,12 @@ ARMIJO = 1e-4
 # Newton steps that gain nothing two times over, with less than this share of the objective left: rounding.
 ROUNDED = 1e-10
 MANY = 1_000_000
+# How many times as far as a Newton step the minimum is looked for.
+FARTHEST = 2.0**500
+# How many times a step is stretched that the gross cells of some rows keep short.
+LONGEST = 1024.0
+# Slopes up to this are rounding, in coordinates in which the columns have variance 1.
+NOISE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -98,11 +104,20 @@ class Newton(Solver):
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
             if relative_gradient(point, scale) <= self.tol and decrement <= left:
                 return True
-            return idle > 1 and decrement <= ROUNDED * abs(point.value)
+            # Gross cells make the decrement small wherever the others are not fitted yet.
+            return objective.bulk is None and idle > 1 and decrement <= ROUNDED * abs(point.value)
 
         walk = self._walk(objective, point, steps, arrived, inverse)
+        proof = by_some_rows(objective, walk.point) if walk.done else None
+        while objective.bulk is not None and walk.done and proof is None and walk.iterations < self.max_iter:
+            # Rows that are far out make the objective flat, and the decrement small, far from the minimum.
+            further = farther(objective, walk.point, -walk.inverse.times(walk.point.gradient))
+            if further is walk.point:
+                break
+            walk = self._walk(objective, further, steps, arrived, taken=walk.iterations + 1)
+            proof = by_some_rows(objective, walk.point) if walk.done else None
         guess = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
-        proof = better(by_some_rows(objective, walk.point) if walk.done else None, guess)
+        proof = better(proof, guess)
         steep = relative_gradient(walk.point, scale)
         return Solution(walk.point, walk.iterations, walk.done, proof, steep, tuple(steps))
 
@@ -113,19 +128,24 @@ class Newton(Solver):
         steps: list[Step],
         arrived: Callable[[Point, float, int], bool],
         inverse: "Inverse | None" = None,
+        taken: int = 0,
     ) -> "_Walk":
-        """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already."""
-        before, iteration, idle, damping = np.inf, 0, 0, 0.0
+        """Newton steps until `arrived` says so, the first with an inverse Hessian that is known already.
+
+        `taken` is how many were taken before.
+        """
+        before, iteration, idle, damping = np.inf, taken, 0, 0.0
         while True:
             if self.path:
                 steps.append(Step.at(objective, point))
             fresh = inverse is None
             inverse = inverse or Inverse(cholesky_factor(objective.curvature(point.theta), damping))
-            move = -inverse.times(point.gradient)
-            decrement = -float(point.gradient @ move)
+            gradient = clear_gradient(objective, point)
+            move = -inverse.times(gradient)
+            decrement = -float(gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
-            if done or iteration == self.max_iter:
+            if done or iteration >= self.max_iter:
                 return _Walk(point, iteration, done, decrement, inverse)
             there, whole = armijo_search(objective, point, move, decrement)
             if there is point:  # the Hessian misleads: one of this point, or a blend with steepest descent
@@ -133,6 +153,10 @@ class Newton(Solver):
                 inverse, iteration = None, iteration + 1
                 continue
             damping = 0.0
+            if idle and whole and objective.bulk is not None:
+                # Newton's steps raise the score of a gross row by 1 each; it may have to be some hundreds.
+                further = stretched(objective, point, move)
+                there, whole = further or there, further is None
             again = whole and self.reuse and decrement * self.reuse <= before
             inverse = inverse.corrected(point, there) if again else None
             point, before, iteration = there, decrement, iteration + 1
@@ -196,6 +220,36 @@ def newton_step(factor: Floats, gradient: Floats) -> Floats:
     return np.asarray(lapack.dpotrs(factor, -gradient, lower=1)[0])
 
 
+def farther(objective: Objective, point: Point, move: Floats) -> Point:
+    """The lowest of the points at 2, 4, 8, … times a step, up to where the objective rises; else the same."""
+    best, t = point, 2.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        while t < FARTHEST:
+            there = objective.slope(point.theta + t * move)
+            if not there.value < best.value - 4 * EPSILON * abs(best.value):
+                break
+            best, t = there, 2 * t
+    return best
+
+
+def clear_gradient(objective: Objective, point: Point) -> Floats:
+    """The gradient; beside gross cells without what is rounding, which hides their tiny steps."""
+    if objective.bulk is None:
+        return point.gradient
+    return np.where(np.abs(point.gradient) > NOISE, point.gradient, 0.0)
+
+
+def stretched(objective: Objective, point: Point, move: Floats) -> Point | None:
+    """The last of the points at 2, 4, 8, … times a step where a convex objective still falls along it."""
+    last, t = None, 2.0
+    while t <= LONGEST:
+        there = objective.slope(point.theta + t * move)
+        if not clear_gradient(objective, there) @ move < 0:
+            break
+        last, t = there, 2 * t
+    return last
+
+
 def armijo_search(objective: Objective, point: Point, move: Floats, decrement: float) -> tuple[Point, bool]:
     """The next point along a direction, and whether the whole step was taken; the same where none is lower.
 
@@ -205,7 +259,9 @@ def armijo_search(objective: Objective, point: Point, move: Floats, decrement: f
     slack = 4 * EPSILON * abs(point.value)
     while True:
         there = objective.slope(point.theta + t * move)
-        if there.value <= point.value - ARMIJO * t * decrement + slack:
+        # A convex objective that falls there has fallen all the way.
+        falls = objective.bulk is not None and clear_gradient(objective, there) @ move <= 0
+        if falls or there.value <= point.value - ARMIJO * t * decrement + slack:
             return there, t == 1.0
         if t < 1e-10:
             return point, False

@@ -15,7 +15,7 @@ from posterior.linear.loss_sums import SLOPE_TILE, CurvatureSums, LinearScores
 from posterior.linear.losses import pairs
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import RowBlock
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step
+from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, without_gross_cells
 from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_subgradient
 
 ARMIJO = 1e-4
@@ -52,7 +52,7 @@ class ProximalNewton(Solver):
         _check(objective)
         origin = objective.slope(objective.zero())
         point = objective.slope(_without_coefficients(objective, origin))
-        scale = float(np.linalg.norm(point.gradient))
+        scale = without_gross_cells(objective, float(np.linalg.norm(point.gradient)))
         if start is not None:
             point = min(point, objective.slope(_centred(objective, start)), key=objective.value)
         return self._descend(objective, point, origin, max(scale, 1e-300))
@@ -70,7 +70,7 @@ class ProximalNewton(Solver):
                 steps.append(Step(point.theta, value, steep * scale, objective.scan.n_rows))
             proof = by_duality(objective, point, origin) if steep <= self.tol else None
             arrived = steep <= self.tol and (proof is None or proof.gap <= self.tol * abs(value))
-            stalled = -fall <= HIDDEN * abs(value) and 2 * steep > before
+            stalled = -fall <= HIDDEN * abs(value) and 2 * steep > before and objective.bulk is None
             done = arrived or stalled
             if done or stuck or iteration == self.max_iter:
                 break
