@@ -449,13 +449,16 @@ def test_a_summary_shows_itself():
     assert str(summary).startswith("vote: log odds of yes against no")
 
 
-def test_the_choice_of_a_penalty_does_not_depend_on_units():
+@pytest.mark.parametrize("scale", [1e-30, 1e-16, 1e-6, 1e50])
+@pytest.mark.parametrize("size", [(150, 3), (20, 30)], ids=["long", "wide"])
+def test_the_choice_of_a_penalty_does_not_depend_on_units(size, scale):
     rng = np.random.default_rng(13)
-    X = rng.normal(size=(150, 3))
-    y = (X @ [1, -1, 0.5] + rng.logistic(size=150) > 0).astype(int)
-    a, b = LogisticRegression(C="auto").fit(X, y), LogisticRegression(C="auto").fit(X * 1e-6, y)
-    assert np.isclose(a.choice_.losses.min(), b.choice_.losses.min(), rtol=1e-6)
-    assert np.isclose(a.C_, b.C_ * 1e-12, rtol=0.2)
+    X = rng.normal(size=size)
+    y = (X[:, :3] @ [1, -1, 0.5] + rng.logistic(size=len(X)) > 0).astype(int)
+    a, b = LogisticRegression(C="auto").fit(X, y), LogisticRegression(C="auto").fit(X * scale, y)
+    np.testing.assert_allclose(a.choice_.losses, b.choice_.losses, rtol=1e-6)
+    assert np.isclose(a.C_, b.C_ * scale**2, rtol=1e-9)
+    np.testing.assert_allclose(a.coef_, b.coef_ * scale, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("settings", [{"max_iter": 2.5}, {"max_iter": -1}, {"tol": "x"}, {"tol": np.nan}])

@@ -27,6 +27,8 @@ GAIN = 1e-4
 # Steps between the neighbours of the best; each takes 38 % of the interval away.
 GOLDEN_STEPS = 5
 GOLDEN = (3 - 5**0.5) / 2
+# Intervals whose ratio is this close to 1 are equally long, whatever rounding makes of them in some units.
+TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +168,7 @@ def _between(search: _Search) -> None:
         return
     low, middle, high = tried[at + 1], best, tried[at - 1]
     for _ in range(GOLDEN_STEPS):
-        longer = high if high / middle > middle / low else low
+        longer = high if high / middle > (1 + TIE) * middle / low else low
         new = middle * (longer / middle) ** GOLDEN
         if search.look(new) < search.look(middle):
             low, middle, high = (middle, new, high) if new > middle else (low, new, middle)
@@ -186,12 +188,19 @@ def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Strengt
             f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
             '"newton" or "lbfgs"'
         )
-    base = problem.objective(solver.coordinates)
+    # The coordinates are those of a penalty of one unit: made for another, tiny columns would seem flat.
+    unit = _unit(problem.objective(solver.coordinates))
+    base = replace(problem, penalty=ElasticNet(l2=unit / weight)).objective(solver.coordinates)
 
     def objective(strength: float) -> Objective:
         return replace(base, penalty=ElasticNet(l2=strength / weight))
 
-    spread = base.basis.spread
-    varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
-    choice = choose_strength(objective, solver=solver, unit=float(np.median(varied) ** 2))
+    choice = choose_strength(objective, solver=solver, unit=unit)
     return choice, Fit.of(objective(choice.best), choice.solution)
+
+
+def _unit(objective: Objective) -> float:
+    """The median variance of the columns that vary."""
+    spread = objective.basis.spread
+    varied = np.ones(1) if spread is None or not (spread > 0).any() else spread[spread > 0]
+    return float(np.median(varied) ** 2)
