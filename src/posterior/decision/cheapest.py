@@ -6,6 +6,7 @@ from math import fsum
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
+from posterior.kernels.choice import compiled
 
 CELLS = 1 << 16  # rows are taken so many cells at a time
 CLOSE = 1e-9  # sums of non-negative terms are exact to far more digits than this
@@ -58,17 +59,31 @@ def cheapest(logs: Floats, costs: Floats) -> tuple[Ints, Floats]:
     # The last column is how large the terms of the sums are at most, and so how much is lost to rounding.
     size = np.abs(costs).max(axis=-1, keepdims=True)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = expected(logs, np.concatenate([costs, size], axis=-1))
-        least, second = found[:, 0].copy(), np.full(len(found), np.inf)
-        action = np.zeros(len(found), dtype=np.int64)
-        for j, cost in enumerate(found[:, 1:-1].T, start=1):
-            action[cost < least] = j
-            np.minimum(second, np.maximum(least, cost), out=second)
-            np.minimum(least, cost, out=least)
-        close = ~(second - least > CLOSE * found[:, -1] + SMALL)  # so are sums that are not finite
-    if close.any():
-        action[close] = _by_regret(logs[close], costs if costs.ndim == 2 else costs[close])
+        action, least, unsure = _cheapest(logs, np.concatenate([costs, size], axis=-1))
+    if unsure.any():
+        action[unsure] = _by_regret(logs[unsure], costs if costs.ndim == 2 else costs[unsure])
     return action, least
+
+
+def _cheapest(logs: Floats, costs: Floats) -> tuple[Ints, Floats, Bools]:
+    """The action of least expected cost, that cost, and where rounding may decide.
+
+    The last column of `costs` is no action but the size of the others.
+    """
+    fast = compiled("costs", logs.size, len(logs)) if costs.ndim == 2 else None
+    if fast is not None:
+        action, least, unsure = np.empty(len(logs), np.int64), np.empty(len(logs)), np.empty(len(logs), bool)
+        by_action = np.ascontiguousarray(costs.T)
+        fast.find_cheapest(probabilities(logs), by_action, CLOSE, SMALL, action, least, unsure)
+        return action, least, unsure
+    found = expected(logs, costs)
+    least, second = found[:, 0].copy(), np.full(len(found), np.inf)
+    action = np.zeros(len(found), dtype=np.int64)
+    for j, cost in enumerate(found[:, 1:-1].T, start=1):
+        action[cost < least] = j
+        np.minimum(second, np.maximum(least, cost), out=second)
+        np.minimum(least, cost, out=least)
+    return action, least, ~(second - least > CLOSE * found[:, -1] + SMALL)  # so are sums that are not finite
 
 
 def _by_regret(logs: Floats, costs: Floats) -> Ints:

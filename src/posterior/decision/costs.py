@@ -82,7 +82,8 @@ def decisions(logs: Floats, costs: Costs | None, reject: RejectRule | None) -> I
         if needs_risk:
             risk = error_probability(logs, action)
     if reject is not None:
-        action[reject.rejects(logs, risk)] = logs.shape[1] if costs is None else costs.n_actions
+        n_actions = logs.shape[1] if costs is None else costs.n_actions
+        np.copyto(action, n_actions, where=np.asarray(reject.rejects(logs, risk), dtype=np.bool_))
     return action
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import LOWEST, NUMBERS, ROWS, exp, kernel
+from posterior.kernels.compiled.series import log1p
 
 TILE = 64
 
@@ -94,24 +95,24 @@ def to_posteriors(scores: Floats, log_prior: Floats) -> int:
 def to_log_posteriors(scores: Floats, log_prior: Floats) -> int:
     """Turn log joint densities, up to a term of the row, into log posteriors; as `to_posteriors` does."""
     n, n_classes = scores.shape
-    tile, peak, others = np.empty((n_classes, TILE)), np.empty(TILE), np.empty(TILE)
+    tile, logs = np.empty((n_classes, TILE)), np.empty((n_classes, TILE))
+    peak, others, waiting = np.empty(TILE), np.empty(TILE), np.empty(TILE)
     odd = 0
     for start in range(0, n, TILE):
         odd += load(scores, start, log_prior, tile, peak, others)
-        logs = tile.copy()
-        exponentials(tile)
-        for r in range(TILE):
-            others[r] = 0.0
-        for r in range(TILE):
-            best = 0
-            while logs[best, r] != 0.0:
-                best += 1
-            tile[best, r] = 0.0
         for k in range(n_classes):
             for r in range(TILE):
-                others[r] += tile[k, r]
+                logs[k, r] = tile[k, r]
+        exponentials(tile)
         for r in range(TILE):
-            others[r] = np.log1p(others[r])  # which keeps a log posterior of −1e-20
+            others[r], waiting[r] = 0.0, 1.0
+        for k in range(n_classes):
+            for r in range(TILE):
+                first = waiting[r] if logs[k, r] == 0.0 else 0.0  # of the largest, which is no other
+                others[r] += 0.0 if first == 1.0 else tile[k, r]
+                waiting[r] -= first
+        for r in range(TILE):
+            others[r] = log1p(others[r])  # which keeps a log posterior of −1e-20
         for r in range(TILE):
             for k in range(n_classes):
                 scores[start + r, k] = logs[k, r] - others[r]
