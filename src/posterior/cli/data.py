@@ -1,5 +1,7 @@
-"""`posterior data`: the bundled tables."""
+"""`posterior data`: the bundled tables, and how a table in a file is read."""
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -7,22 +9,37 @@ import typer
 from posterior import datasets, files
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
-from posterior.cli.options import OutputOptions
-from posterior.cli.tables import table_of
+from posterior.cli.options import ColumnOptions, FileOptions, OutputOptions, known_column, listed_columns
+from posterior.cli.tables import columns_data, show_columns, table_of
+from posterior.schema import LabelledTable
 
 
 @grouped
 def data(
+    reading: FileOptions,
+    columns: ColumnOptions,
     talk: OutputOptions,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="Print this table as CSV.")
+        str | None,
+        typer.Argument(
+            metavar="TABLE",
+            show_default=False,
+            help="A bundled table, which is printed as CSV; or a file: how its columns are read.",
+        ),
     ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there instead.")
     ] = None,
 ) -> None:
-    """List the bundled tables, or print one of them."""
+    """List the bundled tables, print one of them, or say how the columns of a file are read."""
     console = CommandConsole(talk)
+    if name is not None and _is_file(name):
+        if output is not None:
+            raise ValueError(
+                f"{name} is a file, and only a bundled table is written to {output}; leave out -o"
+            )
+        _show_file(console, name, reading, columns)
+        return
     if name is not None:
         form = "jsonl" if talk.json and output is None else None
         files.write_batches(output or "-", iter([datasets.load(name, "pyarrow").frame]), format=form)
@@ -35,6 +52,27 @@ def data(
         return
     rows = [(t["name"], t["target"], f"{t['rows']:,}", t["description"]) for t in tables]
     console.say(table_of(("name", "target", "rows", "what it is"), rows, left=2, wraps=("what it is",)))
+
+
+def _is_file(name: str) -> bool:
+    with suppress(OSError):  # a name that is too long for one
+        return not files.is_bundled(name) and (name == "-" or Path(name).exists())
+    return False
+
+
+def _show_file(console: CommandConsole, path: str, reading: FileOptions, columns: ColumnOptions) -> None:
+    table = reading.table(path)
+    names = table.column_names
+    left_out = {known_column(name, names, "--drop") for name in columns.drop or ()}
+    kinds = {name: kind for name, kind in (columns.kinds(names) or {}).items() if name not in left_out}
+    if left_out == set(names):
+        raise ValueError(f"--drop leaves no column of {path}; {listed_columns(names)}")
+    read = LabelledTable.unlabelled(table.drop_columns(sorted(left_out)), kinds or None).reread()
+    if console.as_json:
+        console.data({"rows": len(read), "columns": columns_data(read)})
+        return
+    console.tell(f"{len(read):,} rows")
+    show_columns(console, read, result=True)
 
 
 def _facts(name: str) -> dict[str, Any]:

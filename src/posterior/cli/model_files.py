@@ -63,15 +63,22 @@ class Opened:
         """The columns of training."""
         return schema_of(self.model)
 
+    @property
+    def _needed(self) -> set[str]:
+        return self.schema.needed
+
     def batches(self, path: str, reading: FileOptions, rows: int = 65_536) -> Iterator[pa.Table]:
         """The rows of a file, read as those of training were unless the user says otherwise."""
         options = {**self.about.reading, **_given(reading)}
-        types = {column.name: _type(column) for column in self.schema.columns if not column.ignored}
+        # What is read from strings comes as it is written.
+        strings = {reading.name for reading in self.schema.readings}
+        read = [column for column in self.schema.columns if not column.ignored]
+        types = {column.name: _type(column) for column in read if column.name in self._needed - strings}
         return files.batches(path, **options, types=types, rows=rows)
 
     def columns_of(self, table: pa.Table, path: str) -> pa.Table:
         """The columns that the model looks at; others are nobody's business here."""
-        needed = [c.name for c in self.schema.columns if not c.ignored]
+        needed = [name for name in self.schema.inputs if name in self._needed]
         found = set(table.column_names)
         absent = [name for name in needed if name not in found]
         if absent:
@@ -80,8 +87,8 @@ class Opened:
                 f"it has {listed(table.column_names, 12)}"
             )
         if not needed:  # the class frequencies, whatever the row says
-            return pa.table({c.name: pa.nulls(len(table)) for c in self.schema.columns[:1]})
-        return table.select([c.name for c in self.schema.columns if c.name in found])
+            return pa.table({name: pa.nulls(len(table)) for name in self.schema.inputs[:1]})
+        return table.select([name for name in self.schema.inputs if name in found])
 
 
 def open_model(path: str) -> Opened:

@@ -101,7 +101,8 @@ class ColumnOptions:
         typer.Option(
             "--kind",
             metavar="COL=KIND",
-            help="What a column is: continuous, binary, categorical, count, text.",
+            help="What a column is: continuous, binary, categorical, count, text; or decimal-comma, "
+            "decimal-point of numbers as text.",
         ),
     ] = None
     drop: Annotated[

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from posterior.cli.console import CommandConsole
+from posterior.cli.errors import as_options
 from posterior.schema import LabelledTable
 
 LINES = 30  # of a schema that are shown
@@ -37,16 +38,22 @@ def show_reading(console: CommandConsole, read: LabelledTable) -> None:
     console.tell(Text(f"{len(read):,} rows; classes in {read.target}: {shown}{more}"))
     if read.dropped:
         console.note(f"rows without a class, left out: {read.dropped} of {len(read) + read.dropped}")
+    show_columns(console, read)
+
+
+def show_columns(console: CommandConsole, read: LabelledTable, *, result: bool = False) -> None:
+    """What each column is and why, and what a user may want to change; `result` if that was asked for."""
+    tell = console.say if result else console.tell
     rows, schema, cells = [], read.schema, read.native
     names = set(cells.column_names)
-    for column in schema.columns[:LINES]:
+    for column in schema.columns[: None if result else LINES]:
         gaps = cells[column.name].null_count if column.name in names else 0
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
-    console.tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
-    if len(schema) > LINES:
-        console.tell(f"… and {len(schema) - LINES:,} columns more\n")
+    tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
+    if len(schema) > LINES and not result:
+        tell(f"… and {len(schema) - LINES:,} columns more\n")
     for column in schema.columns:
         if column.hint:
             console.note(f"column {column.name!r}: {column.hint}")
@@ -54,23 +61,27 @@ def show_reading(console: CommandConsole, read: LabelledTable) -> None:
 
 def schema_data(read: LabelledTable) -> dict[str, Any]:
     """The same for a script."""
-    cells = read.native
-    columns = [
-        {
-            "name": c.name,
-            "kind": c.kind,
-            "why": c.reason,
-            "gaps": cells[c.name].null_count,
-            "levels": c.levels,
-        }
-        for c in read.schema.columns
-    ]
     return {
         "rows": len(read),
         "target": read.target,
         "rows_without_class": read.dropped,
-        "columns": columns,
+        "columns": columns_data(read),
     }
+
+
+def columns_data(read: LabelledTable) -> list[dict[str, Any]]:
+    """What each column is and why, for a script."""
+    return [
+        {
+            "name": c.name,
+            "kind": c.kind,
+            "why": c.reason,
+            "gaps": read.native[c.name].null_count,
+            "levels": c.levels,
+            **({"note": as_options(c.hint)} if c.hint else {}),
+        }
+        for c in read.schema.columns
+    ]
 
 
 def bar(value: float, largest: float, width: int = BAR) -> Text:

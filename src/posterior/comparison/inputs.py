@@ -52,7 +52,7 @@ def compared_table(
     rest, dropped = _without(source, list(named.values())), source.n_rows - len(known)
     if dropped:
         rest = read_table(rest.take(known).native)
-    table = labelled_table(rest, labels, who="compare", kinds=kinds)
+    table = labelled_table(rest, labels, who="compare", kinds=kinds).reread()
     return replace(table, positions=known, dropped=dropped, target=named.get("y", ""), **codes)
 
 

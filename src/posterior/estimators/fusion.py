@@ -242,7 +242,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file; what is impossible about them, in words."""
         self.__dict__.update(
-            named_columns(len(self._table), self._table.names if self._table.named else None)
+            named_columns(self._table.n_inputs, self._table.inputs if self._table.named else None)
         )
         members, weights = self.members_, self.weights_
         proper = weights.shape == (len(members),) and ((weights >= 0) & (weights < np.inf)).all()

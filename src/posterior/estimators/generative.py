@@ -75,6 +75,10 @@ def with_families(
     ]
     if not wanted:
         return schema
+    if schema.readings:  # what was declared of the user's columns, of those that they are read as
+        declared = [(j, column.kind) for j, column in enumerate(schema.columns) if column.declared]
+        used = {j for j, column in enumerate(schema.columns) if not column.ignored}
+        return Schema.of(schema.read(source), [*declared, *wanted], used)
     given = kinds.items() if isinstance(kinds, Mapping) else kinds or ()
     return Schema.of(source, [*given, *wanted], only)
 

@@ -121,7 +121,7 @@ class LinearEstimator(TableEstimator):
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file; what is impossible about them, in words."""
         schema = self.design_.schema
-        self.__dict__.update(named_columns(len(schema), schema.names if schema.named else None))
+        self.__dict__.update(named_columns(schema.n_inputs, schema.inputs if schema.named else None))
         return ""
 
     def _impossible_coefficients(self, n_scores: int) -> str:

@@ -26,8 +26,8 @@ class TableEstimator(BaseEstimator):
 
     def _install_fitted(self, schema: Schema, **fitted: Any) -> None:
         """Take over a finished fit with what is known of its columns, in one step."""
-        names = schema.names if schema.named else None
-        install(self, **named_columns(len(schema), names), **fitted)
+        names = schema.inputs if schema.named else None
+        install(self, **named_columns(schema.n_inputs, names), **fitted)
 
     def _aligned(self, source: Source) -> Source:
         """The columns of training, in their order."""

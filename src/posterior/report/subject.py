@@ -73,11 +73,11 @@ class Subject:
         schema, table = comparison.schema, read_table(X)
         if isinstance(y, str) and not called.get("target"):
             called["target"] = y
-        names = [*schema.names, *([y] if isinstance(y, str) else [])]
+        names = [*schema.inputs, *([y] if isinstance(y, str) else [])]
         if schema.named and table.names is not None and not set(table.names) <= set(names):
             # Columns that are no features said which rows go together.
             X = take(table, [j for j, name in enumerate(table.names) if name in names])
-        declared = [(c.name, c.kind) for c in schema.columns if c.declared]
+        declared = [(c.name, c.kind) for c in schema.columns if c.declared and c.name in names]
         rows = compared_table(X, y, kinds=declared or None)
         predicted = np.searchsorted(rows.places, comparison.rows)
         same = len(rows) == comparison.n_rows and len(rows.classes) == len(comparison.classes)

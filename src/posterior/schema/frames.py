@@ -34,6 +34,13 @@ def read_series(series: nw.Series[Any], name: str) -> Cells:
     return _read_unknown(series, name)
 
 
+def series_of(name: str, cells: Cells, container: Any) -> nw.Series[Any]:
+    """Return a column that was read as one of a data frame."""
+    if isinstance(cells, Numbers):
+        return nw.new_series(name, cells.floats(), backend=container).fill_nan(None)
+    return nw.new_series(name, cells.objects().tolist(), nw.String, backend=container)
+
+
 def arrow_floats(table: Any) -> frozenset[int]:
     """Return which columns of a pyarrow table hold float64: they are read without a series, which costs more.
 

@@ -13,7 +13,8 @@ from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message
 from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import DECLARED, count_message, declared_categorical, with_categories
 from posterior.schema.hints import number_hint
-from posterior.schema.kinds import Kind, check_kind
+from posterior.schema.kinds import KINDS, Declared, Kind, check_kind
+from posterior.schema.readings import Reading
 from posterior.schema.select import resolve_each
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, names_of
 
@@ -29,7 +30,7 @@ def infer_columns(source: Source, kinds: Any = None, only: Collection[int] | Non
     names = names_of(source)
     used = np.full(len(names), only is None)
     used[list(() if only is None else only)] = True
-    declared = {j: kind for j, kind in declared_kinds(kinds, names, source).items() if used[j]}
+    declared = {j: _as_read(kind) for j, kind in declared_kinds(kinds, names, source).items() if used[j]}
     if isinstance(source, SparseSource):
         return _infer_sparse(source, names, declared, used)
     fitting = _already_fitting(source, declared)
@@ -63,7 +64,12 @@ def _one_kind(kinds: Any) -> Kind | None:
     if not isinstance(kinds, list) or len(kinds) != 1:
         return None
     ((selection, kind),) = kinds
-    return check_kind(kind) if isinstance(selection, slice) and selection == slice(None) else None
+    return _as_read(check_kind(kind)) if isinstance(selection, slice) and selection == slice(None) else None
+
+
+def _as_read(declared: Declared) -> Kind:
+    """Return the kind of a column that was read as it was declared."""
+    return next((kind for kind in KINDS if kind == declared), "continuous")
 
 
 def ignored_column(name: str) -> Column:
@@ -71,7 +77,7 @@ def ignored_column(name: str) -> Column:
     return Column(name, "continuous", "not used", ignored=True)
 
 
-def declared_kinds(kinds: Any, names: tuple[str, ...], source: Source) -> dict[int, Kind]:
+def declared_kinds(kinds: Any, names: tuple[str, ...], source: Source) -> dict[int, Declared]:
     """Return the kinds the user declared, by position; later entries override earlier ones."""
     if kinds is None:
         return {}
@@ -117,6 +123,27 @@ def _column_of_part(column: Column, part: Source, j: int) -> Column:
     held = set(cells.only_levels().levels)
     column = replace(column, categories=tuple(level for level in column.categories if level in held))
     return _without_value(column) if cells.is_empty() else column
+
+
+def with_reasons(columns: Sequence[Column], readings: Sequence[Reading]) -> Sequence[Column]:
+    """Return the columns with what readings say of those that they give."""
+    if not readings:
+        return columns
+    told = {
+        name: (reason, reading.hint if k == 0 else "")
+        for reading in readings
+        for k, (name, reason) in enumerate(zip(reading.outputs, reading.reasons, strict=True))
+    }
+    return tuple(
+        replace(
+            column,
+            reason=f"declared, {told[column.name][0]}" if column.declared else told[column.name][0],
+            hint=told[column.name][1],
+        )
+        if column.name in told and not column.ignored and not column.empty
+        else column
+        for column in columns
+    )
 
 
 def with_only(columns: Sequence[Column], only: Collection[int]) -> tuple[Column, ...]:

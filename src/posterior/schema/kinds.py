@@ -10,6 +10,10 @@ Kind: TypeAlias = Literal["continuous", "binary", "categorical", "count", "text"
 Storage: TypeAlias = Literal["float", "integer", "boolean", "string", "category", "mixed", "empty"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# Kinds as which numbers may be declared, with how they are written.
+Written: TypeAlias = Literal["decimal-comma", "decimal-point"]
+WRITTEN: tuple[Written, ...] = get_args(Written)
+Declared: TypeAlias = Kind | Written
 
 RULE = (
     "Rule: numbers are continuous, true/false is binary, strings and categories are categorical, "
@@ -22,12 +26,13 @@ RULE = (
 LARGEST, SMALLEST = 1e120, 1e-120
 
 
-def check_kind(kind: object) -> Kind:
-    """Return `kind` if it is one of the five, and say which five if not."""
-    for known in KINDS:
+def check_kind(kind: object) -> Declared:
+    """Return `kind` if it is one of the five, or says how numbers are written; say which there are if not."""
+    for known in (*KINDS, *WRITTEN):
         if kind == known:
             return known
-    raise ValueError(f"unknown kind {kind!r}; choose one of {', '.join(map(repr, KINDS))}")
+    words = f"{', '.join(map(repr, KINDS))}; or, of numbers as strings, {', '.join(map(repr, WRITTEN))}"
+    raise ValueError(f"unknown kind {kind!r}; choose one of {words}")
 
 
 def order(value: Any) -> tuple[str, Any]:

@@ -75,6 +75,14 @@ class LabelledTable:
         """What the columns are."""
         return self.kinds if isinstance(self.kinds, Schema) else Schema.of(self.source, self.kinds)
 
+    def reread(self) -> Self:
+        """The same rows in a table of columns as they are read, so that nobody has to read them again."""
+        schema = self.schema
+        if not schema.readings:
+            return self
+        declared = [(j, column.kind) for j, column in enumerate(schema.columns) if column.declared]
+        return replace(self, X=schema.read(self.source), kinds=declared or None)
+
     @property
     def native(self) -> Any:
         """The table as the user holds it."""

@@ -10,6 +10,7 @@ from posterior._text import listed
 from posterior.schema.columns import Column
 from posterior.schema.hints import Hint, number_hint
 from posterior.schema.kinds import KINDS, Storage, order, refuse_other_type
+from posterior.schema.readings import Reading
 
 
 def merged_column(a: Column, b: Column) -> Column:
@@ -53,6 +54,21 @@ def merged_column(a: Column, b: Column) -> Column:
         hint=hint.sentence,
         reason=a.reason if a.categories == categories else _reason(a, b, len(categories)) + hint.reason,
     )
+
+
+def merged_readings(a: tuple[Reading, ...], b: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """Return the readings of both tables; a column is read in one way."""
+    if a == b:
+        return a
+    found = {reading.place: reading for reading in a}
+    for reading in b:
+        known = found.setdefault(reading.place, reading)
+        if known.form() != reading.form():
+            raise ValueError(
+                f"column {reading.name!r} is read as {', '.join(known.reasons)} in one table and as "
+                f"{', '.join(reading.reasons)} in the other; convert both to numbers first"
+            )
+    return tuple(found[place] for place in sorted(found))
 
 
 def recoded(old: Column, new: Column) -> NDArray[np.int64] | None:

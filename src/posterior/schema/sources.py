@@ -10,8 +10,9 @@ import numpy as np
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Ints
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects
-from posterior.schema.frames import arrow_floats, no_value, read_series
+from posterior.schema.frames import arrow_floats, no_value, read_series, series_of
 from posterior.schema.kinds import Storage
+from posterior.schema.readings.base import Reading
 
 
 class Source(Protocol):
@@ -49,11 +50,18 @@ class Source(Protocol):
     def known(self) -> dict[Any, Any]:
         """The schemas that were inferred for these rows, by what was declared."""
 
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """How some columns were read otherwise than by their type."""
+
     def column(self, position: int) -> Cells:
         """Read one column."""
 
     def take(self, rows: Ints) -> "Source":
         """Return some of the rows, which are read as this table is."""
+
+    def read_with(self, readings: tuple[Reading, ...]) -> "Source":
+        """Return the same rows with some columns read otherwise than by their type, remembered."""
 
 
 def names_of(source: Source) -> tuple[str, ...]:
@@ -68,8 +76,11 @@ class ArraySource:
     names: tuple[str, ...] | None = None
     labels: tuple[Any, ...] | None = None
 
-    def __init__(self, array: AnyArray, part: "Part | None" = None) -> None:
+    def __init__(
+        self, array: AnyArray, part: "Part | None" = None, readings: tuple[Reading, ...] = ()
+    ) -> None:
         self.native = self.array = array
+        self.readings = readings
         self.n_rows, self.n_columns = array.shape
         self.whole = None if part is None else part.whole
         self.known: dict[Any, Any] = {}
@@ -98,7 +109,21 @@ class ArraySource:
 
     def take(self, rows: Ints) -> "ArraySource":
         """Return some of the rows, which are read as this table is."""
-        return ArraySource(self.array[rows], Part(self, rows))
+        return ArraySource(self.array[rows], Part(self, rows), self.readings)
+
+    def read_with(self, readings: tuple[Reading, ...]) -> "ArraySource":
+        """Return the same rows with some columns read otherwise than by their type, remembered."""
+        if self.block is not None or readings == self.readings:
+            return self
+        if self._part is not None:
+            whole: ArraySource = self._part.whole
+            return whole.read_with(readings).take(self._part.rows)
+        if readings not in self.known:
+            other = ArraySource(self.array, readings=readings)
+            other._read = {r.place: r.read(self.column(r.place))[0] for r in readings}
+            self.known[readings] = other
+        found: ArraySource = self.known[readings]
+        return found
 
     def survey(self, positions: Sequence[int]) -> None:
         """Find the distinct values of columns of whole numbers in one pass over the rows, remembered."""
@@ -134,6 +159,7 @@ class SparseSource:
     container = "sparse"
     names: tuple[str, ...] | None = None
     labels: tuple[Any, ...] | None = None
+    readings: tuple[Reading, ...] = ()
 
     def __init__(self, matrix: Any, native: Any = None, whole: "SparseSource | None" = None) -> None:
         self.matrix = matrix
@@ -161,6 +187,10 @@ class SparseSource:
     def take(self, rows: Ints) -> "SparseSource":
         """Return some of the rows, which are read as this table is."""
         return SparseSource(self.matrix[rows], whole=self)
+
+    def read_with(self, readings: tuple[Reading, ...]) -> "SparseSource":
+        """Return itself, which holds numbers."""
+        return self
 
     def parts(self) -> Iterator[tuple[int, Any]]:
         """Yield all rows in parts of a fixed size, each with the number of its first row."""
@@ -217,6 +247,7 @@ class FrameSource:
         self.labels = labels
         self.names = labels if all(isinstance(label, str) for label in labels) else None
         self.whole = None if part is None else part.whole
+        self.readings: tuple[Reading, ...] = () if part is None else part.whole.readings
         self.known: dict[Any, Any] = {}
         self.n_rows = self.frame.shape[0] if part is None else len(part.rows)
         self.n_columns = len(labels)
@@ -267,10 +298,77 @@ class FrameSource:
         """Return some of the rows, which are read as this table is."""
         return FrameSource(None, self.labels, Part(self, rows))
 
+    def read_with(self, readings: tuple[Reading, ...]) -> "FrameSource":
+        """Return the same rows with some columns read otherwise than by their type, remembered."""
+        if readings == self.readings:
+            return self
+        if self._part is not None:
+            whole: FrameSource = self._part.whole
+            return whole.read_with(readings).take(self._part.rows)
+        if readings not in self.known:
+            self.known[readings] = ReadFrame(self, readings)
+        found: FrameSource = self.known[readings]
+        return found
+
     def arranged(self, labels: tuple[Any, ...]) -> "FrameSource":
         """Return a source of these columns in this order; those it does not have are without a value."""
         where = {label: j for j, label in enumerate(self.labels)}
         return FrameSource(self.frame[:, [where[label] for label in labels if label in where]], labels)
+
+
+class ReadFrame(FrameSource):
+    """A data frame of which some columns are read otherwise than by their type, as none, one or several."""
+
+    def __init__(self, raw: FrameSource, readings: tuple[Reading, ...]) -> None:
+        self._raw = raw
+        self._by_place = {reading.place: reading for reading in readings}
+        self._origin = [
+            (place, k)
+            for place in range(raw.n_columns)
+            for k in range(len(self._by_place[place].outputs) if place in self._by_place else 1)
+        ]
+        super().__init__(raw.frame, tuple(self._label(*origin) for origin in self._origin))
+        self._frame = None
+        self.readings = readings
+
+    @property
+    def origins(self) -> list[int]:
+        """The place in the user's table of the column that each column is read from."""
+        return [place for place, _ in self._origin]
+
+    def _label(self, place: int, k: int) -> Any:
+        reading = self._by_place.get(place)
+        one_of_many = reading is not None and len(reading.outputs) > 1
+        return reading.outputs[k] if reading and one_of_many else self._raw.labels[place]
+
+    @property
+    def frame(self) -> nw.DataFrame[Any]:
+        """The rows as a frame of narwhals, which is made when it is asked for."""
+        if self._frame is None:
+            self._frame = self._raw.frame if self.names is None else self._made()
+        return self._frame
+
+    def _made(self) -> nw.DataFrame[Any]:
+        # Added to the user's frame, so that it keeps its index.
+        made = [
+            series_of(label, self.column(j), self.container)
+            for j, (label, (place, _)) in enumerate(zip(self.labels, self._origin, strict=True))
+            if place in self._by_place
+        ]
+        return self._raw.frame.with_columns(*made).select(*self.labels)
+
+    def _cells(self, position: int) -> Cells:
+        place, k = self._origin[position]
+        if place not in self._by_place:
+            return self._raw.column(place)
+        first = position - k
+        found = self._by_place[place].read(self._raw.column(place))
+        self._read.update(zip(range(first, first + len(found)), found, strict=True))
+        return found[k]
+
+    def read_with(self, readings: tuple[Reading, ...]) -> FrameSource:
+        """Return the same rows with some columns read otherwise than by their type, remembered."""
+        return self if readings == self.readings else self._raw.read_with(readings)
 
 
 class Part(NamedTuple):

@@ -14,9 +14,11 @@ from posterior._types import AnyArray
 from posterior.schema.columns import Alike, Column
 from posterior.schema.decode import decode_table
 from posterior.schema.encode import Encoded, encode_table
-from posterior.schema.infer import columns_of_part, infer_columns, with_only
+from posterior.schema.infer import columns_of_part, infer_columns, with_only, with_reasons
 from posterior.schema.kinds import RULE, Kind
-from posterior.schema.merge import merged_column, recoded
+from posterior.schema.merge import merged_column, merged_readings, recoded
+from posterior.schema.readings import Reading
+from posterior.schema.reread import reread
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, Source
 
@@ -40,6 +42,7 @@ class Schema:
     named: bool = False
     container: str = "numpy"
     labels: tuple[Any, ...] | None = None
+    readings: tuple[Reading, ...] = ()
 
     @classmethod
     def infer(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
@@ -52,9 +55,13 @@ class Schema:
         `kinds` overrides this: a dict (or list of pairs) from a column, or a selection of columns as
         `resolve` takes it, to a kind; later entries override earlier ones. Columns at other positions
         than `only` are ignored: nobody reads their cells, whatever they hold.
+
+        Strings that are numbers in disguise (1.234,50; $12; 7 %) are read as numbers where nearly all cells
+        of the column are of one form, which the schema keeps in `readings`.
         """
-        columns = infer_columns(source, kinds, only)
-        return cls(columns, source.names is not None, source.container, source.labels)
+        source, kinds, only = reread(source, kinds, only)
+        columns = with_reasons(infer_columns(source, kinds, only), source.readings)
+        return cls(columns, source.names is not None, source.container, source.labels, source.readings)
 
     @classmethod
     def of(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
@@ -74,9 +81,10 @@ class Schema:
         whole = source.known.get(_key(kinds, None)) if source.container != "sparse" else None
         if source.whole is not None:
             schema = cls.of(source.whole, kinds, only)
-            schema = replace(schema, columns=columns_of_part(schema.columns, source))
+            schema = replace(schema, columns=columns_of_part(schema.columns, schema.read(source)))
         elif only is not None and whole is not None:
-            schema = replace(whole, columns=with_only(whole.columns, only))
+            used = only if source.readings else {j for j, place in enumerate(whole.places) if place in only}
+            schema = replace(whole, columns=with_only(whole.columns, used))
         else:
             schema = cls.infer(source, kinds, only)
         if key is not None:
@@ -93,6 +101,28 @@ class Schema:
         if isinstance(self.columns, Alike):
             return tuple(f"x{j}" for j in range(len(self)))
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """The place in the user's table of the column that each column is read from."""
+        outputs = {reading.place: len(reading.outputs) for reading in self.readings}
+        if not outputs:
+            return range(len(self))
+        return [place for place in range(self.n_inputs) for _ in range(outputs.get(place, 1))]
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of columns of the user's table."""
+        return len(self) - sum(len(reading.outputs) - 1 for reading in self.readings)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the columns of the user's table, of which some may be read as none or several."""
+        if not self.readings:
+            return self.names
+        names: dict[int, str] = dict(zip(self.places, self.names, strict=True))
+        names.update({reading.place: reading.name for reading in self.readings})
+        return tuple(names[place] for place in range(self.n_inputs))
 
     def names_of(self, columns: Sequence[int]) -> "Sequence[str]":
         """The names of some columns, each made when it is asked for."""
@@ -121,24 +151,38 @@ class Schema:
         Two data frames are matched by their names, or by labels that are no strings, and columns that
         are ignored may be absent; arrays are matched by position.
         """
-        expected, found = (self.names, source.names) if self.named else (self.labels, source.labels)
+        if source.readings != self.readings:
+            source = source.read_with(())  # as the user holds it, whatever it was read for
+        expected, found = (self.inputs, source.names) if self.named else (self.labels, source.labels)
         if isinstance(source, FrameSource) and expected is not None and found is not None:
-            if found == expected:
-                return source
-            needed = {label for label, c in zip(expected, self.columns, strict=True) if not c.ignored}
-            if not needed <= set(found) <= set(expected):
-                raise ValueError(_names_message(expected, found, needed))
-            return source.arranged(expected)
-        if source.n_columns != len(self):
+            if found in (expected, self.names):
+                return self.read(source)
+            if not self.needed <= set(found) <= set(expected):
+                raise ValueError(_names_message(expected, found, self.needed))
+            return self.read(source.arranged(expected))
+        if source.n_columns not in (self.n_inputs, len(self)):
             raise ValueError(
-                f"X has {source.n_columns} features, but {who} is expecting {len(self)} features as input. "
-                "Pass the columns of the training table."
+                f"X has {source.n_columns} features, but {who} is expecting {self.n_inputs} features as "
+                "input. Pass the columns of the training table."
             )
-        return source
+        return self.read(source)
+
+    @property
+    def needed(self) -> set[Any]:
+        """What the user's table calls the columns that must be there: all but those that nobody reads."""
+        labels = self.inputs if self.named or self.labels is None else self.labels
+        return {labels[place] for place, c in zip(self.places, self.columns, strict=True) if not c.ignored}
+
+    def read(self, source: Source) -> Source:
+        """Return an aligned source whose columns are read as those of training were."""
+        as_read = not self.readings or source.readings == self.readings
+        if as_read or (self.named and source.names is not None and source.names != self.inputs):
+            return source
+        return source.read_with(self.readings)
 
     def encode(self, source: Source) -> Encoded:
         """Return the rows of an aligned source, ready to be read chunk by chunk."""
-        return encode_table(self.columns, source)
+        return encode_table(self.columns, self.read(source))
 
     def decode(self, columns: Sequence[AnyArray]) -> Any:
         """Return values and codes, one array per column, as a table like the training table."""
@@ -157,7 +201,7 @@ class Schema:
                 + _names_message(mine, theirs, set(mine))
             )
         columns = tuple(merged_column(a, b) for a, b in zip(self.columns, other.columns, strict=True))
-        return replace(self, columns=columns)
+        return replace(self, columns=columns, readings=merged_readings(self.readings, other.readings))
 
     def recoding(self, into: "Schema") -> tuple[NDArray[np.int64] | None, ...]:
         """Return per column the new code of each old code; None for columns without categories.
@@ -175,7 +219,7 @@ class Schema:
         a boolean mask, a callable that gets the user's table and returns names, a narwhals selector, or
         a polars one where the table is a polars frame.
         """
-        return resolve(selection, self.names, source)
+        return resolve(selection, self.names, None if source is None else self.read(source))
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
         return [(c.name, c.kind, c.described_levels(), c.reason) for c in self.columns]

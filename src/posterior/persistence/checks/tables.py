@@ -41,3 +41,7 @@ def check_schema(schema: Schema) -> None:
     refuse_unless(len(schema) > 0, "a table without columns")
     refuse_unless(schema.labels is None or len(schema.labels) == len(schema), "other labels than columns")
     hash(schema.labels)  # raises an error for what no column is called
+    places = [reading.place for reading in schema.readings]
+    known = [name for reading in schema.readings for name in reading.outputs]
+    fits = len(set(places)) == len(places) and all(0 <= place < schema.n_inputs for place in places)
+    refuse_unless(fits and set(known) <= set(schema.names), "readings of other columns")

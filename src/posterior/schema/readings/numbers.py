@@ -1,0 +1,179 @@
+"""Numbers in disguise: decimal commas, thousands, currency, per cent, suffixes such as K, units."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from posterior._text import listed
+from posterior._types import Floats, Ints
+from posterior.schema.cells import Cells, Numbers
+from posterior.schema.readings.base import Reading
+
+Decimal: TypeAlias = Literal[".", ","]
+Group: TypeAlias = Literal["", ",", ".", " ", "'"]
+
+CURRENCY = (
+    r"[$€£¥₹₽₩₺₪₫฿₴₦¢]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR"
+    r"|US\$|R\$|A\$|C\$|kr|zł"
+)
+SCALES = {"K": "e3", "k": "e3", "M": "e6", "B": "e9", "bn": "e9"}
+BLANKS = " \u00a0\u2009\u202f"
+# What stands between groups of three digits; blanks in France, apostrophes in Switzerland.
+GROUPS: dict[str, str] = {",": ",", ".": ".", " ": BLANKS, "'": "'\u2019"}
+GROUP_NAMES = {",": "a comma", ".": "a point", " ": "a blank", "'": "an apostrophe"}
+BLANK, SIGN = rf"[\t{BLANKS}]*", r"[+\-\u2212]"
+# No longer cell is a number: patterns with many blanks take their time over long texts.
+LONGEST = 40
+
+
+class Style(NamedTuple):
+    """How digits are written: the mark of the fraction, and what stands between thousands."""
+
+    decimal: Decimal
+    group: Group
+
+    @property
+    def body(self) -> str:
+        """The digits of one number, as a regular expression; 007 is a code and no number."""
+        mark = re.escape(self.decimal)
+        whole = "(?:0|[1-9][0-9]*)"
+        if self.group:
+            whole = f"(?:[1-9][0-9]{{0,2}}(?:[{GROUPS[self.group]}][0-9]{{3}})+|{whole})"
+        return f"(?:{whole}(?:{mark}[0-9]+)?|{mark}[0-9]+)"
+
+
+# The first digit of a number if it is 0, which makes 007 a code and 0,125 no thousand.
+_FIRST_ZERO = re.compile(r"(?<![0-9])(?<![0-9][.,'\u2019\u00a0\u2009\u202f ])0")
+_DIGITS = {**dict.fromkeys(map(ord, "0123456789"), "1"), 1: "0"}
+
+
+def forms_of(strings: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return the distinct forms of strings, which are strings with other digits, and which one each has.
+
+    Numbers of a column have few forms: these are looked at, not the numbers.
+
+    >>> forms_of(["€ 250,99", "€ 731,20", "€ 0,05", "n/a"])
+    (['€ 111,11', '€ 0,11', 'n/a'], array([0, 0, 1, 2]))
+    """
+    text = "\n".join(strings)
+    if text.count("\n") >= len(strings):
+        text = "\n".join([string.replace("\n", "\0") for string in strings])
+    every = _FIRST_ZERO.sub("\1", text).translate(_DIGITS).split("\n") if len(strings) else []
+    place = {form: code for code, form in enumerate(dict.fromkeys(every))}
+    return list(place), np.fromiter(map(place.__getitem__, every), dtype=np.int64, count=len(every))
+
+
+@dataclass(frozen=True)
+class NumberReading(Reading):
+    """Numbers in disguise, all of one form.
+
+    `before` and `after` are what cells carry beside their digits (a currency, a unit, %); `scales` says that
+    K, M and B stand for thousands, millions and billions, `accounting` that (5) is −5. Numbers are read as
+    they are written: 12.5 % is 12.5. `gaps` are words among the cells of training that mean a gap.
+
+    >>> from posterior.schema.cells import factorize
+    >>> price = NumberReading(0, "price", decimal=",", group=".", before="€")
+    >>> price.read(factorize(["€ 1.234,50", None, "€ 7"], "string"))[0].floats()
+    array([1234.5,    nan,    7. ])
+    """
+
+    decimal: Decimal = "."
+    group: Group = ""
+    before: str = ""
+    after: str = ""
+    scales: bool = False
+    accounting: bool = False
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def style(self) -> Style:
+        """How digits are written."""
+        return Style(self.decimal, self.group)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The disguise in words."""
+        found = {
+            "decimal comma": self.decimal == ",",
+            f"thousands with {GROUP_NAMES.get(self.group)}": bool(self.group),
+            _affix_words(self.before): bool(self.before),
+            _affix_words(self.after): bool(self.after),
+            "K/M suffixes": self.scales,
+            "accounting negatives": self.accounting,
+        }
+        return (", ".join(words for words, holds in found.items() if holds),)
+
+    def form(self) -> Any:
+        """The form of the numbers, whatever was found beside them."""
+        return replace(self, hint="", gaps=())
+
+    def misfits(self, strings: Sequence[str]) -> list[str]:
+        """Return the strings that are no such numbers."""
+        forms, codes = forms_of(strings)
+        fits = _cell(self.style, self.before, self.after, self.scales, self.accounting).fullmatch
+        wrong = np.array([len(form) > LONGEST or not fits(form) for form in forms], dtype=np.bool_)
+        return [strings[i] for i in np.flatnonzero(wrong[codes]).tolist()] if wrong.any() else []
+
+    def read(self, cells: Cells) -> tuple[Cells, ...]:
+        """Return the numbers; what is a number already stays, and what is none is refused."""
+        if isinstance(cells, Numbers) or cells.is_empty() or cells.storage not in {"string", "category"}:
+            return (cells,)
+        levels: Sequence[str] = cells.levels
+        gaps = set(self.misfits(levels))
+        foreign = sorted(gaps - set(self.gaps))
+        if foreign:
+            raise ValueError(
+                f"column {self.name!r} is read as numbers ({self.reasons[0]}), found {listed(foreign, 3)}; "
+                "write them as in training, or make them missing (None, NaN; --missing on the command line)"
+            )
+        table = self.numbers([level for level in levels if level not in gaps] if gaps else levels)
+        if gaps:
+            known = table
+            table = np.full(len(levels), np.nan)
+            table[[level not in gaps for level in levels]] = known
+        return (Numbers("float", np.append(table, np.nan)[cells.codes]),)
+
+    def numbers(self, strings: Sequence[str]) -> Floats:
+        """Return strings of this form as numbers: as one text, not one by one."""
+        if not len(strings):
+            return np.zeros(0)
+        text = "\n".join(strings)
+        for affix in (self.before, self.after):
+            text = text.replace(affix, "") if affix else text
+        gone = f"\t+{BLANKS}{GROUPS.get(self.group, '')}"
+        text = text.translate({**dict.fromkeys(map(ord, gone)), 0x2212: "-"})
+        text = text.replace(",", ".") if self.decimal == "," else text
+        if self.accounting:
+            text = re.sub(r"(?m)^\((.*)\)$", r"-\1", text)
+        text = re.sub(r"(?m)^(.+)-$", r"-\1", text)
+        for scale, power in SCALES.items() if self.scales else ():
+            text = re.sub(rf"(?m){scale}$", power, text)
+        return np.fromiter(map(float, text.split("\n")), dtype=np.float64, count=len(strings))
+
+
+@cache
+def _cell(style: Style, before: str, after: str, scales: bool, accounting: bool) -> re.Pattern[str]:
+    """What a cell looks like; a currency and a scale may be absent, a unit may not."""
+    symbol, unit = f"(?:{re.escape(before)})?", re.escape(after)
+    if re.fullmatch(CURRENCY, after):
+        unit = f"(?:{unit})?"
+    scale = f"(?:{'|'.join(SCALES)})?" if scales else ""
+    number = f"{style.body}{BLANK}{scale}{BLANK}{unit}"
+    forms = [
+        f"{SIGN}?{BLANK}{symbol}{BLANK}{number}",
+        f"{symbol}{BLANK}{SIGN}{number}",
+        f"{symbol}{BLANK}{number}[-\u2212]",
+    ]
+    if accounting:
+        forms.append(rf"\({BLANK}{symbol}{BLANK}{number}{BLANK}\)")
+    return re.compile(f"{BLANK}(?:{'|'.join(forms)}){BLANK}")
+
+
+def _affix_words(affix: str) -> str:
+    if affix in {"%", "‰"}:
+        return "per cent" if affix == "%" else "per mille"
+    return f"currency {affix}" if re.fullmatch(CURRENCY, affix) else f"unit {affix}"

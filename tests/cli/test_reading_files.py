@@ -1,0 +1,92 @@
+"""Files as people really have them, on the command line: what each column is read as, and that it is told."""
+
+import json
+
+import numpy as np
+import pytest
+
+from disguises import DISGUISES, amounts
+
+pytest.importorskip("typer", reason="the command line is an extra")
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from posterior import files
+from posterior.cli.app import run
+
+N = 80
+VALUES = amounts(N)
+RNG = np.random.default_rng(3)
+GOOD = np.where(np.sign(VALUES) + RNG.normal(size=N) > 0, "yes", "no")
+OTHER = RNG.normal(size=N)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsysbinary, *arguments):
+    """What a command prints, and what it notes."""
+    code = run(list(arguments))
+    found = capsysbinary.readouterr()
+    assert code == 0, found.err.decode()
+    return found.out.decode(), " ".join(found.err.decode().split())
+
+
+def columns(capsysbinary, *arguments):
+    """How the columns of a file are read."""
+    out, _ = printed(capsysbinary, "data", *arguments, "--json")
+    return {column["name"]: column for column in json.loads(out)["columns"]}
+
+
+def write(name, **cells):
+    table = pa.table({**cells, "other": OTHER[: len(next(iter(cells.values())))]})
+    (pa.csv.write_csv if name.endswith("csv") else pq.write_table)(table, name)
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_file_of_disguised_numbers_is_fitted_and_predicted_as_one_of_numbers(
+    disguise, folder, capsysbinary
+):
+    write("plain.csv", x=VALUES, good=GOOD)
+    write("dressed.csv", x=[DISGUISES[disguise](v) for v in VALUES], good=GOOD)
+    assert columns(capsysbinary, "dressed.csv")["x"]["why"] == disguise
+    for name in ("plain", "dressed"):
+        fit = ("fit", f"{name}.csv", "--target", "good", "--model", "naive-bayes", "-o", f"{name}.model")
+        printed(capsysbinary, *fit)
+        printed(capsysbinary, "predict", f"{name}.model", f"{name}.csv", "-o", f"{name}.out.csv")
+    assert files.read("dressed.out.csv").equals(files.read("plain.out.csv"))
+
+
+def test_what_is_assumed_is_told_with_the_flag_that_changes_it(folder, capsysbinary):
+    write("prices.csv", price=["1,234", "52,000", "999,999", "10,500", "2,000"])
+    out, notes = printed(capsysbinary, "data", "prices.csv")
+    assert "thousands with a comma" in out
+    assert "column 'price': '1,234' is read as 1234 and could be 1.234" in notes
+    assert "--kind price=decimal-comma reads it so" in notes
+    told = columns(capsysbinary, "prices.csv", "--kind", "price=decimal-comma")["price"]
+    assert (told["why"], "note" in told) == ("declared, decimal comma", False)
+    assert (
+        columns(capsysbinary, "prices.csv", "--kind", "price=categorical")["price"]["kind"] == "categorical"
+    )
+
+
+def test_typed_columns_of_another_file_are_numbers_for_a_model_of_disguised_ones(folder, capsysbinary):
+    write("dressed.csv", x=[DISGUISES["decimal comma"](v) for v in VALUES], good=GOOD)
+    write("plain.parquet", x=VALUES)
+    printed(capsysbinary, "fit", "dressed.csv", "-t", "good", "-m", "naive-bayes", "-o", "a.model")
+    printed(capsysbinary, "predict", "a.model", "dressed.csv", "-o", "one.csv")
+    printed(capsysbinary, "predict", "a.model", "plain.parquet", "-o", "two.csv")
+    assert files.read("one.csv").equals(files.read("two.csv"))
+
+
+def test_a_file_is_looked_at_and_not_written(folder, capsysbinary):
+    write("prices.csv", price=["1", "2", "3"])
+    assert run(["data", "prices.csv", "-o", "out.csv"]) == 2
+    assert b"only a bundled table is written" in capsysbinary.readouterr().err
+    assert list(columns(capsysbinary, "prices.csv", "--drop", "other")) == ["price"]
+    assert run(["data", "prices.csv", "--drop", "other", "--drop", "price"]) == 2
