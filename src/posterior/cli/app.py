@@ -31,7 +31,7 @@ COMMANDS = {
     "inspect": "Show what a model file holds.",
     "explain": "Show why a row gets its class, by feature.",
     "curve": "Show how the loss falls with the number of rows.",
-    "data": "List the bundled tables, or print one of them.",
+    "data": "List bundled tables, or show how a file is read.",
 }
 SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
 

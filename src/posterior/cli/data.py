@@ -31,7 +31,7 @@ def data(
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there instead.")
     ] = None,
 ) -> None:
-    """List the bundled tables, print one of them, or say how the columns of a file are read."""
+    """List bundled tables, or show how a file is read."""
     console = CommandConsole(talk)
     if name is not None and _is_file(name):
         if output is not None:
