@@ -1,6 +1,7 @@
 """`posterior compare`: every sensible model of a table, on rows it has not seen."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,6 +96,8 @@ def compare(
 
 def show(console: CommandConsole, comparison: "Comparison") -> None:
     """The leaderboard, what it means, and what was not tried."""
+    if comparison.caution and not console.err.quiet:
+        console.say(Text(comparison.caution + "\n", style="bold yellow"))
     heads, rows = leaderboard(comparison, console.out.width)
     console.say(Text(comparison.folds, style="dim"))
     console.say(table_of(heads, rows, left=2))
@@ -109,7 +112,7 @@ def show(console: CommandConsole, comparison: "Comparison") -> None:
         console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
     for note in comparison.notes:
         console.note(note)
-    console.say(Text.assemble("\n", (comparison.recommendation, "bold")))
+    console.say(Text.assemble("\n", (comparison.verdict, "bold")))
 
 
 def leaderboard(comparison: "Comparison", width: int) -> tuple[list[str], list[list[Any]]]:
@@ -197,6 +200,11 @@ def comparison_data(comparison: "Comparison") -> dict[str, Any]:
         "ties": [result.name for result in comparison.ties],
         "left_out": comparison.left_out,
         "notes": list(comparison.notes),
+        "caution": comparison.caution,
+        "leaks": [asdict(leak) for leak in comparison.leaks],
+        "without_leaks": None
+        if comparison.without_leaks is None
+        else comparison_data(comparison.without_leaks),
         "folds": comparison.folds,
         "seed": comparison.seed,
         "positive": comparison.positive,

@@ -1,19 +1,25 @@
 """What a person should know about the best model before it is used."""
 
-from posterior._types import Bools, Ints
+import numpy as np
+
+from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.candidates import STRENGTHS
 from posterior.comparison.result import Result
 from posterior.decision import calibration_error
+from posterior.schema import LabelledTable
 
 # An error of this size matters to decisions, if chance seldom makes one as large.
 POOR, SELDOM = 0.02, 0.01
 DRAWS, FEWEST = 200, 50
 
 
-def advice(best: Result, codes: Ints, knowable: Bools) -> list[str]:
-    """What stands out of the held-out rows of the best model, with what to do about it."""
+def advice(best: Result, codes: Ints, knowable: Bools, *, leaks: bool = False) -> list[str]:
+    """What stands out of the held-out rows of the best model, with what to do about it.
+
+    `leaks` says that columns which may give the class away are named elsewhere.
+    """
     told = []
-    if best.accuracy == 1.0:
+    if best.accuracy == 1.0 and not leaks:
         told.append(
             f"{best.title} predicts every held-out row right: make sure that no column gives the class away, "
             "as one would that is filled in only after the class is known"
@@ -33,3 +39,38 @@ def advice(best: Result, codes: Ints, knowable: Bools) -> list[str]:
                 'them, calibrate them, as DecisionClassifier(model, calibration="temperature") does'
             )
     return told
+
+
+def without_class(table: LabelledTable) -> list[str]:
+    """How many rows were left out since they have no class."""
+    n_rows = len(table) + table.dropped
+    return [f"rows without a class, left out: {table.dropped} of {n_rows}"] if table.dropped else []
+
+
+def nothing_knowable(*, in_time: bool) -> str:
+    """Why no model can be measured where no class of a held-out row could be learnt."""
+    what, remedy = (
+        ("the time order leaves", "compare without time, or pass times at which classes occur again")
+        if in_time
+        else ("the groups leave", "compare without groups, or pass groups of which several share a class")
+    )
+    return (
+        f"{what} no row whose class occurs in the rows that it is predicted from, so that no model can be "
+        f"measured; {remedy}"
+    )
+
+
+def unknowable_rows(classes: AnyArray, codes: Ints) -> list[str]:
+    """What is said of rows whose class no model could know."""
+    if not len(codes):
+        return []
+    names = [
+        f"{label!r} ({n})"
+        for label, n in zip(classes.tolist(), np.bincount(codes).tolist(), strict=False)
+        if n
+    ]
+    return [
+        f"rows whose class is in none of the rows that they are predicted from: {', '.join(names)}; no model "
+        "could know it, so that the log loss leaves them out, which would be infinite; the other measures "
+        "count them as they are"
+    ]

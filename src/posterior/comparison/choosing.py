@@ -67,7 +67,7 @@ def settled(choice: EstimatorChoice, table: LabelledTable) -> Any:
     if len(choice.estimators) == 1:
         return choice.estimators[0]
     n = rows_to_choose_by(choice, len(table))
-    some = table if n == len(table) else table.part(_sample(table.codes, n, table.groups))
+    some = table if n == len(table) else table.part(sample_rows(table.codes, n, table.groups))
     folds = deal(some.codes, folds=min(FOLDS, len(some)), repeats=1, groups=some.groups)
     knowable = ~folds[0].unknowable(some.codes)
     with warnings.catch_warnings():
@@ -116,7 +116,7 @@ def by_other_folds(
     return HeldOutScores(scores, are_logs=True)
 
 
-def _sample(codes: Ints, n: int, groups: Ints | None = None) -> Ints:
+def sample_rows(codes: Ints, n: int, groups: Ints | None = None) -> Ints:
     """So many rows, of every class in proportion, to within one; or as many whole groups as it takes."""
     if groups is not None:
         found, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)

@@ -2,15 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from posterior._text import listed
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
-from posterior.comparison.advice import advice
+from posterior.comparison.advice import advice, nothing_knowable, unknowable_rows, without_class
 from posterior.comparison.candidates import Candidate, candidates_for
 from posterior.comparison.choosing import EstimatorChoice
 from posterior.comparison.evaluation import Counter, Evaluation
@@ -19,11 +18,19 @@ from posterior.comparison.folds import deal
 from posterior.comparison.held_out import CrossValidation
 from posterior.comparison.inputs import compared_table
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
+from posterior.comparison.leaks import (
+    Leak,
+    caution_of,
+    named_leaks,
+    skill_of,
+    strong_columns,
+    without_columns,
+)
 from posterior.comparison.measures import Marking
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
+from posterior.comparison.setting import Setting, costs_of, costs_of_rows, position_of, share_of
 from posterior.decision import Costs
-from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
 from posterior.schema import LabelledTable, Schema
 from posterior.schema.decode import table_of
@@ -37,7 +44,8 @@ class Comparison:
     those without a class and, in time, the first part. `codes` and what the results hold by row are in that
     order, `knowable` marks those that count in the log loss, and `groups` are theirs, if any. `n_rows` is the
     number of rows with a class. `left_out` names the models that were not tried, with the reason; `notes` say
-    what else is worth knowing.
+    what else is worth knowing. `leaks` are columns that tell the class almost alone, and may be known only
+    after it is; `without_leaks` is the comparison without them.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -63,6 +71,8 @@ class Comparison:
     false_alarms: float
     seed: int
     notes: tuple[str, ...] = ()
+    leaks: tuple[Leak, ...] = ()
+    without_leaks: "Comparison | None" = field(default=None, repr=False)
 
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
@@ -120,23 +130,37 @@ class Comparison:
         dealt = deal(
             table.codes, folds=folds, repeats=repeats, groups=table.groups, time=table.time, seed=seed
         )
+        setting = Setting(
+            models,
+            dealt,
+            costs_of(costs, table),
+            position_of(positive, table.classes),
+            share_of(false_alarms),
+            seed,
+        )
+        comparison = cls._of_table(table, setting, progress, [str(warning.message) for warning in caught])
+        return comparison._with_leaks(table, setting, progress)._advised()
+
+    @classmethod
+    def _of_table(
+        cls, table: LabelledTable, setting: Setting, progress: Progress | None, said: Sequence[str] = ()
+    ) -> Self:
+        dealt, priced = setting.dealt, setting.costs
         validation, scored = CrossValidation(table, dealt), dealt[0].predicted
         unknowable = np.any([once.unknowable(table.codes) for once in dealt], axis=0)
         if unknowable[scored].all():
-            raise ValueError(_nothing_knowable(in_time=dealt[0].forward))
-        sought = _positive(positive, table.classes)
-        priced = _costs(costs, table)
+            raise ValueError(nothing_knowable(in_time=dealt[0].forward))
         marking = Marking(
             table.codes[scored],
             ~unknowable[scored],
-            None if priced is None else _some_costs(priced, scored),
-            sought,
-            _share(false_alarms),
+            None if priced is None else costs_of_rows(priced, scored),
+            setting.positive,
+            setting.false_alarms,
             np.stack([once.numbers[scored] for once in dealt]),
             None if table.groups is None else table.groups[scored],
         )
         facts = TableFacts(table)
-        candidates, left_out = candidates_for(models, facts)
+        candidates, left_out = candidates_for(setting.models, facts)
         evaluation = Evaluation(facts, validation, marking, scored, scored & ~unknowable)
         found = _results(candidates, evaluation, left_out, progress)
         ranking = Ranking.of(
@@ -154,17 +178,46 @@ class Comparison:
             folds=dealt[0].words,
             left_out=left_out,
             costs=marking.costs,
-            positive=None if sought is None else table.classes.tolist()[sought],
+            positive=None if setting.positive is None else table.classes.tolist()[setting.positive],
             false_alarms=marking.false_alarms,
-            seed=seed,
+            seed=setting.seed,
             notes=(
-                *_dropped(table),
-                *(str(warning.message) for warning in caught),
-                *_unknowable(table.classes, table.codes[unknowable]),
+                *without_class(table),
+                *said,
+                *unknowable_rows(table.classes, table.codes[unknowable]),
                 *(f"{', '.join(titles)}: {text}" for text, titles in evaluation.notes.items()),
-                *advice(ranking.best, marking.codes, marking.knowable),
             ),
         )
+
+    def _with_leaks(self, table: LabelledTable, setting: Setting, progress: Progress | None) -> Self:
+        """The same comparison with the columns that tell the class almost alone, and what is left without."""
+        if self.recommended.log_loss is None:
+            return self
+        strong = strong_columns(table, setting.dealt[0])
+
+        def skill_without() -> float:
+            some = replace(setting, models=[self.recommended.name], dealt=setting.dealt[:1])
+            found = self._without(table, strong, some, None)
+            return 0.0 if found is None else skill_of(found.recommended.log_loss, self.codes)
+
+        leaks = named_leaks(strong, skill_without)
+        rest = self._without(table, leaks, setting, progress) if leaks else None
+        return replace(self, leaks=leaks, without_leaks=None if rest is None else rest._advised())
+
+    @classmethod
+    def _without(
+        cls, table: LabelledTable, leaks: Sequence[Leak], setting: Setting, progress: Progress | None
+    ) -> Self | None:
+        """The comparison without some columns; None where no model applies to those that are left."""
+        rest = without_columns(table, [leak.column for leak in leaks])
+        try:
+            return None if rest is None else cls._of_table(rest, setting, progress)
+        except ValueError:
+            return None
+
+    def _advised(self) -> Self:
+        told = advice(self.recommended, self.codes, self.knowable, leaks=bool(self.leaks))
+        return replace(self, notes=(*self.notes, *told))
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -181,10 +234,26 @@ class Comparison:
         """The other results that are behind the best by no more than two standard errors of that."""
         return self.ranking.ties()
 
-    @cached_property
+    @property
+    def caution(self) -> str:
+        """The columns that tell the class almost alone, and what to do about them; empty where none does."""
+        return caution_of(self.leaks)
+
+    @property
+    def verdict(self) -> str:
+        """Which model to use and why; where columns tell the class almost alone, with and without them."""
+        told = self.ranking.sentence()
+        if not self.leaks:
+            return told
+        which = "it" if len(self.leaks) == 1 else "them"
+        rest = self.without_leaks
+        other = "no model applies." if rest is None else rest.verdict
+        return f"With {which}: {told} Without {which}: {other}"
+
+    @property
     def recommendation(self) -> str:
-        """Which model to use and why, in one sentence."""
-        return self.ranking.sentence()
+        """What to be careful of, which model to use, and why."""
+        return f"{self.caution} {self.verdict}".lstrip()
 
     @property
     def frame(self) -> DataFrame:
@@ -199,10 +268,12 @@ class Comparison:
     def __str__(self) -> str:
         told = [f"not tried: {name} ({reason})" for name, reason in self.left_out.items()]
         told += [f"note: {note}" for note in self.notes]
-        return "\n".join([self.folds, *as_text(self._columns), *told, "", self.recommendation])
+        above = [self.caution, ""] if self.leaks else []
+        return "\n".join([*above, self.folds, *as_text(self._columns), *told, "", self.verdict])
 
     def _repr_html_(self) -> str:
-        return as_html(self._columns, self.folds, self.recommendation)
+        above = f"{self.caution} {self.folds}".lstrip()
+        return as_html(self._columns, above, self.verdict)
 
 
 def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
@@ -238,64 +309,3 @@ def _results(
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ValueError(f"no model could be tried on this table: {reasons}")
     return results
-
-
-def _positive(given: Any, classes: AnyArray) -> int | None:
-    labels = classes.tolist()
-    if given is not None and given not in labels:
-        raise ValueError(f"positive={given!r} is not a class; the classes are {listed(labels)}")
-    if len(labels) != 2:
-        return None
-    return 1 if given is None else labels.index(given)
-
-
-def _share(false_alarms: Any) -> float:
-    number = isinstance(false_alarms, int | float) and not isinstance(false_alarms, bool)
-    if not number or not 0 <= false_alarms <= 1:
-        raise ValueError(f"false_alarms must be a share between 0 and 1, found {false_alarms!r}")
-    return float(false_alarms)
-
-
-def _dropped(table: LabelledTable) -> list[str]:
-    n_rows = len(table) + table.dropped
-    return [f"rows without a class, left out: {table.dropped} of {n_rows}"] if table.dropped else []
-
-
-def _costs(costs: Any, table: LabelledTable) -> Costs | None:
-    """Costs of the rows that have a class."""
-    if costs is None:
-        return None
-    priced = read_costs(costs, len(table.classes), table.classes)
-    refuse_other_rows(priced.matrix, len(table) + table.dropped)
-    return _some_costs(priced, table.places)
-
-
-def _some_costs(costs: Costs, rows: Any) -> Costs:
-    return costs if costs.matrix.ndim == 2 else Costs(costs.matrix[rows], costs.actions)
-
-
-def _nothing_knowable(*, in_time: bool) -> str:
-    what, remedy = (
-        ("the time order leaves", "compare without time, or pass times at which classes occur again")
-        if in_time
-        else ("the groups leave", "compare without groups, or pass groups of which several share a class")
-    )
-    return (
-        f"{what} no row whose class occurs in the rows that it is predicted from, so that no model can be "
-        f"measured; {remedy}"
-    )
-
-
-def _unknowable(classes: AnyArray, codes: Ints) -> list[str]:
-    if not len(codes):
-        return []
-    names = [
-        f"{label!r} ({n})"
-        for label, n in zip(classes.tolist(), np.bincount(codes).tolist(), strict=False)
-        if n
-    ]
-    return [
-        f"rows whose class is in none of the rows that they are predicted from: {', '.join(names)}; no model "
-        "could know it, so that the log loss leaves them out, which would be infinite; the other measures "
-        "count them as they are"
-    ]

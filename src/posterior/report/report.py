@@ -87,7 +87,8 @@ def render(  # noqa: PLR0913 -- those of write_report
         progress(len(SECTIONS), len(SECTIONS), "report")
     page: str = template.render(
         title=title or _title(subject),
-        recommendation=comparison.recommendation,
+        caution=comparison.caution,
+        recommendation=comparison.verdict,
         tiles=_tiles(subject),
         sections=sections,
         version=__version__,
@@ -134,7 +135,11 @@ def _tiles(subject: Subject) -> list[Tile]:
 
 
 def _against(subject: Subject, name: str, written: Callable[[float | None], str]) -> str:
-    """What the baseline has."""
+    """What the baseline has; or the best model without columns that tell the class almost alone."""
+    rest = subject.comparison.without_leaks
+    if rest is not None:
+        which = "this column" if len(subject.comparison.leaks) == 1 else "these columns"
+        return f"without {which}: {written(getattr(rest.recommended, name))}"
     for result in subject.comparison.results:
         if result.approach == "baseline" and result.name != subject.chosen.name:
             return f"{result.title}: {written(getattr(result, name))}"

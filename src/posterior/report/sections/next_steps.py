@@ -76,7 +76,7 @@ def _calibration(subject: Subject) -> Advice:
             f"scaling them would take the log loss from {figure(test.log_loss)} to "
             f"{figure(test.log_loss - test.gain)}; the first command below does so.",
         )
-    else:
+    elif not subject.comparison.leaks:
         yield (
             "The posteriors can be taken at their word",
             "as far as held-out rows tell. Act on them: give costs, or leave unsure rows to a person.",
@@ -119,7 +119,18 @@ def _notes(subject: Subject) -> Advice:
         yield "Noticed", printable(note)
 
 
+def _leaks(subject: Subject) -> Advice:
+    names = [leak.column for leak in subject.comparison.leaks]
+    if names:
+        yield (
+            f"Find out when {sentence_of(names)} {'is' if len(names) == 1 else 'are'} known",
+            "before anything here is used. What is known only after the class cannot help to predict it, and "
+            "posteriors that rest on it cannot be taken at their word.",
+        )
+
+
 ADVICE: tuple[Callable[[Subject], Advice], ...] = (
+    _leaks,
     _no_better,
     _ties,
     _calibration,
