@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from posterior import files
 from posterior.cli.app import run
+from posterior.schema.readings.dates import part_of
 
 N = 80
 VALUES = amounts(N)
@@ -82,6 +83,61 @@ def test_typed_columns_of_another_file_are_numbers_for_a_model_of_disguised_ones
     printed(capsysbinary, "predict", "a.model", "dressed.csv", "-o", "one.csv")
     printed(capsysbinary, "predict", "a.model", "plain.parquet", "-o", "two.csv")
     assert files.read("one.csv").equals(files.read("two.csv"))
+
+
+HOURS = np.datetime64("2018-03-01T00", "s") + 3600 * RNG.integers(0, 4 * 365 * 24, N)
+LAYOUTS = {
+    "iso.csv": "%Y-%m-%d %H:%M:%S",
+    "german.csv": "%d.%m.%Y %H:%M",
+    "british.csv": "%d/%m/%Y %H:%M",
+    "american.csv": "%m/%d/%Y %I:%M %p",
+    "named.csv": "%d %b %Y %H:%M",
+}
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, "typed.parquet"])
+def test_a_file_of_dates_is_fitted_and_predicted_by_their_parts(name, folder, capsysbinary):
+    form = LAYOUTS.get(name)
+    write(name, signup=[h.strftime(form) for h in HOURS.tolist()] if form else HOURS, good=GOOD)
+    found = columns(capsysbinary, name)
+    parts = [f"signup[{part}]" for part in ("year", "month", "weekday", "hour")]
+    assert list(found) == [*parts, "good", "other"]
+    assert all(found[part]["why"].startswith("date") for part in parts)
+    printed(capsysbinary, "fit", name, "-t", "good", "-m", "naive-bayes", "-o", "a.model")
+    printed(capsysbinary, "predict", "a.model", name, "-o", "dates.csv")
+    write("parts.csv", **{part: _part(part) for part in parts}, good=GOOD)
+    printed(capsysbinary, "fit", "parts.csv", "-t", "good", "-m", "naive-bayes", "-o", "b.model")
+    printed(capsysbinary, "predict", "b.model", "parts.csv", "-o", "plain.csv")
+    assert files.read("dates.csv").equals(files.read("plain.csv"))
+    told, _ = printed(capsysbinary, "inspect", "a.model")
+    assert "signup[month]" in told
+
+
+def _part(name):
+    return part_of(HOURS, name[len("signup[") : -1])
+
+
+def test_the_ways_out_of_dates(folder, capsysbinary):
+    write("days.csv", signup=["3/4/2020", "5/6/2020", "7/8/2021", "9/10/2021"])
+    _, notes = printed(capsysbinary, "data", "days.csv")
+    assert "--kind signup=day-first or --kind signup=month-first reads them" in notes
+    assert "signup[month]" in columns(capsysbinary, "days.csv", "--kind", "signup=day-first")
+    assert (
+        columns(capsysbinary, "days.csv", "--kind", "signup=categorical")["signup"]["kind"] == "categorical"
+    )
+    assert list(columns(capsysbinary, "days.csv", "--drop", "signup")) == ["other"]
+    parts = columns(
+        capsysbinary, "days.csv", "--kind", "signup=day-first", "--kind", "signup[month]=categorical"
+    )
+    assert parts["signup[month]"]["kind"] == "categorical"
+
+
+def test_a_comparison_and_its_report_take_dates(folder, capsysbinary):
+    write("dates.csv", signup=[str(h) for h in HOURS.tolist()], good=GOOD)
+    arguments = ("compare", "dates.csv", "-t", "good", "--models", "naive-bayes,logistic", "--folds", "3")
+    told = printed(capsysbinary, *arguments, "--repeats", "1", "--report", "report.html")
+    assert "signup[month]" in "".join(told)
+    assert "signup[month]" in (folder / "report.html").read_text()
 
 
 def test_a_file_is_looked_at_and_not_written(folder, capsysbinary):

@@ -208,9 +208,8 @@ def test_the_kind_follows_from_the_dtype(X, kind):
 @pytest.mark.parametrize(
     ("values", "error", "words"),
     [
-        ([datetime.date(2020, 1, 1)], ValueError, "'when'.*derive a number.*days since a date"),
-        ([datetime.datetime(2020, 1, 1)], ValueError, "'when'.*derive a number"),
-        ([datetime.timedelta(1)], ValueError, "'when'.*derive a number"),
+        ([datetime.timedelta(1)], ValueError, "'when'.*derive a number.*days since a date"),
+        ([datetime.time(1)], ValueError, "'when'.*derive a number"),
         ([[1, 2]], ValueError, "'when'.*List.*split it"),
         ([{"a": 1}], ValueError, "'when'.*Struct.*split it"),
         ([b"a"], ValueError, "'when'.*Binary"),
@@ -225,15 +224,28 @@ def test_values_without_a_kind_are_refused_by_column(values, error, words, conta
 @pytest.mark.parametrize(
     "values",
     [
-        [datetime.date(2020, 1, 1)],
-        pd.to_datetime(["2020-01-01"]),
         pd.to_timedelta(["1D"]),
         [datetime.time(1)],
+        [datetime.date(2020, 1, 1), datetime.time(1)],
     ],
 )
-def test_dates_in_pandas_are_refused_by_column(values):
+def test_durations_and_times_of_day_in_pandas_are_refused_by_column(values):
     with pytest.raises(ValueError, match=r"'when'.*derive a number"):
         infer(pd.DataFrame({"when": values}))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.array([["2020-01-01"], ["2021-01-01"]], dtype="M8[D]"),
+        np.array([[datetime.date(2020, 1, 1)], [None]], dtype=object),
+        pd.DataFrame({7: pd.to_datetime(["2020-01-01"])}),
+    ],
+    ids=["dates", "objects", "numbered columns"],
+)
+def test_dates_of_a_table_without_names_are_refused(table):
+    with pytest.raises(ValueError, match=r"'x0'.*derive a number"):
+        infer(table)
 
 
 def test_strings_beside_numbers_are_refused_unless_declared_categorical():

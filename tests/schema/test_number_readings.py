@@ -187,7 +187,9 @@ def test_who_knows_better_says_so():
 
 
 def test_a_kind_that_the_cells_are_not_is_refused():
-    with pytest.raises(ValueError, match="'x' is declared decimal-comma, and its cells are no such numbers"):
+    with pytest.raises(
+        ValueError, match="'x' is declared \"decimal-comma\", and its cells are no such numbers"
+    ):
         infer(["red", "green"], {"x": "decimal-comma"})
     with pytest.raises(ValueError, match=r"unknown kind 'comma'; choose one of .*'decimal-comma'"):
         infer(THOUSANDS, {"x": "comma"})

@@ -55,13 +55,13 @@ def fit(
         candidate = posterior.comparison.MODELS[name]
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
         fitted = posterior.workflow.train(table, None, name, calibration=calibration, seed=seed)
-        about = {
+        about: dict[str, Any] = {
             "model": name,
             "title": candidate.title,
             "approach": candidate.approach,
             "target": table.target,
             "rows": len(table),
-            "columns": table.native.column_names,
+            "columns": list(table.schema.inputs),
             "reading": reading.options(),
             "held_out": held_out(fitted),
             "coefficients": posterior.workflow.coefficient_table(fitted, table, None),

@@ -101,8 +101,8 @@ class ColumnOptions:
         typer.Option(
             "--kind",
             metavar="COL=KIND",
-            help="What a column is: continuous, binary, categorical, count, text; or decimal-comma, "
-            "decimal-point of numbers as text.",
+            help="What a column is: continuous, binary, categorical, count, text; or how it is written: "
+            "date, day-first, month-first, decimal-comma, decimal-point.",
         ),
     ] = None
     drop: Annotated[
@@ -117,7 +117,8 @@ class ColumnOptions:
             name, equals, kind = entry.rpartition("=")
             if not equals or not name:
                 raise ValueError(f"--kind {entry}: expected COL=KIND, such as --kind year=categorical")
-            declared[known_column(name, names, "--kind")] = kind
+            known_column(name.partition("[")[0] if name not in names else name, names, "--kind")
+            declared[name] = kind
         return declared or None
 
 

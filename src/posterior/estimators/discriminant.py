@@ -38,7 +38,7 @@ class GaussianEstimator(GenerativeEstimator):
 
     def _embedded(self, values: Floats, columns: list[int], axes: int = 1) -> Floats:
         """Values of the kept columns in arrays over all columns, 0 elsewhere."""
-        d = self.n_features_in_
+        d = len(self.schema_)
         out = np.zeros((*values.shape[: values.ndim - axes], *(d,) * axes))
         index: Any = (..., *np.ix_(*(columns,) * axes))
         out[index] = values
@@ -47,7 +47,7 @@ class GaussianEstimator(GenerativeEstimator):
     @property
     def means_(self) -> Floats:
         """Class means, (n_classes, n_features)."""
-        means = np.zeros((len(self.classes_), self.n_features_in_))
+        means = np.zeros((len(self.classes_), len(self.schema_)))
         columns, distribution = self._kept()
         if distribution is not None:
             means[:, columns] = distribution.mean
@@ -154,7 +154,7 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
         """Class covariances, (n_classes, n_features, n_features); zero in columns that were left out."""
         columns, distribution = self._kept()
         if distribution is None:
-            return np.zeros((len(self.classes_), self.n_features_in_, self.n_features_in_))
+            return np.zeros((len(self.classes_), len(self.schema_), len(self.schema_)))
         shape = (len(self.classes_), *distribution.covariance.shape[1:])
         return self._embedded(np.broadcast_to(distribution.covariance, shape), columns, axes=2)
 

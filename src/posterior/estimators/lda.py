@@ -135,7 +135,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def covariance_(self) -> Floats:
         """Covariance within classes, (n_features, n_features); zero in columns that were left out."""
         columns, distribution = self._kept()
-        d = self.n_features_in_
+        d = len(self.schema_)
         if distribution is None:
             return np.zeros((d, d))
         return self._embedded(distribution.covariance[0], columns, axes=2)
@@ -144,7 +144,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Coefficients of every class, and the scores at `xbar_`, about which the scores are written."""
         columns, distribution = self._kept()
         if distribution is None:
-            return np.zeros((len(self.classes_), self.n_features_in_)), self.model_.log_prior
+            return np.zeros((len(self.classes_), len(self.schema_))), self.model_.log_prior
         white, _ = distribution._whiteners[0]
         apart = (distribution.location - distribution.location.average(self.priors_)) @ white
         return self._embedded(apart @ white.T, columns), self.model_.log_prior - 0.5 * (apart**2).sum(axis=1)
@@ -198,7 +198,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Directions (n_features, r) that make Σ the identity, and their share of what classes differ by."""
         columns, distribution = self._kept()
         if distribution is None:
-            return np.zeros((self.n_features_in_, 0)), np.zeros(0)
+            return np.zeros((len(self.schema_), 0)), np.zeros(0)
         white, _ = distribution._whiteners[0]
         apart = distribution.location - distribution.location.average(self.priors_)
         centred = np.sqrt(self.priors_)[:, None] * (apart @ white)

@@ -120,7 +120,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     def covariance_(self) -> list[Floats]:
         """Class covariances; zero in columns that were left out."""
         columns, distribution = self._kept()
-        d = self.n_features_in_
+        d = len(self.schema_)
         if distribution is None:
             return [np.zeros((d, d)) for _ in self.classes_]
         return [self._embedded(c, columns, axes=2) for c in distribution.covariance]
@@ -128,7 +128,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     def _axes(self) -> list[tuple[AnyArray, AnyArray]]:
         columns, distribution = self._kept()
         if distribution is None:
-            return [(np.zeros(0), np.zeros((self.n_features_in_, 0))) for _ in self.classes_]
+            return [(np.zeros(0), np.zeros((len(self.schema_), 0))) for _ in self.classes_]
         pairs = [np.linalg.eigh(c) for c in distribution.covariance]
         return [(s[::-1], self._embedded(r[:, ::-1].T, columns).T) for s, r in pairs]
 

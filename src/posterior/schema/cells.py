@@ -278,10 +278,28 @@ def native(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
+def times(values: NDArray[np.datetime64]) -> Labels:
+    """Return dates and times as labels in the way of ISO 8601, without a time of day at midnight.
+
+    >>> times(np.array(["2020-01-31T00:00", "2020-01-31T12:30", "NaT"], dtype="M8[us]")).levels
+    ('2020-01-31', '2020-01-31T12:30:00')
+    """
+    values = values.astype("M8[s]")
+    gaps = np.isnat(values)
+    met, place = np.unique(values[~gaps], return_inverse=True)
+    written = np.datetime_as_string(met, unit="s").tolist()
+    codes = np.full(len(values), -1, dtype=np.int32)
+    codes[~gaps] = place
+    levels = tuple(level.removesuffix("T00:00:00") for level in written)
+    return Labels("time" if levels else "empty", codes, levels)
+
+
 def read_objects(values: Sequence[Any], name: str) -> Cells:
     """Read a column of Python objects by what its cells are: numbers, true/false, strings or a mixture."""
     families = {kind: _family(kind) for kind in set(map(type, values))}
     if "other" in families.values():
+        if all(family == "missing" or issubclass(kind, datetime.date) for kind, family in families.items()):
+            return times(np.array([_moment(value) for value in values], dtype="M8[us]"))
         _refuse_cell(values, families, name)
     found = set(families.values()) - {"missing"}
     if found <= {"number", "boolean"}:
@@ -296,6 +314,13 @@ def read_objects(values: Sequence[Any], name: str) -> Cells:
     if labels.levels and not all(isinstance(level, str) for level in labels.levels):
         return Labels("mixed", labels.codes, labels.levels)
     return labels
+
+
+def _moment(value: Any) -> Any:
+    """Return a date or time without its time zone, NaT for a gap."""
+    if is_missing(value) or not isinstance(value, datetime.date):
+        return np.datetime64("NaT")
+    return np.datetime64(value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value)
 
 
 def _read_number_objects(values: Sequence[Any], missing: Bools) -> Numbers:
@@ -342,7 +367,7 @@ def _refuse_cell(values: Sequence[Any], families: Mapping[type, str], name: str)
 def time_message(name: str, type_name: str) -> str:
     """Return the message that refuses dates, times and durations."""
     return (
-        f"column {name!r} holds {type_name} values, which have no kind of their own; "
+        f"column {name!r} holds {type_name} values, which have no kind of their own here; "
         "derive a number from them (the year, the hour, or the days since a date), or drop the column"
     )
 

@@ -5,7 +5,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from posterior.schema.cells import Cells, Labels, Numbers, factorize, native, read_objects, time_message
+from posterior.schema.cells import (
+    Cells,
+    Labels,
+    Numbers,
+    factorize,
+    native,
+    read_objects,
+    time_message,
+    times,
+)
 
 
 def read_series(series: nw.Series[Any], name: str) -> Cells:
@@ -14,18 +23,13 @@ def read_series(series: nw.Series[Any], name: str) -> Cells:
     if dtype.is_numeric():
         return _read_numbers(series)
     if dtype == nw.Boolean:
-        missing = series.is_null()
-        if not missing.any():
-            return Numbers("boolean", np.asarray(series.to_numpy(), dtype=np.bool_))
-        return Numbers(
-            "boolean", np.asarray(series.fill_null(False).to_numpy(), dtype=np.bool_), mask(missing)
-        )
+        return _read_booleans(series)
     if dtype == nw.String:
         return factorize(series.to_list(), "string")
     if isinstance(dtype, nw.Categorical | nw.Enum):
         return _read_categories(series)
     if dtype.is_temporal():
-        raise ValueError(time_message(name, str(dtype)))
+        return _read_times(series, name)
     if dtype.is_nested() or dtype == nw.Binary:
         raise ValueError(
             f"column {name!r} holds {dtype} values; a column needs one number or string per row: "
@@ -57,6 +61,13 @@ def no_value(n_rows: int) -> Labels:
 def mask(missing: nw.Series[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return a true/false series without gaps as an array."""
     return np.asarray(missing.to_numpy(), dtype=np.bool_)
+
+
+def _read_booleans(series: nw.Series[Any]) -> Numbers:
+    missing = series.is_null()
+    if not missing.any():
+        return Numbers("boolean", np.asarray(series.to_numpy(), dtype=np.bool_))
+    return Numbers("boolean", np.asarray(series.fill_null(False).to_numpy(), dtype=np.bool_), mask(missing))
 
 
 def _read_numbers(series: nw.Series[Any]) -> Numbers:
@@ -97,8 +108,19 @@ def _read_unknown(series: nw.Series[Any], name: str) -> Cells:
     if array.dtype.kind in "fiu":  # a pandas sparse column
         return Numbers("float" if array.dtype.kind == "f" else "integer", array)
     if array.dtype.kind in "mM":
+        if array.dtype.kind == "M":
+            return times(array)
         raise ValueError(time_message(name, str(series.dtype)))
     return read_objects(array.tolist(), name)
+
+
+def _read_times(series: nw.Series[Any], name: str) -> Labels:
+    """Return dates and times as ISO 8601 writes them, in the time zone that they come with."""
+    if series.dtype != nw.Date and not isinstance(series.dtype, nw.Datetime):  # a duration, a time of day
+        raise ValueError(time_message(name, str(series.dtype)))
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.replace_time_zone(None)
+    return times(np.asarray(series.to_numpy(), dtype="M8[us]"))
 
 
 def _scalar(level: Any) -> Any:

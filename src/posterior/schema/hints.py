@@ -5,6 +5,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from posterior._text import listed, quoted
+from posterior.schema.cells import Labels
+from posterior.schema.readings.base import the_way_out
+from posterior.schema.readings.find_dates import is_ambiguous
 
 FEWEST = 5
 SHARE = 0.8
@@ -15,6 +18,23 @@ class Hint(NamedTuple):
 
     sentence: str = ""
     reason: str = ""
+
+
+def string_hint(name: str, labels: Labels) -> Hint:
+    """Return what to say of a column of strings that stay categories; mostly nothing.
+
+    >>> from posterior.schema.cells import factorize
+    >>> string_hint("day", factorize(["3/4/2020", "5/6/2020", "7/8/2020"], "string")).reason
+    ', dates of unknown order'
+    """
+    if is_ambiguous(labels):
+        ways = " or ".join(the_way_out(name, order) for order in ("day-first", "month-first"))
+        return Hint(
+            f"its strings are dates ({quoted(min(labels.levels))}), and no cell says whether the day or the "
+            f"month comes first: they stay categories; {ways} reads them",
+            ", dates of unknown order",
+        )
+    return number_hint(sorted(labels.levels))
 
 
 def number_hint(strings: Sequence[str]) -> Hint:

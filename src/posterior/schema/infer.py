@@ -9,10 +9,10 @@ import numpy as np
 
 from posterior._text import listed
 from posterior._types import Bools
-from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message, outside
+from posterior.schema.cells import Cells, Labels, Numbers, Test, mixture_message, outside, time_message
 from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import DECLARED, count_message, declared_categorical, with_categories
-from posterior.schema.hints import number_hint
+from posterior.schema.hints import string_hint
 from posterior.schema.kinds import KINDS, Declared, Kind, check_kind
 from posterior.schema.readings import Reading
 from posterior.schema.select import resolve_each
@@ -158,6 +158,8 @@ def _by_type(name: str, cells: Cells) -> Column:
         return Column(name, "continuous", f"{cells.storage} values", storage=cells.storage)
     if cells.storage == "empty":
         return with_categories(name, "categorical", cells, "no value at all")
+    if cells.storage == "time":
+        raise ValueError(time_message(name, "date"))
     if cells.storage == "mixed":
         raise TypeError(mixture_message(name, cells))
     counted = _counted(len(cells.levels))
@@ -167,7 +169,7 @@ def _by_type(name: str, cells: Cells) -> Column:
     if is_text(cells):
         return Column(name, "text", "strings of several words", storage="string")
     column = with_categories(name, "categorical", cells, f"strings, {counted}")
-    hint = number_hint(column.categories or ())
+    hint = string_hint(name, cells)
     return replace(column, hint=hint.sentence, reason=column.reason + hint.reason)
 
 

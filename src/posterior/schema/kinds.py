@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias, get_args
 from posterior._text import listed
 
 Kind: TypeAlias = Literal["continuous", "binary", "categorical", "count", "text"]
-Storage: TypeAlias = Literal["float", "integer", "boolean", "string", "category", "mixed", "empty"]
+Storage: TypeAlias = Literal["float", "integer", "boolean", "string", "category", "time", "mixed", "empty"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# Kinds as which numbers may be declared, with how they are written.
-Written: TypeAlias = Literal["decimal-comma", "decimal-point"]
+# What strings may be declared to be besides: numbers and dates, with how they are written.
+Written: TypeAlias = Literal["date", "day-first", "month-first", "decimal-comma", "decimal-point"]
 WRITTEN: tuple[Written, ...] = get_args(Written)
 Declared: TypeAlias = Kind | Written
 
@@ -27,11 +27,13 @@ LARGEST, SMALLEST = 1e120, 1e-120
 
 
 def check_kind(kind: object) -> Declared:
-    """Return `kind` if it is one of the five, or says how numbers are written; say which there are if not."""
+    """Return `kind` if it is one of the five, or says how strings are written; say which there are if not."""
     for known in (*KINDS, *WRITTEN):
         if kind == known:
             return known
-    words = f"{', '.join(map(repr, KINDS))}; or, of numbers as strings, {', '.join(map(repr, WRITTEN))}"
+    words = (
+        f"{', '.join(map(repr, KINDS))}; or, of what is written as strings, {', '.join(map(repr, WRITTEN))}"
+    )
     raise ValueError(f"unknown kind {kind!r}; choose one of {words}")
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterior._text import listed
+from posterior.schema.cells import factorize
 from posterior.schema.columns import Column
-from posterior.schema.hints import Hint, number_hint
+from posterior.schema.hints import Hint, string_hint
 from posterior.schema.kinds import KINDS, Storage, order, refuse_other_type
 from posterior.schema.readings import Reading
 
@@ -42,7 +43,7 @@ def merged_column(a: Column, b: Column) -> Column:
             f'{listed(categories)}; recode it to 0 and 1, or declare it "categorical"'
         )
     plain = a.storage == b.storage == "string" and not declared
-    hint = number_hint(categories) if plain else Hint()
+    hint = string_hint(a.name, factorize(categories, "string")) if plain else Hint()
     return replace(
         a,
         categories=categories,

@@ -338,8 +338,8 @@ class ReadFrame(FrameSource):
 
     def _label(self, place: int, k: int) -> Any:
         reading = self._by_place.get(place)
-        one_of_many = reading is not None and len(reading.outputs) > 1
-        return reading.outputs[k] if reading and one_of_many else self._raw.labels[place]
+        renamed = reading is not None and reading.outputs != (reading.name,)
+        return reading.outputs[k] if reading and renamed else self._raw.labels[place]
 
     @property
     def frame(self) -> nw.DataFrame[Any]:

@@ -57,7 +57,8 @@ class Schema:
         than `only` are ignored: nobody reads their cells, whatever they hold.
 
         Strings that are numbers in disguise (1.234,50; $12; 7 %) are read as numbers where nearly all cells
-        of the column are of one form, which the schema keeps in `readings`.
+        of the column are of one form, and dates as numbers for year, month, weekday and hour, each a column
+        of its own such as signup[month]; the schema keeps in `readings` how.
         """
         source, kinds, only = reread(source, kinds, only)
         columns = with_reasons(infer_columns(source, kinds, only), source.readings)
@@ -219,7 +220,22 @@ class Schema:
         a boolean mask, a callable that gets the user's table and returns names, a narwhals selector, or
         a polars one where the table is a polars frame.
         """
+        if self.readings:
+            selection = self._as_read(selection)
         return resolve(selection, self.names, None if source is None else self.read(source))
+
+    def _as_read(self, selection: Any) -> Any:
+        """Return a selection with the names of what columns are read as, such as dates, in their place."""
+        if isinstance(selection, list | tuple):
+            return [
+                one
+                for each in selection
+                for one in ([each] if not isinstance(each, str) else self._as_read(each))
+            ]
+        if not isinstance(selection, str) or selection in self.names:
+            return [selection] if isinstance(selection, str) else selection
+        found = [list(reading.outputs) for reading in self.readings if reading.name == selection]
+        return found[0] if found else [selection]
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
         return [(c.name, c.kind, c.described_levels(), c.reason) for c in self.columns]

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posterior._text import listed, quoted
+from posterior._text import quoted
 from posterior.schema.cells import Labels
 from posterior.schema.readings.base import the_way_out
+from posterior.schema.readings.forms import forms_of
+from posterior.schema.readings.gaps import SHARE, few_enough, gap_hint, is_nothing
 from posterior.schema.readings.numbers import (
     BLANK,
     BLANKS,
@@ -22,13 +24,10 @@ from posterior.schema.readings.numbers import (
     Decimal,
     NumberReading,
     Style,
-    forms_of,
 )
 
 # Distinct numbers that a column needs to be read so without anybody having said it.
 FEWEST = 5
-# The share of rows that are such numbers, and how many words the others may be: these are gaps.
-SHARE, WORDS = 0.95, 5
 # Distinct cells that are looked at before all of them are.
 SAMPLE = 100
 
@@ -45,11 +44,6 @@ STYLES = (
 )
 # Styles that read the same cells as other numbers where each cell has one mark and three digits after it.
 OTHERWISE = {Style(".", ","): Style(",", ""), Style(".", ""): Style(",", ".")}
-# What people write where there is no number.
-NOTHING = frozenset(
-    {"?", "-", "–", "—", ".", "n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing"}
-)
-
 AFTER = rf"%|‰|{CURRENCY}|°?[^\W\d_]+(?:/[^\W\d_]+)?[²³]?|°"
 # Any cell that may be a number in disguise: what stands before its digits, the digits, what stands after.
 SHAPE = re.compile(
@@ -100,18 +94,18 @@ def find_numbers(
     plain = not reading.reasons[0] and decimal is None
     if plain or enclosed == {True} or _codes(shapes, style):
         return None
-    told = "" if decimal else _assumption(reading, shapes, levels)
-    return _with_gaps(replace(reading, hint=told), labels)
+    gaps = sorted(reading.misfits(levels))
+    if not few_enough(labels, gaps):
+        return None
+    assumed = "" if decimal else _assumption(reading, shapes, levels)
+    gapped = gap_hint(name, f"numbers ({reading.reasons[0]})", labels, gaps)
+    return replace(reading, hint="; ".join(filter(None, (assumed, gapped))), gaps=tuple(gaps))
 
 
 def _worth_looking(levels: Sequence[str]) -> bool:
     """Return whether most of the first cells look like numbers."""
-    some = [level for level in islice(levels, SAMPLE) if not _is_nothing(level)]
+    some = [level for level in islice(levels, SAMPLE) if not is_nothing(level)]
     return bool(some) and sum(_shape(level, 0) is not None for level in some) >= 0.8 * len(some)
-
-
-def _is_nothing(level: str) -> bool:
-    return level.strip().lower() in NOTHING
 
 
 def _shape(form: str, rows: int) -> Shape | None:
@@ -158,24 +152,6 @@ def _codes(shapes: Sequence[Shape], style: Style) -> bool:
     bodies = {shape.body.replace("0", "1") for shape in shapes}
     body = bodies.pop()
     return bool(style.group) and not bodies and len(body.replace("1", "")) > 1 and style.decimal not in body
-
-
-def _with_gaps(reading: NumberReading, labels: Labels) -> NumberReading | None:
-    """Return the reading with the words that became gaps; None where too much would."""
-    gaps = sorted(reading.misfits(labels.levels))
-    rows = dict(zip(labels.levels, labels.counts().tolist(), strict=True)) if gaps else {}
-    known = int(labels.counts().sum()) - sum(rows[gap] for gap in gaps)
-    strange = sum(rows[gap] for gap in gaps if not _is_nothing(gap))
-    if len(gaps) > WORDS or strange > (1 - SHARE) * (known + strange) or not known:
-        return None
-    if not gaps:
-        return reading
-    told = (
-        f"read as numbers ({reading.reasons[0]}), and {listed(gaps, 3)} ({sum(rows[gap] for gap in gaps)} "
-        f"cells) as gaps; {the_way_out(reading.name, 'categorical')} keeps its strings"
-    )
-    hint = f"{reading.hint}; {told}" if reading.hint else told
-    return replace(reading, hint=hint, gaps=tuple(gaps))
 
 
 def _assumption(reading: NumberReading, shapes: Sequence[Shape], levels: Sequence[str]) -> str:

@@ -1,0 +1,88 @@
+"""Which columns are dates: by their type, or by strings of one layout throughout."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from posterior._types import Bools
+from posterior.schema.cells import Labels
+from posterior.schema.readings.dates import LAYOUTS, PARTS, DateReading, Layout, moments, parsed, part_of
+from posterior.schema.readings.gaps import few_enough, gap_hint, is_nothing
+
+# Distinct dates that a column of strings needs to be read so without anybody having said it.
+FEWEST = 3
+# Distinct cells that are looked at before all of them are.
+SAMPLE = 100
+
+_START = re.compile(r"\s*(?:[0-9]{1,4}[-/. ]|[0-9]{1,2} ?[A-Za-z]{3}|[A-Za-z]{3,9}\.?[ -][0-9])")
+
+
+def find_dates(
+    place: int, name: str, labels: Labels, layout: Layout | None = None, *, asked: bool = False
+) -> DateReading | None:
+    """Return how a column of times or of strings is read as dates; None if not nearly all cells are dates.
+
+    `layout` is the order that the user says is meant. Strings that may be day-first as well as month-first
+    are no dates: `is_ambiguous` says so.
+
+    >>> from posterior.schema.cells import factorize
+    >>> found = find_dates(0, "day", factorize(["30/11/2020", "1/12/2020", "2/12/2021"], "string"))
+    >>> found.layout, found.outputs
+    ('day-first', ('day[year]', 'day[month]', 'day[weekday]'))
+    """
+    if labels.storage == "time":
+        return _with_parts(DateReading(place, name), labels)
+    if not asked and not _worth_looking(labels.levels):
+        return None
+    found = _fitting(labels, layout)
+    if not found or _is_either(found):
+        return None
+    best = max(found, key=lambda one: int(labels.counts()[found[one]].sum()))
+    misfits = sorted(labels.levels[i] for i in np.flatnonzero(~found[best]).tolist())
+    if found[best].sum() < (1 if asked else FEWEST) or not few_enough(labels, misfits):
+        return None
+    hint = gap_hint(name, "dates", labels, misfits)
+    return _with_parts(DateReading(place, name, hint, best, gaps=tuple(misfits)), labels)
+
+
+def is_ambiguous(labels: Labels) -> bool:
+    """Return whether strings are dates that may be day-first as well as month-first, every one of them.
+
+    >>> from posterior.schema.cells import factorize
+    >>> is_ambiguous(factorize(["3/4/2020", "5/6/2020", "7/8/2020"], "string"))
+    True
+    """
+    found = _fitting(labels, None) if _worth_looking(labels.levels) else {}
+    if not _is_either(found) or found["day-first"].sum() < FEWEST:
+        return False
+    return few_enough(labels, [labels.levels[i] for i in np.flatnonzero(~found["day-first"]).tolist()])
+
+
+def _is_either(found: Mapping[Layout, Bools]) -> bool:
+    """Return whether the same cells are dates by day first and by month first."""
+    return {"day-first", "month-first"} <= set(found) and bool(
+        (found["day-first"] == found["month-first"]).all() and found["day-first"].any()
+    )
+
+
+def _worth_looking(levels: Sequence[str]) -> bool:
+    """Return whether most of the first cells begin as dates do."""
+    some = [level for level in islice(levels, SAMPLE) if not is_nothing(level)]
+    return bool(some) and sum(map(bool, map(_START.match, some))) >= 0.8 * len(some)
+
+
+def _fitting(labels: Labels, layout: Layout | None) -> dict[Layout, Bools]:
+    """Return which cells are dates, by the layouts that fit some of the first cells."""
+    sample = [level for level in islice(labels.levels, SAMPLE) if not is_nothing(level)]
+    possible = [one for one in (LAYOUTS if layout is None else (layout,)) if parsed(sample, one)[1].any()]
+    return {one: moments(labels, one)[1] for one in possible}
+
+
+def _with_parts(reading: DateReading, labels: Labels) -> DateReading:
+    """Return the reading with the parts that vary; with the position in years where none does."""
+    times, good = moments(labels, reading.layout)
+    parts = tuple(part for part in PARTS if len(np.unique(part_of(times[good], part))) > 1)
+    return replace(reading, parts=parts or ("year",))
