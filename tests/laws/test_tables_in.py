@@ -602,7 +602,7 @@ def test_columns_that_no_block_names_are_not_read_and_may_be_absent_in_predictio
         .partial_fit(table[50:], Y[50:])
     )
     np.testing.assert_allclose(parts.predict_log_proba(table), expected, atol=1e-9)
-    with pytest.raises(ValueError, match=r"'when'.*number"):
+    with pytest.raises(TypeError, match=r"'mess'.*dict"):
         GenerativeClassifier([("size", Normal())], remainder="auto").fit(table, Y)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from posterior._text import listed
-from posterior.schema.cells import Cells, Labels, Numbers
+from posterior.schema.cells import Cells, Labels, Numbers, time_message
 from posterior.schema.columns import Column
 from posterior.schema.kinds import Kind, refuse_infinite_level
 
@@ -76,6 +76,8 @@ def _another_kind(name: str) -> str:
 
 def as_numbers(name: str, cells: Cells, kind: Kind, remedy: str) -> Numbers:
     """Return a column's numbers, or refuse its strings: convert them to numbers, `remedy`."""
+    if cells.storage == "time":
+        raise ValueError(time_message(name, "date"))
     numbers = cells if isinstance(cells, Numbers) else cells.numbers()
     if numbers is None and isinstance(cells, Labels):
         raise ValueError(

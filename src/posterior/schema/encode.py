@@ -10,7 +10,7 @@ from scipy import sparse
 
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside, positions
+from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside, positions, time_message
 from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import as_numbers, as_texts, count_message
 from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
@@ -365,6 +365,8 @@ def encode_column(column: Column, cells: Cells, unseen: dict[str, dict[Any, int]
     labels = cells.labels()
     refuse_infinite_level(column.name, labels.levels)
     levels = column.levels or ()
+    if labels.storage == "time" and not all(isinstance(level, str) for level in levels):
+        raise ValueError(time_message(column.name, "date"))
     refuse_other_type(column.name, levels, labels.levels)
     codes = labels.lookup(levels, single=column.single or labels.single)
     counts = np.bincount(labels.codes[codes == len(levels)], minlength=len(labels.levels))
