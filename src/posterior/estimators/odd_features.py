@@ -216,7 +216,12 @@ def usual_range(cells: Floats, weight: Floats) -> tuple[Floats, Floats]:
     columns = np.arange(cells.shape[1])
     low, high = (ranked[(below >= q * below[-1]).argmax(axis=0), columns] for q in USUAL)
     there = below[-1] > 0
-    return np.where(there, low, np.nan), np.where(there, high, np.nan)
+    return np.where(there, _rounded(low), np.nan), np.where(there, _rounded(high), np.nan)
+
+
+def _rounded(numbers: Floats) -> Floats:
+    """Four significant digits: a range that is usual, and the cell of no row."""
+    return np.array([float(f"{number:.4g}") for number in numbers.tolist()])
 
 
 def _signed(number: float) -> str:

@@ -11,7 +11,7 @@ from posterior._types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Location:
-    """A mean for each class and column, as the exact sum of a value of the data and a small remainder.
+    """A mean for each class and column, as the exact sum of a number and a small remainder.
 
     With a mean of 1e8 and a standard deviation of 1 a single double leaves an error of 1e-8 standard
     deviations in every mean; two doubles leave none.
@@ -31,6 +31,17 @@ class Location:
             return value
         pivot = np.array(value, dtype=np.float64)
         return cls(pivot, np.zeros_like(pivot))
+
+    @classmethod
+    def sum(cls, pivot: Floats, remainder: Floats) -> "Location":
+        """The exact sum of two numbers, as the nearest double and what it lacks (Knuth's two-sum).
+
+        The pivot of a kernel is a cell of some row; this one is the mean, and no row can be told from it.
+        """
+        total = pivot + remainder
+        moved = total - pivot
+        lost = (pivot - (total - moved)) + (remainder - moved)
+        return cls(total, np.where(np.isfinite(lost), lost, 0.0))
 
     @property
     def value(self) -> Floats:

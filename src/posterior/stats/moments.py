@@ -36,7 +36,7 @@ class Moments(Statistics):
     def of(cls, values: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> Self:
         """The moments of these rows."""
         m = kernels.class_moments(values, y, weight, n_classes)
-        return cls(m.weight, Location(m.pivot, m.remainder), m.scatter, m.mark)
+        return cls(m.weight, Location.sum(m.pivot, m.remainder), m.scatter, m.mark)
 
     @property
     def magnitude(self) -> float:

@@ -68,7 +68,7 @@ class Scatter(Statistics):
         if found is None:
             return cls._with_gaps(kernels.in_rows(values), y, weight, n_classes, pooled=pooled, fourth=fourth)
         s, rounding = found
-        location = Location(s.pivot, s.remainder)
+        location = Location.sum(s.pivot, s.remainder)
         return cls(s.weight, location, s.scatter, rounding, s.third, s.fourth, pooled)
 
     @classmethod
