@@ -173,7 +173,7 @@ def test_a_decision_is_made_with_it(tmp_path):
     model = DecisionClassifier(
         NaiveBayes(families=FAMILIES), reject={"coverage": 0.9}, calibration="vector", outliers=0.02
     ).fit(X, Y)
-    save(model, tmp_path / "model")
+    save(model, tmp_path / "model", keep="rows")
     found = model.predict(X)
     assert 0.01 < (found == "reject").mean() < 0.2
     assert load(tmp_path / "model").predict(X).tolist() == found.tolist()

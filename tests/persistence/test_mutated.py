@@ -128,7 +128,7 @@ def test_columns_that_are_written_one_by_one_are_read_as_in_files_of_the_first_v
             lambda tree, _: tree.update({"is": "column"}),
             "a part 'model_', which this posterior does not know",
         ),
-        (lambda tree, _: tree.pop("priors"), "without its part 'priors'"),
+        (lambda tree, _: tree["model_"].pop("schema"), "without its part 'schema'"),
         (lambda tree, _: tree.update(var_smoothing="x"), "is str, where float belongs"),
         (lambda tree, _: tree.pop("model_"), "belongs to nothing"),
         (lambda tree, _: tree["model_"].update(weight=[1.0]), "is tuple, where float belongs"),

@@ -349,9 +349,9 @@ def case(name):
         return estimator.fit(X, y), X, y
 
 
-def to_bytes(model):
+def to_bytes(model, keep="rows"):
     """The model file of a model."""
-    return b"".join(bytes(part) for part in written(model))
+    return b"".join(bytes(part) for part in written(model, keep=keep))
 
 
 def from_bytes(data):

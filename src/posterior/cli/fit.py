@@ -38,6 +38,20 @@ def fit(
         str | None,
         typer.Option("--calibration", metavar="HOW", help="Scale the posteriors: temperature or vector."),
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="WHAT",
+            help="summary: averages of held-out rows; rows: the scores and classes of each.",
+        ),
+    ] = "summary",
+    date: Annotated[
+        str, typer.Option("--date", metavar="DAY", help="Written into the file: when the table is from.")
+    ] = "",
+    note: Annotated[
+        str, typer.Option("--note", metavar="TEXT", help="Written into the file, such as what it is for.")
+    ] = "",
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table, into a file.
@@ -47,6 +61,8 @@ def fit(
     console = CommandConsole(talk)
     refuse_output(output, data)
     refuse_model(model)
+    if keep not in ("summary", "rows"):
+        raise ValueError(f"--keep {keep}: choose summary, or rows")
     with console.noticing():
         table = read_labelled(data, target, reading, columns)
         if not talk.json:
@@ -62,11 +78,16 @@ def fit(
             "target": table.target,
             "rows": len(table),
             "columns": list(table.schema.inputs),
+            "classes": class_counts(table),
+            "date": date,
+            "note": note,
             "reading": reading.options(),
             "held_out": held_out(fitted),
             "coefficients": posterior.workflow.coefficient_table(fitted, table, None),
         }
-        posterior.persistence.save(fitted, output, about=plain(about))
+        posterior.persistence.save(
+            fitted, output, about=plain(about), keep="rows" if keep == "rows" else "summary"
+        )
     size = Path(output).stat().st_size
     if talk.json:
         console.data({**about, "file": output, "bytes": size})
@@ -86,6 +107,12 @@ def refuse_model(name: str) -> None:
     if name != BEST and name not in posterior.comparison.MODELS:
         known = ", ".join(posterior.comparison.MODELS)
         raise ValueError(f"--model {name}: there is no such model; choose {BEST} (of a comparison), {known}")
+
+
+def class_counts(table: LabelledTable) -> dict[str, int]:
+    """How many rows each class has."""
+    counts = np.bincount(table.codes, minlength=len(table.classes)).tolist()
+    return dict(zip(map(str, table.classes.tolist()), counts, strict=True))
 
 
 def held_out(model: Any) -> dict[str, Any]:

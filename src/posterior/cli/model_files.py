@@ -21,6 +21,10 @@ class About:
     title: str = ""
     target: str = ""
     rows: int = 0
+    columns: list[Any] = field(default_factory=list)
+    classes: dict[str, Any] = field(default_factory=dict)
+    date: str = ""
+    note: str = ""
     reading: dict[str, Any] = field(default_factory=dict)
     held_out: dict[str, Any] = field(default_factory=dict)
     coefficients: dict[str, Any] = field(default_factory=dict)
@@ -43,6 +47,8 @@ class About:
 def _fits(name: str, value: Any) -> bool:
     if name == "reading":
         return set(value) <= set(FileOptions().options())
+    if name == "classes":
+        return all(type(count) is int and count >= 0 for count in value.values())
     if name == "held_out":
         return not value or set(value) >= {"before", "log loss", "log loss error", "accuracy", "Brier score"}
     if name == "coefficients":

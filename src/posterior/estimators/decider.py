@@ -71,7 +71,7 @@ class Decider:
         table = _costs(learnt, settings.costs, costs)
         reject = read_reject(settings.reject)
         if isinstance(reject, LearntRejectRule):
-            reject = learnt.learnt_rule(reject, table, adjustment, priors)
+            reject = learnt.learnt_rule(reject, table, settings.calibration, priors)
         rule = DecisionRule(
             tuple(learnt.classes.tolist()),
             table,

@@ -59,6 +59,32 @@ def impossible_scaling(scaling: Any, n_classes: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class LearntRule:
+    """A rule for rejecting as it was learnt, with what it was `asked` as and the settings that it is for."""
+
+    learnt: Any
+    asked: Any
+    costs: Annotated[Floats | None, "K A finite"] = None
+    calibration: str | None = None
+    priors: Annotated[Floats | None, "K share"] = None
+
+    def is_for(
+        self, asked: Any, costs: Floats | None, calibration: str | None, priors: Floats | None
+    ) -> bool:
+        """Whether it would be learnt in the same way."""
+        return (
+            bool(self.asked == asked)
+            and self.calibration == calibration
+            and _same(self.costs, costs)
+            and _same(self.priors, priors)
+        )
+
+
+def _same(a: Floats | None, b: Floats | None) -> bool:
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedClassifier:
     """A fitted classifier, with what held-out rows told about it, as far as there were any.
 
@@ -76,6 +102,7 @@ class FittedClassifier:
     why_no_priors: str = ""
     _scalings: dict[str, Any] = field(default_factory=dict)
     _tests: dict[Any, CalibrationTest] = field(default_factory=dict)
+    _rules: list["LearntRule"] = field(default_factory=list)
 
     @property
     def classes(self) -> AnyArray:
@@ -169,7 +196,7 @@ class FittedClassifier:
         )
 
     def learnt_rule(
-        self, rule: LearntRejectRule, costs: Costs | None, adjustment: Adjustment, new: Floats | None
+        self, rule: LearntRejectRule, costs: Costs | None, method: str | None, new: Floats | None
     ) -> RejectRule:
         """A rule for rejecting, learnt from held-out rows as they are decided.
 
@@ -182,14 +209,20 @@ class FittedClassifier:
                 'of the rows to be predicted; with costs of each row use reject={"cost": …}'
             )
         rows = self.rows_held_out(_called(rule))
+        table = None if costs is None else costs.matrix
+        for known in self._rules:
+            if known.is_for(rule, table, method, new):
+                return known.learnt  # type: ignore[no-any-return]  # a rule
         weight, observed, largest = rows.weight, self.observed, 1.0
         if new is not None and observed is not None:
             self._refuse_absent(f"{_called(rule)} under these priors", new)
             likelier = np.divide(new, observed, where=observed > 0, out=np.zeros(len(new)))
             weight, largest = likelier[rows.y] * (1.0 if weight is None else weight), float(likelier.max())
-        logs = adjustment.apply(rows.log_posterior)
+        logs = self.adjustment(method, new).apply(rows.log_posterior)
         risk = least_expected_cost(logs, costs)
-        return rule.learnt_from(HeldOutDecisions(logs, rows.y, risk, weight, largest))
+        learnt = rule.learnt_from(HeldOutDecisions(logs, rows.y, risk, weight, largest))
+        self._rules[:] = [LearntRule(learnt, rule, table, method, new)]  # a model file keeps it
+        return learnt
 
     def calibration_test(self, method: str | None, *, as_trained: bool) -> CalibrationTest | None:
         """Whether rows held out say that the posteriors are calibrated; None where there are none.

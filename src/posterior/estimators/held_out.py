@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -11,12 +11,13 @@ from sklearn.base import clone
 
 from posterior._text import first_true
 from posterior._types import Floats, Ints
+from posterior.decision.averaging import NUMBERS, averages, near_cells
 from posterior.engines import threads
 from posterior.estimators._sklearn import check_method_params
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.splits import read_folds
 from posterior.estimators.table_estimator import fit_table, rows_for
-from posterior.math import sum_to_one
+from posterior.math import log_softmax, sum_to_one
 from posterior.notices import DataWarning, warn
 from posterior.schema import Folds, LabelledTable
 
@@ -28,11 +29,15 @@ Tick = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Log posteriors (n, K) of rows that the classifier was not trained with, class codes and weights."""
+    """Log posteriors (n, K) of rows that the classifier was not trained with, class codes and weights.
+
+    Where they are `averaged`, each stands for several rows (`summarized`).
+    """
 
     log_posterior: Annotated[Floats, "n K log"]
     y: Annotated[Ints, "n code"]
     weight: Annotated[Floats | None, "n >=0"]
+    averaged: bool = False
 
     def misfit(self, n_classes: int) -> str:
         """What no held-out rows of so many classes are, in words; empty if nothing is wrong."""
@@ -46,10 +51,33 @@ class HeldOutRows:
             }
         )
 
+    def summarized(self) -> "HeldOutRows":
+        """Averages of rows of a class with like posteriors, weighted by how many these are: for a model file.
+
+        Some thousands of numbers stand for any number of rows. Quantiles of held-out rows are met to within
+        the weight of one average; what is fitted to them changes by the spread of logs within one.
+        """
+        if self.averaged:
+            return self
+        n_classes = self.log_posterior.shape[1]
+        weight = np.ones(len(self.y)) if self.weight is None else self.weight
+        parts = []
+        for k in np.unique(self.y).tolist():
+            rows = np.flatnonzero(self.y == k)
+            share = len(rows) / len(self.y)
+            cells = near_cells(self.log_posterior[rows], max(2, int(share * NUMBERS / (n_classes + 2))))
+            logs, total = averages(self.log_posterior[rows], weight[rows], cells)
+            alone = np.bincount(cells) == 1  # no average: told to one digit only
+            logs[alone] = np.round(logs[alone], 1)
+            some = total > 0
+            parts.append((log_softmax(logs[some]), np.full(int(some.sum()), k), total[some]))
+        log_posterior, y, total = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return HeldOutRows(log_posterior, y, total, averaged=True)
+
     def every(self, step: int) -> "HeldOutRows":
         """Each `step`-th of the rows."""
         weight = None if self.weight is None else self.weight[::step]
-        return HeldOutRows(self.log_posterior[::step], self.y[::step], weight)
+        return replace(self, log_posterior=self.log_posterior[::step], y=self.y[::step], weight=weight)
 
 
 def hold_out(

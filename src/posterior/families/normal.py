@@ -88,57 +88,16 @@ class NormalDistribution(ProductDistribution):
     def log_density(self, block: Floats) -> Floats:
         """The sum over columns."""
         out = np.zeros((len(block), self.n_classes))
-        self._add_density(block, out)
-        return out
-
-    def log_relative(self, block: Floats) -> Floats:
-        """The linear form where classes share their variances, else the log density."""
-        out = np.zeros((len(block), self.n_classes))
         self.add_relative(block, out)
         return out
 
     def add_relative(self, block: kernels.NumberTable, out: Floats) -> None:
-        """Add the linear form where classes share their variances, else the log density."""
-        if self._linear is None:
-            self._add_density(block, out)
-            return
-        (coef, constant, centre), rows = self._linear, kernels.in_rows(block, "rows")
-        scores = kernels.scratch("product", len(rows), self.n_classes)
-        np.matmul(rows if centre is None else centre.deviation(rows), coef.T, out=scores)
-        scores += constant.sum(axis=1)
-        if not np.isfinite(scores.sum()):
-            odd = np.flatnonzero(~np.isfinite(scores).all(axis=1))
-            z = rows[odd] if centre is None else centre.deviation(rows[odd])
-            there = ~np.isnan(z)
-            scores[odd] = np.where(there, z, 0.0) @ coef.T + there @ constant.T
-        out += scores
-
-    def _add_density(self, block: kernels.NumberTable, out: Floats) -> None:
         """Add the log density, from standard scores about a common centre where classes are not far apart."""
         scores = compiled("scores", block.size if len(block) >= FEW_ROWS else 0, len(block))
-        if scores is None or self._far_apart:
+        if scores is None or np.abs(self._standard[1]).max(initial=0.0) > FAR_APART:
             out += self._by_class(kernels.in_rows(block))
             return
         scores.normal_scores(block, self._parameters, out)
-
-    @property
-    def _far_apart(self) -> bool:
-        return bool(np.abs(self._standard[1]).max(initial=0.0) > FAR_APART)
-
-    @cached_property
-    def _linear(self) -> tuple[Floats, Floats, Location | None] | None:
-        """Coefficients and constants (K, d) of what a shared variance leaves; None where there is none.
-
-        They are about a centre, unless that is near zero. The squares that all classes have in common would
-        leave few digits of their differences.
-        """
-        if not self.tied or self._far_apart or (self.variance != self.variance[0]).any():
-            return None
-        (scale, apart), centre = self._standard, self._centre
-        coef, constant = scale * apart, -0.5 * apart**2
-        if (np.abs(centre.value) * scale > FAR_APART).any():
-            return coef, constant, centre
-        return coef, constant - coef * centre.value, None
 
     @cached_property
     def _standard(self) -> tuple[Floats, Floats]:

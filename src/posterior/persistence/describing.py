@@ -8,7 +8,7 @@ from typing import Any
 from posterior.persistence.container import Header, read_header, read_json, read_tensor
 from posterior.persistence.encoding import Node
 from posterior.persistence.errors import ModelFileError
-from posterior.persistence.estimators import ESTIMATORS
+from posterior.persistence.estimators import ESTIMATORS, default_settings
 from posterior.persistence.loading import opened
 
 # An array of more numbers than this is described, not listed.
@@ -60,7 +60,10 @@ def _described(header: Header, speaker: "_Speaker") -> dict[str, Any]:
     classes = (node[name] for node in nodes for name in ("classes_", "classes") if name in node)
     return {
         "estimator": kind.__name__,
-        "settings": {name: speaker.say(tree[name]) for name in kind._get_param_names()},
+        "settings": {
+            name: speaker.say(tree[name]) if name in tree else default_settings(kind)[name]
+            for name in kind._get_param_names()
+        },
         "classes": speaker.say(next(classes, None)),
         "columns": _columns(schema["columns"]),
         "about": _about(header),

@@ -30,9 +30,13 @@ FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.UN
 
 
 class Encoder:
-    """Writes values; `tensors` are the arrays that they hold, by name."""
+    """Writes values; `tensors` are the arrays that they hold, by name.
 
-    def __init__(self) -> None:
+    What has a method `summarized` is written as that, unless `rows` are to be kept.
+    """
+
+    def __init__(self, *, rows: bool = False) -> None:
+        self._rows = rows
         self.tensors: dict[str, AnyArray] = {}
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._n_ids = 0
@@ -164,7 +168,8 @@ class Encoder:
     def _record(self, value: Any, place: str, depth: int) -> Node:
         record = BY_KIND[type(value)]
         node: dict[str, Any] = {"is": record.tag}
-        for name, part in record.apart(value).items():
+        kept = value if self._rows or not hasattr(value, "summarized") else value.summarized()
+        for name, part in record.apart(kept).items():
             node[name] = self.encode(part, f"{place}.{name}" if place else name, depth)
         return self._once(value, node)
 

@@ -5,6 +5,7 @@ What follows from something else is not written but made again by the estimator'
 
 from collections.abc import Callable
 from functools import reduce
+from inspect import Parameter, signature
 from operator import or_
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -60,7 +61,8 @@ def record_of_estimator(
     """The record of an estimator: its settings, what it has `learnt`, and what it has perhaps.
 
     An estimator inside another one may not have learnt anything. What has is `restored`: it sets what follows
-    from the rest, and says what is impossible about it.
+    from the rest, and says what is impossible about it. A setting that is not in a file, which is older than
+    the setting then, is as it comes.
     """
     settings = types_of_settings(kind)
     perhaps = (perhaps or {}) | {OUTPUT: dict[str, str]}
@@ -80,7 +82,7 @@ def record_of_estimator(
         return found
 
     def together(**parts: Any) -> Any:
-        estimator = kind(**{name: parts.pop(name) for name in settings})
+        estimator = kind(**{name: parts.pop(name) for name in settings if name in parts})
         for name, value in parts.items():
             setattr(estimator, name, value)
         if parts.keys() - {OUTPUT} or is_fitted(estimator):
@@ -88,7 +90,8 @@ def record_of_estimator(
             refuse(restored(estimator))
         return estimator
 
-    return Record(tag, kind, apart, together, lambda: hints, frozenset(learnt) | frozenset(perhaps))
+    as_it_comes = {name for name in settings if name in default_settings(kind)}
+    return Record(tag, kind, apart, together, lambda: hints, frozenset({*learnt, *perhaps, *as_it_comes}))
 
 
 def is_fitted(estimator: Any) -> bool:
@@ -105,6 +108,12 @@ def types_of_settings(kind: Any) -> dict[str, Any]:
     declared = get_type_hints(kind.__init__)
     types = {name: in_a_file(declared.get(name, Any)) for name in kind._get_param_names()}
     return types | {name: hint for name, hint in NARROWER.items() if name in types}
+
+
+def default_settings(kind: Any) -> dict[str, Any]:
+    """The settings of an estimator that nobody has to give, as they come."""
+    parameters = signature(kind.__init__).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not Parameter.empty}
 
 
 def in_a_file(hint: Any) -> Any:

@@ -1,6 +1,6 @@
 """Everything that may be in a model file, one line each. Nothing else is ever made of a file."""
 
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from scipy import sparse
@@ -11,7 +11,7 @@ from posterior._types import AnyArray, Floats
 from posterior.decision.reject import Coverage, Limit, RejectionCost, Threshold
 from posterior.decision.scaling import Scaling
 from posterior.decision.shift import PriorEstimate
-from posterior.estimators.fitted_classifier import FittedClassifier
+from posterior.estimators.fitted_classifier import FittedClassifier, LearntRule
 from posterior.estimators.held_out import HeldOutRows
 from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
@@ -61,6 +61,13 @@ def _sparse(data: Floats, indices: AnyArray, indptr: AnyArray, shape: tuple[int,
     matrix = sparse.csr_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
+
+
+def _of_fitted_classifier(learnt: FittedClassifier) -> dict[str, Any]:
+    """Its parts; rules for rejecting that a file cannot hold are learnt again from the rows held out."""
+    parts = {part.name: getattr(learnt, part.name) for part in fields(learnt) if part.name != "_tests"}
+    known = [rule for rule in learnt._rules if {type(rule.learnt), type(rule.asked)} <= BY_KIND.keys()]
+    return parts | {"_rules": known}
 
 
 FAMILIES = {
@@ -156,8 +163,11 @@ OTHERS = (
         shape=tuple[int, int],
     ),
     # what is around other models
-    record_of_dataclass("learnt", FittedClassifier, leave_out=("_tests",)),
+    replace(
+        record_of_dataclass("learnt", FittedClassifier, leave_out=("_tests",)), apart=_of_fitted_classifier
+    ),
     record_of_dataclass("unseen-rows", HeldOutRows),
+    record_of_dataclass("learnt-rule", LearntRule),
     record_of_dataclass("scaling", Scaling),
     record_of_dataclass("threshold", Threshold),
     record_of_dataclass("rejection-cost", RejectionCost),
