@@ -46,7 +46,12 @@ def compare(
     ] = None,
     costs: Annotated[str | None, typer.Option("--costs", metavar="TEXT|FILE", help=COSTS)] = None,
     positive: Annotated[
-        str | None, typer.Option("--positive", metavar="CLASS", help="Which of two classes is looked for.")
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="CLASS",
+            help="Which of two classes is looked for; yes, bad, 1 or the like, else the rarer.",
+        ),
     ] = None,
     false_alarms: Annotated[
         float,
@@ -106,7 +111,10 @@ def show(console: CommandConsole, comparison: "Comparison") -> None:
         return
     if "recall" in heads:
         share = f"{100 * comparison.false_alarms:g} %"
-        told = f"recall: {comparison.positive} found where {share} of the others are lost"
+        chosen = (
+            "" if comparison.positive_why == "as asked" else f" ({comparison.positive_why}; or --positive)"
+        )
+        told = f"recall: {comparison.positive}{chosen} found where {share} of the others are lost"
         console.tell(Text(told, style="dim"))
     for reason, names in by_reason(comparison.left_out).items():
         console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
@@ -208,6 +216,7 @@ def comparison_data(comparison: "Comparison") -> dict[str, Any]:
         "folds": comparison.folds,
         "seed": comparison.seed,
         "positive": comparison.positive,
+        "positive_why": comparison.positive_why,
         "false_alarms": comparison.false_alarms,
     }
 

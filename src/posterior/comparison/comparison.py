@@ -29,7 +29,7 @@ from posterior.comparison.leaks import (
 from posterior.comparison.measures import Marking
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
-from posterior.comparison.setting import Setting, costs_of, costs_of_rows, position_of, share_of
+from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
 from posterior.schema import LabelledTable, Schema
@@ -73,6 +73,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     leaks: tuple[Leak, ...] = ()
     without_leaks: "Comparison | None" = field(default=None, repr=False)
+    positive_why: str = ""
 
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
@@ -115,7 +116,8 @@ class Comparison:
         kinds : mapping, default=None
             Kinds of columns that differ from what would be inferred.
         positive : label, default=None
-            Of two classes the one that is looked for; the second if not given.
+            Of two classes the one that is looked for. If not given: the one called yes, true, 1, bad, spam
+            or the like, else the rarer one; `positive_why` says which.
         false_alarms : float, default=0.005
             The share of the other class that may be taken for it.
         seed : int, default=0
@@ -134,7 +136,7 @@ class Comparison:
             models,
             dealt,
             costs_of(costs, table),
-            position_of(positive, table.classes),
+            sought_class(positive, table),
             share_of(false_alarms),
             seed,
         )
@@ -154,7 +156,7 @@ class Comparison:
             table.codes[scored],
             ~unknowable[scored],
             None if priced is None else costs_of_rows(priced, scored),
-            setting.positive,
+            None if setting.positive is None else setting.positive.code,
             setting.false_alarms,
             np.stack([once.numbers[scored] for once in dealt]),
             None if table.groups is None else table.groups[scored],
@@ -178,7 +180,8 @@ class Comparison:
             folds=dealt[0].words,
             left_out=left_out,
             costs=marking.costs,
-            positive=None if setting.positive is None else table.classes.tolist()[setting.positive],
+            positive=None if setting.positive is None else table.classes.tolist()[setting.positive.code],
+            positive_why="" if setting.positive is None else setting.positive.why,
             false_alarms=marking.false_alarms,
             seed=setting.seed,
             notes=(
