@@ -1,6 +1,6 @@
 """`posterior compare`: every sensible model of a table, on rows it has not seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +12,11 @@ import posterior
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
-from posterior.cli.labelled import read_labelled
+from posterior.cli.labelled import AsNumbers, read_either
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.tables import number, schema_data, show_reading, table_of
+from posterior.cli.regressions import compare_numbers, numbers_data, refuse_for_numbers
+from posterior.cli.tables import by_reason, number, schema_data, show_reading, table_of, with_error
 from posterior.schema import LabelledTable
 
 if TYPE_CHECKING:
@@ -62,17 +63,27 @@ def compare(
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write a report, an HTML file to look at.")
     ] = None,
+    regression: AsNumbers = None,
     seed: Seed = 0,
 ) -> None:
     """Compare every sensible model of a table.
 
     By cross-validation, on the table as it is: numbers, categories, text, gaps. One model is recommended.
+    Where the target is a number, regressions are compared.
     """
     console = CommandConsole(talk)
     if report is not None:
         refuse_output(report, data, *([costs] if costs is not None and is_file(costs) else []))
+    chosen = None if models is None else [name.strip() for name in models.split(",")]
     with console.noticing():
-        table = read_labelled(data, target, reading, columns, groups=groups, time=time)
+        table = read_either(
+            console, data, target, reading, columns, as_numbers=regression, groups=groups, time=time
+        )
+        if isinstance(table, posterior.comparison.regression.NumberTable):
+            refuse_for_numbers(costs=costs, positive=positive, report=report)
+            numbers = compare_numbers(console, table, chosen, folds=folds, repeats=repeats, seed=seed)
+            console.data(numbers_data(table, numbers))
+            return
         classes = table.classes.tolist()
         if not talk.json:
             show_reading(console, table)
@@ -80,7 +91,7 @@ def compare(
             comparison = posterior.comparison.Comparison.of(
                 table,
                 None,
-                models=None if models is None else [name.strip() for name in models.split(",")],
+                models=chosen,
                 folds=folds,
                 repeats=repeats,
                 costs=None if costs is None else read_costs(costs, classes),
@@ -169,27 +180,6 @@ def fitting(columns: list[tuple[str, list[Any]]], width: int) -> list[tuple[str,
         if needed(columns) > width:
             columns = [column for column in columns if column[0] != least]
     return columns
-
-
-def with_error(value: float | None, error: float | None) -> str:
-    """A figure with its standard error.
-
-    >>> with_error(0.25, 0.01), with_error(None, None)
-    ('0.250 ± 0.010', '–')
-    """
-    return number(value) if value is None or error is None else f"{number(value)} ± {number(error)}"
-
-
-def by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
-    """The models that were not tried, by the reason.
-
-    >>> by_reason({"lda": "no number", "qda": "no number"})
-    {'no number': ['lda', 'qda']}
-    """
-    found: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
-        found.setdefault(reason, []).append(name)
-    return found
 
 
 FIGURES = (

@@ -11,13 +11,14 @@ from rich.text import Text
 import posterior
 from posterior._plain import plain
 from posterior._types import BEST
-from posterior.cli.compare import show, with_error
+from posterior.cli.compare import show
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
-from posterior.cli.labelled import read_labelled
+from posterior.cli.labelled import AsNumbers, read_either
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.tables import number, show_reading
+from posterior.cli.regressions import fit_numbers, number_words, refuse_for_numbers
+from posterior.cli.tables import number, show_reading, with_error
 from posterior.schema import LabelledTable
 
 
@@ -52,6 +53,7 @@ def fit(
     note: Annotated[
         str, typer.Option("--note", metavar="TEXT", help="Written into the file, such as what it is for.")
     ] = "",
+    regression: AsNumbers = None,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table, into a file.
@@ -64,7 +66,14 @@ def fit(
     if keep not in ("summary", "rows"):
         raise ValueError(f"--keep {keep}: choose summary, or rows")
     with console.noticing():
-        table = read_labelled(data, target, reading, columns)
+        as_numbers = True if regression is None and model in posterior.comparison.REGRESSIONS else regression
+        table = read_either(console, data, target, reading, columns, as_numbers=as_numbers)
+        if isinstance(table, posterior.comparison.regression.NumberTable):
+            refuse_for_numbers(calibration=calibration)
+            card = {"date": date, "note": note, "reading": reading.options()}
+            told(console, fit_numbers(console, table, model, output, card, seed), output)
+            return
+        refuse_model(model, regressions=False)
         if not talk.json:
             show_reading(console, table)
         name = _best(console, table, seed) if model == BEST else model
@@ -88,8 +97,13 @@ def fit(
         posterior.persistence.save(
             fitted, output, about=plain(about), keep="rows" if keep == "rows" else "summary"
         )
+    told(console, about, output)
+
+
+def told(console: CommandConsole, about: Mapping[str, Any], output: str) -> None:
+    """Say what was written, and what to do with it."""
     size = Path(output).stat().st_size
-    if talk.json:
+    if console.as_json:
         console.data({**about, "file": output, "bytes": size})
         return
     console.say(
@@ -102,9 +116,12 @@ def fit(
     )
 
 
-def refuse_model(name: str) -> None:
-    """Refuse a model that there is not, before anything is read."""
-    if name != BEST and name not in posterior.comparison.MODELS:
+def refuse_model(name: str, *, regressions: bool = True) -> None:
+    """Refuse a model that there is not, before anything is read; or a regression, where there are classes."""
+    if name != BEST and name not in {
+        *posterior.comparison.MODELS,
+        *(posterior.comparison.REGRESSIONS if regressions else ()),
+    }:
         known = ", ".join(posterior.comparison.MODELS)
         raise ValueError(f"--model {name}: there is no such model; choose {BEST} (of a comparison), {known}")
 
@@ -136,6 +153,8 @@ def held_out(model: Any) -> dict[str, Any]:
 
 def held_out_words(found: Mapping[str, Any]) -> str:
     """The same in words."""
+    if "absolute error" in found:
+        return number_words(found)
     loss = with_error(found["log loss"], found["log loss error"])
     others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
     return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"

@@ -13,6 +13,12 @@ from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
 from posterior.workflow import schema_of
 
+# What is told of rows held out: of classes, or of numbers.
+HELD_OUT = (
+    {"before", "log loss", "log loss error", "accuracy", "Brier score"},
+    {"absolute error", "R²", "log score", "coverage"},
+)
+
 
 @dataclass(frozen=True)
 class About:
@@ -50,7 +56,7 @@ def _fits(name: str, value: Any) -> bool:
     if name == "classes":
         return all(type(count) is int and count >= 0 for count in value.values())
     if name == "held_out":
-        return not value or set(value) >= {"before", "log loss", "log loss error", "accuracy", "Brier score"}
+        return not value or any(set(value) >= known for known in HELD_OUT)
     if name == "coefficients":
         return not value or (isinstance(value.get("text"), str) and isinstance(value.get("how"), str))
     return True

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 from rich.text import Text
 
@@ -92,6 +93,9 @@ class Scored:
     right: int = 0
     loss: float = 0.0
     strange: int = 0
+    numbers: int = 0
+    off: float = 0.0
+    inside: int = 0
     done: Counter[Any] = field(default_factory=Counter)
 
     def tables(self, batches: Iterator[pa.Table], told: Progress) -> Iterator[pa.Table]:
@@ -107,6 +111,7 @@ class Scored:
             self.rows += len(batch)
             self.done.update(found.get("action", ()))
             self._score(batch, logs)
+            self._score_numbers(batch, found)
             told(self.rows, 0, "rows")
             kept = {name: batch[name] for name in self.keep}
             yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
@@ -128,6 +133,20 @@ class Scored:
         self.right += int((logs[known].argmax(axis=1) == codes[known]).sum())
         self.loss -= float(logs[known, codes[known]].sum())
 
+    def _score_numbers(self, batch: pa.Table, found: Mapping[str, Any]) -> None:
+        target = self.opened.about.target
+        if target not in batch.column_names or "low_90" not in found:
+            return
+        cells = batch[target]
+        if pa.types.is_string(cells.type):
+            cells = pc.cast(cells, pa.float64(), safe=False)
+        y = cells.to_numpy().astype(np.float64)
+        known = ~np.isnan(y)
+        self.numbers += int(known.sum())
+        self.off += float(np.abs(y - found["predicted"])[known].sum())
+        inside = (y >= found["low_90"]) & (y <= found["high_90"])
+        self.inside += int(inside[known].sum())
+
     def told(self) -> str:
         """What was done, and how well it went, where that can be known."""
         labels = getattr(self.opened.model, "classes_", None)  # a regression has none
@@ -139,4 +158,10 @@ class Scored:
         if self.known:
             right, loss = self.right / self.known, number(self.loss / self.known)
             words.append(f"of {self.known:,} of known class: accuracy {right:.3f}, log loss {loss}")
+        if self.numbers:
+            share = 100 * self.inside / self.numbers
+            words.append(
+                f"of {self.numbers:,} of known number: off by {self.off / self.numbers:.4g} on average, "
+                f"{share:.1f} % in their 90 % intervals"
+            )
         return "".join(f"; {word}" for word in words)

@@ -1,6 +1,6 @@
 """Tables and bars on a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,3 +106,24 @@ def number(value: float | None, form: str = ".3f") -> str:
     if value is None or value != value:  # noqa: PLR0124 -- NaN
         return "–"
     return "∞" if value == float("inf") else format(value, form)
+
+
+def with_error(value: float | None, error: float | None) -> str:
+    """A figure with its standard error.
+
+    >>> with_error(0.25, 0.01), with_error(None, None)
+    ('0.250 ± 0.010', '–')
+    """
+    return number(value) if value is None or error is None else f"{number(value)} ± {number(error)}"
+
+
+def by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    """The models that were not tried, by the reason.
+
+    >>> by_reason({"lda": "no number", "qda": "no number"})
+    {'no number': ['lda', 'qda']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        found.setdefault(reason, []).append(name)
+    return found

@@ -5,17 +5,20 @@ from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.comparison import Comparison, compare
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.learning_curve import LearningCurve
+from posterior.comparison.regression import REGRESSIONS, RegressionComparison
 from posterior.comparison.result import Result
 from posterior.comparison.robustness import Robustness
 from posterior.comparison.same_form import side_by_side
 
 __all__ = [
     "MODELS",
+    "REGRESSIONS",
     "Candidate",
     "Comparison",
     "EstimatorChoice",
     "LearningCurve",
     "NotForThisTableError",
+    "RegressionComparison",
     "Result",
     "Robustness",
     "TableFacts",

@@ -28,6 +28,7 @@ from posterior.comparison.leaks import (
 )
 from posterior.comparison.measures import Marking
 from posterior.comparison.recommendation import Ranking
+from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
 from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
@@ -140,7 +141,8 @@ class Comparison:
             share_of(false_alarms),
             seed,
         )
-        comparison = cls._of_table(table, setting, progress, [str(warning.message) for warning in caught])
+        said = [*_looks_like_numbers(table), *(str(warning.message) for warning in caught)]
+        comparison = cls._of_table(table, setting, progress, said)
         return comparison._with_leaks(table, setting, progress)._advised()
 
     @classmethod
@@ -290,6 +292,15 @@ def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
     1  naive-bayes     0.139  False
     """
     return Comparison.of(X, y, **settings).frame
+
+
+def _looks_like_numbers(table: LabelledTable) -> list[str]:
+    if not looks_like_numbers(table.classes):
+        return []
+    return [
+        f"the classes look like a number to predict ({described_numbers(table.classes)}): "
+        "RegressionComparison (on the command line --regression) does that"
+    ]
 
 
 def _results(

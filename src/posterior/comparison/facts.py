@@ -106,7 +106,7 @@ class LinearColumns:
         ]
         used = [j for j in range(table.n_columns) if not columns[j].empty and j not in {*texts, *many}]
         widths = {j: columns[j].size if columns[j].kind == "categorical" else 1 for j in used}
-        most = MOST_BY_CATEGORIES // (table.n_classes - 1)
+        most = MOST_BY_CATEGORIES // max(1, table.n_classes - 1)  # a number has one score, and no classes
         wide: list[int] = []
         for j in sorted(used, key=lambda j: -widths[j]):
             if sum(widths.values()) <= most or widths[j] <= FEW_LEVELS:

@@ -33,31 +33,56 @@ def compared_table(
     """
     if isinstance(X, LabelledTable):
         return X
-    source = read_table(X)
-    asides = {"y": y, "groups": groups, "time": time}
-    named = {what: given for what, given in asides.items() if isinstance(given, str)}
-    _refuse_the_class_column(named)
-    columns = {what: _named_column(source, name, what) for what, name in named.items()}
-    target = _Column.read(columns.get("y", y), source.n_rows, "y")
-    known = np.flatnonzero(~target.gaps)
+    given = GivenRows.read(X, y, groups=groups, time=time)
+    known = np.flatnonzero(~given.y.gaps)
     if not len(known):
-        raise ValueError(f"none of the {counted(source.n_rows, 'row')} has a class; check the class column")
-    labels = target.some(known).values
-    _refuse_measurements(labels, f"y={y!r}" if "y" in named else "y")
-    codes: dict[str, Any] = {
-        what: _Column.read(columns.get(what, asides[what]), source.n_rows, what).some(known).codes(what)
-        for what in ("groups", "time")
-        if asides[what] is not None
-    }
-    rest, dropped = _without(source, list(named.values())), source.n_rows - len(known)
-    if dropped:
-        rest = read_table(rest.take(known).native)
-    table = labelled_table(rest, labels, who="compare", kinds=kinds).reread()
-    return replace(table, positions=known, dropped=dropped, target=named.get("y", ""), **codes)
+        n_rows = counted(len(given.y.gaps), "row")
+        raise ValueError(f"none of the {n_rows} has a class; check the class column")
+    labels = given.y.some(known).values
+    _refuse_measurements(labels, f"y={y!r}" if given.target else "y")
+    table = labelled_table(given.table_of(known), labels, who="compare", kinds=kinds).reread()
+    dropped = len(given.y.gaps) - len(known)
+    return replace(table, positions=known, dropped=dropped, target=given.target, **given.ranks_of(known))
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class GivenRows:
+    """A table without what is no feature: the column to predict, and those by which rows belong together.
+
+    `target` is what the table calls the column to predict, where it is one of its columns.
+    """
+
+    source: Source
+    y: "GivenColumn"
+    asides: "dict[str, GivenColumn]"
+    target: str = ""
+
+    @classmethod
+    def read(cls, X: Any, y: Any, *, groups: Any = None, time: Any = None) -> "GivenRows":
+        """Take the columns that are named out of the table."""
+        source = read_table(X)
+        asides = {"y": y, "groups": groups, "time": time}
+        named = {what: given for what, given in asides.items() if isinstance(given, str)}
+        _refuse_the_class_column(named)
+        columns = {what: _named_column(source, name, what) for what, name in named.items()}
+        read = {
+            what: GivenColumn.read(columns.get(what, given), source.n_rows, what)
+            for what, given in asides.items()
+            if given is not None or what == "y"
+        }
+        return cls(_without(source, list(named.values())), read.pop("y"), read, named.get("y", ""))
+
+    def table_of(self, known: Ints) -> Source:
+        """The features of some rows."""
+        return self.source if len(known) == self.source.n_rows else read_table(self.source.take(known).native)
+
+    def ranks_of(self, known: Ints) -> dict[str, Any]:
+        """The groups and times of some rows, where they have them."""
+        return {what: column.some(known).codes(what) for what, column in self.asides.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenColumn:
     """The values of a column, None or NaN where there is none, and which those are."""
 
     values: AnyArray
@@ -65,7 +90,8 @@ class _Column:
     series: Any = None
 
     @classmethod
-    def read(cls, given: Any, n_rows: int, what: str) -> "_Column":
+    def read(cls, given: Any, n_rows: int, what: str) -> "GivenColumn":
+        """Read what a user gave for each row."""
         if given is None:
             raise ValueError(f"{what} is None; pass the class of each row, or the name of the class column")
         series = nw.from_native(given, series_only=True, pass_through=True)
@@ -87,17 +113,17 @@ class _Column:
             )
         return cls(values, gaps, series)
 
-    def some(self, rows: Ints) -> "_Column":
+    def some(self, rows: Ints) -> "GivenColumn":
         """Some of the rows; whole numbers stay whole where those with gaps go."""
         if len(rows) == len(self.gaps):
             return self
         if self.series is not None:
             part = self.series[rows.tolist()]
-            return _Column(part.to_numpy(), self.gaps[rows], part)
+            return GivenColumn(part.to_numpy(), self.gaps[rows], part)
         values = self.values[rows]
         if values.dtype.kind == "O" and not any(isinstance(v, str) for v in values.tolist()):
             values = np.array(values.tolist())
-        return _Column(values, self.gaps[rows])
+        return GivenColumn(values, self.gaps[rows])
 
     def codes(self, what: str) -> Ints:
         """The rank of each value among the distinct ones."""
@@ -139,8 +165,9 @@ def _refuse_measurements(labels: AnyArray, what: str) -> None:
     n_values = len(np.unique(labels))
     if too_many(n_values, len(labels)):
         raise ValueError(
-            f"{what} holds {n_values:,} different numbers, where classes were expected; choose another "
-            "column, put the numbers into groups first, or pass them as strings if each is a class"
+            f"{what} holds {n_values:,} different numbers, where classes were expected: to predict the "
+            "number, use posterior.comparison.RegressionComparison; else choose another column, put the "
+            "numbers into groups first, or pass them as strings if each is a class"
         )
 
 

@@ -1,5 +1,6 @@
 """Linear regression behind scikit-learn's interface: mean or median of a number given the columns."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -26,6 +27,7 @@ from posterior.linear import (
 )
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.losses import Noise
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.summary import Summary
 from posterior.schema import read_table
 from posterior.stats.base import LARGEST_VALUE
@@ -60,6 +62,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         The strength of the penalty.
     l1_ratio : float, default=0.5
         The lasso's share of an elastic net.
+    standardize : bool, default=False
+        Whether the penalty counts coefficients in standard deviations of the columns, so that it treats all
+        alike; `coef_` stays in their units. Without a penalty it changes nothing.
     solver : str or solver, default="auto"
         "auto" chooses by the noise, the number of columns and the penalty; else a name such as "lbfgs", or an
         object such as `posterior.linear.Newton(path=True)`. Laplace noise has a solver of its own.
@@ -116,6 +121,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         alpha: float = 1.0,
         l1_ratio: float = 0.5,
+        standardize: bool = False,
         solver: str | Solver = "auto",
         tol: float | None = None,
         max_iter: int | None = None,
@@ -132,6 +138,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.standardize = standardize
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -168,14 +175,20 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         numbers = read_numbers(y, source.n_rows, type(self).__name__)
         source, target, weight = counted(source, numbers, read_weights(sample_weight, numbers, classes=False))
         scan = self._learning(source, target, weight, reference=self.penalty is None)
+        design, scaled = scan.design, None
+        if self.standardize and self.penalty is not None:  # nothing else depends on the units of the columns
+            scaled = ScaledDesign.learnt_from(scan.dataset, design)
+            scan = Scan.of(scan.dataset, scaled)
         total = float(len(target) if weight is None else weight.sum())
         problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
         fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
+        if scaled is not None:
+            fit = replace(fit, model=scaled.unscaled(fit.model))
         name = getattr(y, "name", None)
         noise = self._loss.noise
         noise_scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
         self._install(
-            scan.design,
+            design,
             fit.model,
             fit_=fit,
             coef_=fit.model.coef[0].copy(),

@@ -7,17 +7,20 @@ import numpy as np
 
 from posterior._plain import written
 from posterior._types import AnyArray, Floats
-from posterior.estimators import DecisionClassifier
+from posterior.comparison.regression.result import LEVEL
+from posterior.estimators import DecisionClassifier, LinearRegression
 from posterior.notices import PosteriorWarning
 
 PREDICTED, ACTION, OUTLIER = "predicted", "action", "outlier_p"
+LOW, HIGH = "low_90", "high_90"
 
 
 def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict[str, AnyArray]:
     """The predicted class, the posterior of each class, the action and the outlier p-value of each row.
 
     There is an action where the model is a `DecisionClassifier` that was told about costs, rejecting or
-    outliers, and a p-value where it learnt what usual rows look like; a discriminant has no posteriors.
+    outliers, and a p-value where it learnt what usual rows look like; a discriminant has no posteriors. A
+    regression has a number and a 90 % interval, `low_90` to `high_90`.
     `log_posterior` is what the model says of these rows, for those who know it already.
 
     >>> from posterior import NaiveBayes
@@ -26,6 +29,8 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
     >>> list(columns), columns["predicted"].tolist()
     (['predicted', 'p_high', 'p_low'], ['low'])
     """
+    if isinstance(model, LinearRegression):
+        return _numbers(model, X)
     if not hasattr(model, "predict_log_proba"):
         return {PREDICTED: np.asarray(model.predict(X))}
     logs = np.asarray(model.predict_log_proba(X) if log_posterior is None else log_posterior)
@@ -38,6 +43,15 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
         if p_values is not None:
             columns[OUTLIER] = p_values
     return columns
+
+
+def _numbers(model: LinearRegression, X: Any) -> dict[str, AnyArray]:
+    """The number of each row, and its 90 % interval where the noise is known."""
+    middle = np.asarray(model.predict(X))
+    if not model.noise_scale_ > 0:  # NaN where the loss declares no noise
+        return {PREDICTED: middle}
+    low, high = model._noise.distribution(middle, model.noise_scale_).interval(LEVEL)
+    return {PREDICTED: middle, LOW: low, HIGH: high}
 
 
 def posterior_name(label: Any) -> str:

@@ -1,0 +1,96 @@
+"""The regressions that are tried on a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.comparison.printing import counted
+from posterior.comparison.regression.table import NumberTable
+from posterior.estimators import LinearRegression
+from posterior.schema import Source
+
+# Strengths of a ridge in units of the number of rows, and of a lasso in standard deviations of the numbers.
+RIDGE = tuple(10.0 ** np.arange(1.0, -5.0, -1.0))
+LASSO = tuple(10.0 ** np.arange(-0.5, -4.5, -0.5))
+
+
+@dataclass(frozen=True)
+class FittedNumbers:
+    """What a fitted regression says of rows: the middle of their numbers, and the spread about it."""
+
+    middle: Floats
+    scale: float
+    noise: str
+
+
+class MeanModel:
+    """The mean of the numbers and their spread, whatever the row: what a regression must beat."""
+
+    def fit(self, _: Any, y: Floats) -> "MeanModel":
+        """Learn the mean."""
+        self.mean, self.noise_scale_ = float(y.mean()), float(y.std())
+        return self
+
+    def predict(self, X: Source) -> Floats:
+        """The mean for every row."""
+        return np.full(X.n_rows, self.mean)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A way to predict numbers: its name, what it is called, its noise, and its estimators for a table.
+
+    A penalised one has an estimator for each strength, the strongest first, to choose from by held-out rows.
+    """
+
+    name: str
+    title: str
+    noise: str
+    estimators: Callable[[NumberTable], tuple[Any, ...]]
+
+    def about(self, table: NumberTable, estimator: Any) -> str:
+        """What it is on a table."""
+        if not isinstance(estimator, LinearRegression):
+            return "whatever the row"
+        told = counted(len(table.linear.used), "column")
+        left_out = f"; left out: {'; '.join(table.linear.left_out)}" if table.linear.left_out else ""
+        chosen = (
+            "" if estimator.penalty is None else f"; alpha = {estimator.alpha:.3g} chosen by held-out rows"
+        )
+        return f"{told}{chosen}{left_out}"
+
+    def said(self, fitted: Any, X: Source) -> FittedNumbers:
+        """What a fitted estimator says of rows."""
+        return FittedNumbers(fitted.predict(X), fitted.noise_scale_, self.noise)
+
+
+def _linear(table: NumberTable, **settings: Any) -> LinearRegression:
+    missing: Any = "indicator" if table.has_gaps else "error"
+    return LinearRegression(missing=missing, kinds=table.kinds, **settings)
+
+
+def _ridge(table: NumberTable) -> tuple[Any, ...]:
+    strengths = [float(each) * len(table) for each in RIDGE]
+    return tuple(_linear(table, penalty="l2", alpha=alpha, standardize=True) for alpha in strengths)
+
+
+def _lasso(table: NumberTable) -> tuple[Any, ...]:
+    strengths = [float(each) * float(table.y.std()) for each in LASSO]
+    return tuple(_linear(table, penalty="l1", alpha=alpha, standardize=True) for alpha in strengths)
+
+
+REGRESSIONS: dict[str, Regression] = {
+    each.name: each
+    for each in (
+        Regression("mean", "mean", "normal", lambda _: (MeanModel(),)),
+        Regression("linear", "linear", "normal", lambda table: (_linear(table),)),
+        Regression(
+            "laplace", "linear, Laplace noise", "laplace", lambda table: (_linear(table, noise="laplace"),)
+        ),
+        Regression("ridge", "ridge", "normal", _ridge),
+        Regression("lasso", "lasso", "normal", _lasso),
+    )
+}
