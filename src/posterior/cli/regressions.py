@@ -115,7 +115,7 @@ def numbers_data(table: "NumberTable", comparison: "RegressionComparison") -> di
 def fit_numbers(
     console: CommandConsole, table: "NumberTable", name: str, output: str, card: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Fit the best regression, or one by its name, into a file; return what is written beside it, `card` too."""
+    """Fit the best regression, or one by its name, into a file; return what is written beside it."""
     known = [each for each in posterior.comparison.REGRESSIONS if each != "mean"]
     if name not in (BEST, *known):
         raise ValueError(
