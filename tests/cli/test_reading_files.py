@@ -140,6 +140,50 @@ def test_a_comparison_and_its_report_take_dates(folder, capsysbinary):
     assert "signup[month]" in (folder / "report.html").read_text()
 
 
+# -- codes ----------------------------------------------------------------------------------------
+
+
+def test_each_finding_is_told_with_its_flag(folder, capsysbinary):
+    write(
+        "codes.csv",
+        **{
+            "": np.arange(N),
+            "customer_id": RNG.permutation(10 * N)[:N],
+            "step": np.arange(N) * 3,
+            "zip": [f"{i:05d}" for i in RNG.integers(0, 100_000, N // 2).repeat(2)],
+            "age": np.where(np.arange(N) % 9 == 0, -999, RNG.integers(18, 90, N)),
+            "region": ["North", "North", "NORTH", "South", "South", "south", "North", "South"] * (N // 8),
+            "paid": ["yes", "yes", "Y", "TRUE", "no", "no", "N", "yes"] * (N // 8),
+            "good": GOOD,
+        },
+    )
+    out, notes = printed(capsysbinary, "data", "codes.csv")
+    assert (
+        "column 'column_1': counts the rows, as its name says: left out; --kind column_1=continuous" in notes
+    )
+    assert "column 'customer_id': a different whole number in each row, as its name says: left out" in notes
+    assert "column 'step': changes in one direction from row to row" in notes
+    assert "(--drop step)" in notes
+    assert "make it missing if it does (--missing -999)" in notes
+    assert "column 'region': 'NORTH', 'south' (20 cells) read as 'North', 'South'; --kind region=cat" in notes
+    assert (
+        "'N', 'TRUE', 'Y' (30 cells) read as 'no', 'yes'; --kind paid=categorical keeps them apart" in notes
+    )
+    assert "zip" not in notes
+    assert "codes with leading zeros" in " ".join(out.split())
+    found = columns(capsysbinary, "codes.csv", "--missing", "-999", "--kind", "customer_id=continuous")
+    assert list(found) == ["customer_id", "step", "zip", "age", "region", "paid", "good", "other"]
+    assert (found["age"]["gaps"], "note" in found["age"]) == (9, False)
+    assert found["paid"]["levels"] == ["no", "yes"]
+    fit = ("fit", "codes.csv", "-t", "good", "-m", "naive-bayes", "-o", "a.model", "--missing", "-999")
+    assert "as its name says: left out" in printed(capsysbinary, *fit)[1]
+    without = files.read("codes.csv").drop_columns(["column_1", "customer_id"])
+    pa.csv.write_csv(without, "without.csv")
+    printed(capsysbinary, "predict", "a.model", "codes.csv", "-o", "one.csv")
+    printed(capsysbinary, "predict", "a.model", "without.csv", "-o", "two.csv")
+    assert files.read("one.csv").equals(files.read("two.csv"))
+
+
 def test_a_file_is_looked_at_and_not_written(folder, capsysbinary):
     write("prices.csv", price=["1", "2", "3"])
     assert run(["data", "prices.csv", "-o", "out.csv"]) == 2

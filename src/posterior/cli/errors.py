@@ -59,6 +59,7 @@ OPTIONS = (
     (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
     (r"; cv=None asks for no check", ""),
     (r" \(rows of weight 0 do not count\)", ""),
+    (r'missing="(-?[0-9.]+)"', r"--missing \1"),
     (r"kinds=\{'([^' ]+)': [\"']([\w-]+)[\"']\}", r"--kind \1=\2"),
     (r"kinds=\{'([^']+)': [\"']([\w-]+)[\"']\}", r"--kind '\1=\2'"),
 )

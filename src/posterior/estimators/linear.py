@@ -261,7 +261,7 @@ class LinearEstimator(TableEstimator):
 
 def odd_columns(schema: Schema, n_rows: int) -> list[str]:
     """What a person would want to know about the columns before anything is learnt from them."""
-    told = [f"column {c.name!r}: {c.hint}" for c in schema.columns if c.hint and not c.ignored]
+    told = [f"column {name!r}: {hint}" for name, hint in schema.remarks]
     many = (c for c in schema.columns if c.kind == "categorical" and not c.declared)
     told += [
         f"column {c.name!r} has {c.size} categories in {n_rows} rows, like an identifier: leave it out, or "

@@ -171,6 +171,8 @@ class GenerativeSpec:
         columns = statistics.schema.columns
         notes = [no_value_note(columns[j].name) for j in self.without_family]
         notes += self.remarks
+        gone = [reading for reading in statistics.schema.readings if not reading.outputs]
+        notes += [replace(hint_note(r.name, r.hint), left_out=True) for r in gone]
         hinted = statistics.schema.hinted
         used = [j for block in self.blocks for j in block.columns if j in hinted] if hinted else []
         notes += [hint_note(columns[j].name, columns[j].hint) for j in used]

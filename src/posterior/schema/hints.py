@@ -51,6 +51,8 @@ def number_hint(strings: Sequence[str]) -> Hint:
             others.append(string)
             if len(others) > (1 - SHARE) * len(strings) + 1e-9:
                 return Hint()
+    if any(_is_code(string) for string in strings):
+        return Hint("", ", codes with leading zeros")
     # Not `listed`, which would count them: two are enough to recognise the column.
     left_out = set(others)
     shown = ", ".join(quoted(s) for s in [s for s in strings if s not in left_out][:2])
@@ -65,6 +67,11 @@ def number_hint(strings: Sequence[str]) -> Hint:
         "convert the column to numbers, with those as missing values",
         ", most look like numbers",
     )
+
+
+def _is_code(string: str) -> bool:
+    """Return whether a string is digits with a zero in front, as zip codes have and numbers have not."""
+    return len(string) > 1 and string[0] == "0" and string.isdigit()
 
 
 def _is_number(string: str) -> bool:

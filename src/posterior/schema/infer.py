@@ -15,6 +15,7 @@ from posterior.schema.declare import DECLARED, count_message, declared_categoric
 from posterior.schema.hints import string_hint
 from posterior.schema.kinds import KINDS, Declared, Kind, check_kind
 from posterior.schema.readings import Reading
+from posterior.schema.remarks import remark_on_numbers
 from posterior.schema.select import resolve_each
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, names_of
 
@@ -37,12 +38,13 @@ def infer_columns(source: Source, kinds: Any = None, only: Collection[int] | Non
     in_place = isinstance(source, ArraySource) and source.block is not None
     if isinstance(source, ArraySource):
         source.survey([j for j, kind in declared.items() if kind == "categorical"])
+    remarks = source.names is not None
     return tuple(
         ignored_column(name)
         if not used[j]
         else fitting[j]
         if j in fitting
-        else infer_column(name, source.column(j), declared.get(j), scan=not in_place)
+        else infer_column(name, source.column(j), declared.get(j), scan=not in_place, remarks=remarks)
         for j, name in enumerate(names)
     )
 
@@ -91,9 +93,16 @@ def declared_kinds(kinds: Any, names: tuple[str, ...], source: Source) -> dict[i
     return {j: check_kind(kind) for (_, kind), where in zip(pairs, found, strict=True) for j in where}
 
 
-def infer_column(name: str, cells: Cells, declared: Kind | None = None, *, scan: bool = True) -> Column:
-    """Return the description of one column from its cells; `scan` looks whether numbers have any value."""
+def infer_column(
+    name: str, cells: Cells, declared: Kind | None = None, *, scan: bool = True, remarks: bool = False
+) -> Column:
+    """Return the description of one column from its cells.
+
+    `scan` looks whether numbers have any value, `remarks` whether a user would want to know more of them.
+    """
     column = _by_type(name, cells) if declared is None else DECLARED[declared](name, cells)
+    if remarks and declared is None and isinstance(cells, Numbers):
+        column = replace(column, hint=remark_on_numbers(name, cells))
     return _without_value(column) if scan and cells.is_empty() else column
 
 

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from posterior.schema.cells import Cells, Labels
-from posterior.schema.infer import declared_kinds
+from posterior.schema.cells import Cells, Labels, Numbers
+from posterior.schema.infer import declared_kinds, is_text
 from posterior.schema.kinds import WRITTEN, Declared, check_kind
 from posterior.schema.readings import Reading
 from posterior.schema.readings.dates import Layout
 from posterior.schema.readings.find_dates import find_dates, is_ambiguous
 from posterior.schema.readings.find_numbers import find_numbers
 from posterior.schema.readings.numbers import Decimal
+from posterior.schema.readings.row_numbers import find_row_numbers
+from posterior.schema.readings.spellings import find_spellings
 from posterior.schema.sources import ArraySource, ReadFrame, Source, SparseSource, names_of
 
 DECIMALS: Mapping[str, Decimal] = {"decimal-comma": ",", "decimal-point": "."}
@@ -53,6 +55,8 @@ def reread(source: Source, kinds: Any, only: Collection[int] | None) -> Reread:
         for j, name in enumerate(names)
         if (only is None or j in only) and (reading := _found(j, name, source, declared.get(j))) is not None
     )
+    if not sum(len(reading.outputs) - 1 for reading in readings) + len(names):
+        readings = tuple(reading for reading in readings if reading.outputs)  # or no column would be left
     if not readings and not of_parts:
         return Reread(source, kinds, only)
     read = source.read_with(readings)
@@ -120,4 +124,20 @@ def _numbers(asked: Asked) -> Reading | None:
     return found
 
 
-FINDERS: tuple[Finder, ...] = (_dates, _numbers)
+def _row_numbers(asked: Asked) -> Reading | None:
+    """Find row numbers and identifiers, of which the name tells too."""
+    place, name, cells, declared, named = asked
+    if not named or declared is not None or not isinstance(cells, Numbers):
+        return None
+    return find_row_numbers(place, name, cells)
+
+
+def _spellings(asked: Asked) -> Reading | None:
+    """Find categories in several spellings."""
+    place, name, cells, declared, _ = asked
+    if declared is not None or not isinstance(cells, Labels) or cells.storage != "string" or is_text(cells):
+        return None
+    return find_spellings(place, name, cells)
+
+
+FINDERS: tuple[Finder, ...] = (_dates, _numbers, _row_numbers, _spellings)

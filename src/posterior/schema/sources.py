@@ -355,7 +355,8 @@ class ReadFrame(FrameSource):
             for j, (label, (place, _)) in enumerate(zip(self.labels, self._origin, strict=True))
             if place in self._by_place
         ]
-        return self._raw.frame.with_columns(*made).select(*self.labels)
+        raw = self._raw.frame
+        return (raw.with_columns(*made) if made else raw).select(*self.labels)
 
     def _cells(self, position: int) -> Cells:
         place, k = self._origin[position]

@@ -143,6 +143,12 @@ class Schema:
             return frozenset()
         return frozenset(j for j, column in enumerate(self.columns) if column.hint)
 
+    @property
+    def remarks(self) -> list[tuple[str, str]]:
+        """What a user may want to change, by column: those that were left out, then those that are there."""
+        gone = [(reading.name, reading.hint) for reading in self.readings if not reading.outputs]
+        return [*gone, *((self.columns[j].name, self.columns[j].hint) for j in sorted(self.hinted))]
+
     def __len__(self) -> int:
         return len(self.columns)
 
@@ -156,11 +162,13 @@ class Schema:
             source = source.read_with(())  # as the user holds it, whatever it was read for
         expected, found = (self.inputs, source.names) if self.named else (self.labels, source.labels)
         if isinstance(source, FrameSource) and expected is not None and found is not None:
-            if found in (expected, self.names):
+            if found == expected or source.readings:
                 return self.read(source)
-            if not self.needed <= set(found) <= set(expected):
-                raise ValueError(_names_message(expected, found, self.needed))
-            return self.read(source.arranged(expected))
+            if self.needed <= set(found) <= set(expected):
+                return self.read(source.arranged(expected))
+            if self.readings and set(found) == set(self.names):  # dates as the columns that they are read as
+                return source.arranged(self.names)
+            raise ValueError(_names_message(expected, found, self.needed))
         if source.n_columns not in (self.n_inputs, len(self)):
             raise ValueError(
                 f"X has {source.n_columns} features, but {who} is expecting {self.n_inputs} features as "

@@ -39,7 +39,7 @@ def the_table(subject: Subject) -> list[PageBlock]:
     rows = count(subject.comparison.n_rows, "row")
     words = f"{rows} and {count(len(schema), 'column')} ({made_of}). {_gaps_told(subject)}"
     blocks: list[PageBlock] = [Text(words), _classes(subject), *_columns(subject)]
-    hints = [(printable(schema.columns[j].name), schema.columns[j].hint) for j in sorted(schema.hinted)]
+    hints = [(printable(name), hint) for name, hint in schema.remarks]
     return [*blocks, Bullets(hints[:COLUMNS_SHOWN])] if hints else blocks
 
 

@@ -1,0 +1,66 @@
+"""What a user may want to know about a column of numbers that stays as it is."""
+
+from math import isfinite
+
+import numpy as np
+
+from posterior._types import AnyArray
+from posterior.schema.cells import Numbers
+from posterior.schema.readings.row_numbers import counts_rows, names_rows
+
+# Numbers that people write where there is none, from the smallest.
+SENTINELS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0)
+# Rows that are looked at before all of them are.
+SAMPLE = 1024
+
+
+def remark_on_numbers(name: str, cells: Numbers) -> str:
+    """Return what to say of a column of numbers; mostly nothing.
+
+    >>> remark_on_numbers("age", Numbers("integer", np.array([31, 45, -999, 28, 60, -999])))
+    '-999 (2 cells) is far from all others (28 to 60), ... make it missing if it does (missing="-999")'
+    """
+    if cells.storage not in {"integer", "float"}:
+        return ""
+    return _sentinel(cells) or _row_number(name, cells)
+
+
+def _sentinel(cells: Numbers) -> str:
+    """Return that an end is a number that marks gaps, further off than the others are apart."""
+    if not _ends(cells.array[:: max(1, len(cells.array) // SAMPLE)]):
+        return ""
+    values = cells.floats()
+    for value in _ends(values):
+        rest = values[(values != value) & ~np.isnan(values)]
+        n = int((values == value).sum())
+        if n < 2 or len(rest) < 2:
+            continue
+        low, high = float(rest.min()), float(rest.max())
+        off = low - value if value < low else value - high
+        if isfinite(off) and off > high - low:
+            return (
+                f"{value:g} ({n} cells) is far from all others ({low:g} to {high:g}), and may mark gaps: "
+                f'make it missing if it does (missing="{value:g}")'
+            )
+    return ""
+
+
+def _ends(values: AnyArray) -> list[float]:
+    """Return the smallest and the largest number, those of them that people write where there is none."""
+    ends = (float(np.fmin.reduce(values)), float(np.fmax.reduce(values))) if len(values) else ()
+    return [end for end in ends if end in SENTINELS]
+
+
+def _row_number(name: str, cells: Numbers) -> str:
+    """Return that different whole numbers count the rows, or rise or fall with every row."""
+    few = cells.array[:SAMPLE]
+    if cells.storage != "integer" or not _is_monotone(few) or not names_rows(cells):
+        return ""
+    if not counts_rows(cells.array) and not _is_monotone(cells.array):
+        return ""
+    how = "counts the rows" if counts_rows(cells.array) else "changes in one direction from row to row"
+    return f"{how}, as row numbers do: drop the column if it says no more (--drop {name})"
+
+
+def _is_monotone(array: AnyArray) -> bool:
+    return bool((array[1:] > array[:-1]).all() or (array[1:] < array[:-1]).all())
