@@ -153,6 +153,7 @@ def test_numbers_that_mark_gaps_are_pointed_out_and_kept(mark, as_float):
         np.where(np.arange(N) % 7 == 0, 999, AGES * 20),  # among others
         np.where(np.arange(N) % 7 == 0, -99, RNG.integers(-120, 120, N)),
         np.where(np.arange(N) % 7 == 0, 998, AGES),
+        np.where(np.arange(N) % 7 == 0, 99999, AGES * 450),  # incomes that are cut off there
         np.full(N, 999),
         np.where(np.arange(N) % 2 == 0, 999.0, np.nan),
         np.full(N, np.nan),

@@ -10,6 +10,9 @@ from posterior.schema.readings.row_numbers import counts_rows, names_rows
 
 # Numbers that people write where there is none, from the smallest.
 SENTINELS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0, 999999.0)
+# So many times further off than the others are apart, unless only these numbers are negative: incomes are
+# often cut off at 99999.
+FURTHER = 3
 # Rows that are looked at before all of them are.
 SAMPLE = 1024
 
@@ -26,7 +29,7 @@ def remark_on_numbers(name: str, cells: Numbers) -> str:
 
 
 def _sentinel(cells: Numbers) -> str:
-    """Return that an end is a number that marks gaps, further off than the others are apart."""
+    """Return that an end is a number that marks gaps, far off from the others."""
     if not _ends(cells.array[:: max(1, len(cells.array) // SAMPLE)]):
         return ""
     values = cells.floats()
@@ -37,7 +40,7 @@ def _sentinel(cells: Numbers) -> str:
             continue
         low, high = float(rest.min()), float(rest.max())
         off = low - value if value < low else value - high
-        if isfinite(off) and off > high - low:
+        if isfinite(off) and off > (high - low) * (1 if value < 0 <= low else FURTHER):
             return (
                 f"{value:g} ({n} cells) is far from all others ({low:g} to {high:g}), and may mark gaps: "
                 f'make it missing if it does (missing="{value:g}")'
