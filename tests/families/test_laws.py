@@ -69,6 +69,7 @@ def codes(rng, y):
 
 CASES = {
     "normal": Case(Normal(), gaussian, scales=True, shifts=True),
+    "normal-prior": Case(Normal(variance_rows=40), gaussian, scales=True, shifts=True),
     "normal-tied": Case(Normal(tied=True), gaussian, scales=True, shifts=True),
     "normal-unbiased": Case(Normal(bias=False), gaussian, scales=True, shifts=True),
     "log-normal": Case(LogNormal(), positive, scales=True),

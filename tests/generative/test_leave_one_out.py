@@ -143,6 +143,8 @@ GAUSSIAN = {
     "nb": GaussianNB(),
     "nb-floor": GaussianNB(var_smoothing=0.7),
     "nb-tied": NaiveBayes(tied=True),
+    "nb-prior": NaiveBayes(),
+    "nb-strong-prior": GenerativeClassifier([(slice(None), Normal(variance_rows=75, bias=False))]),
     "normal-unbiased": GenerativeClassifier([(slice(None), Normal(bias=False))]),
     "normal-tied-unbiased": GenerativeClassifier([(slice(None), Normal(tied=True, bias=False, floor=0.1))]),
 }

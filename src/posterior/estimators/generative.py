@@ -313,11 +313,15 @@ def given_columns(names: Sequence[str], distribution: Distribution) -> list[Colu
 
 
 def default_families(
-    alpha: float | Auto = 1.0, *, tied: bool | Auto = False, unknown: Unknown = "marginalize"
+    alpha: float | Auto = 1.0,
+    *,
+    tied: bool | Auto = False,
+    unknown: Unknown = "marginalize",
+    variance_rows: float = 10.0,
 ) -> dict[str, Family[Any]]:
     """The family of each kind of column in naive Bayes."""
     return {
-        "continuous": Normal(tied=tied),
+        "continuous": Normal(tied=tied, variance_rows=variance_rows),
         "binary": Bernoulli(alpha=alpha),
         "categorical": Categorical(alpha=alpha, unknown=unknown),
         "count": Poisson(alpha=alpha),

@@ -42,6 +42,10 @@ class NaiveBayes(GenerativeEstimator):
     tied : bool or "auto", default=False
         Share the variance of a continuous column among the classes, which makes it a linear classifier
         in those columns.
+    variance_rows : float, default=10.0
+        A class with fewer rows is filled up to so many in each continuous column, with the column's variance
+        s² within all classes: (S + m s²) / (N + m) for the m rows that lack (the conjugate prior), so that a
+        class of few rows is no spike. 0 is maximum likelihood.
     unknown : {"marginalize", "smooth", "error"}, default="marginalize"
         What to do with a category that training has not seen.
     priors : None, "uniform", array-like or mapping, default=None
@@ -88,6 +92,7 @@ class NaiveBayes(GenerativeEstimator):
         families: Mapping[Any, FamilyLike] | None = None,
         alpha: float | Auto = 1.0,
         tied: bool | Auto = False,
+        variance_rows: float = 10.0,
         unknown: Unknown = "marginalize",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
@@ -98,6 +103,7 @@ class NaiveBayes(GenerativeEstimator):
         self.families = families
         self.alpha = alpha
         self.tied = tied
+        self.variance_rows = variance_rows
         self.unknown = unknown
         self.priors = priors
         self.prior_smoothing = prior_smoothing
@@ -125,7 +131,9 @@ class NaiveBayes(GenerativeEstimator):
         return with_families(schema, source, self.kinds, alone)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        families = default_families(self.alpha, tied=self.tied, unknown=self.unknown)
+        families = default_families(
+            self.alpha, tied=self.tied, unknown=self.unknown, variance_rows=self.variance_rows
+        )
         alone: list[Block] = []
         taken: dict[int, Any] = {}
         for key, family in self._own_families().items():
@@ -164,8 +172,10 @@ class GaussianNB(GenerativeEstimator):
     priors : array-like of shape (n_classes,), default=None
         Class priors; None takes the class frequencies.
     var_smoothing : float, default=1e-9
-        A variance below this share of the column's own variance within classes is raised to it. Unlike
-        scikit-learn's, the floor does not depend on other columns and is not added to every variance.
+        A variance below this share of the column's own variance s² within classes is not determined by the
+        rows of its class: it becomes (S + s²) / (N + 1), as if one row more had been seen with the variance
+        s², and at least this share of it. Unlike scikit-learn's, the floor does not depend on other columns
+        and is not added to every variance.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from posterior.families.base import (
     refuse_outside,
     table,
 )
-from posterior.families.left_out.columns import LeftOutColumns
+from posterior.families.left_out.columns import LeftOutColumns, column_scale, with_spread
 from posterior.families.parameters import Parameter, by_column
 from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
@@ -179,19 +179,27 @@ class NormalDistribution(ProductDistribution):
 
 @dataclass(frozen=True)
 class Normal(Family[Moments]):
-    """The normal family, one column at a time: mean and variance by maximum likelihood over the cells there.
+    """The normal family, one column at a time: mean and variance over the cells that are there.
 
-    `tied` shares the variance of a column among the classes ("auto" leaves it to cross-validation);
-    `bias=False` divides by N−1 (N−K when tied). A variance below `floor` times the column's variance
-    within classes is raised to it.
+    By maximum likelihood, S / N for a sum of squares S and a weight N. A class of fewer rows than
+    `variance_rows` is filled up to as many with the column's variance s² within classes: (S + m s²) / (N + m)
+    (the conjugate prior, of m rows). `tied` shares the variance of a column among the classes ("auto" leaves
+    it to cross-validation); `bias=False` takes 1 off the divisor (K when tied). A variance below `floor`
+    times s² is not determined by the rows: it becomes that of m = 1, and at least the floor.
 
-    >>> Normal().estimate(Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0]), None, 1)).variance
-    array([[1.]])
+    >>> rows = Moments.of(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), None, 2)
+    >>> Normal().estimate(rows).variance  # one row shows no spread
+    array([[1.        ],
+           [0.33333333]])
+    >>> Normal(variance_rows=4).estimate(rows).variance
+    array([[0.83333333],
+           [0.5       ]])
     """
 
     tied: Any = False
     bias: bool = True
     floor: float = 1e-15
+    variance_rows: float = 0.0
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"tied": (True, False)}
 
     def __post_init__(self) -> None:
@@ -201,6 +209,8 @@ class Normal(Family[Moments]):
             )
         if not self.floor >= 0:
             raise ValueError(f"floor must not be negative, found {self.floor}")
+        if not 0 <= self.variance_rows < np.inf:
+            raise ValueError(f"variance_rows is a number of rows, 0 or more, found {self.variance_rows}")
 
     @property
     def takes_tables(self) -> bool:
@@ -214,24 +224,35 @@ class Normal(Family[Moments]):
         return Moments.of(block, y, weight, n_classes)
 
     def estimate(self, statistics: Moments) -> NormalDistribution:
-        """Divide the sums of squares by their weights, with a relative floor."""
+        """The sums of squares, with those lent to classes of few rows, divided by their weights."""
         self.refuse_open()
         weight, within, total = statistics.pooled()
         seen = statistics.weight > 0
         lost = 0.0 if self.bias else 1.0
+        scale = column_scale(weight, within, total)
         pooled = kernels.ratio(within, weight - lost * seen.sum(axis=0))
-        own = kernels.ratio(statistics.scatter, statistics.weight - lost)
-        variance = np.broadcast_to(pooled, own.shape) if self.tied else np.where(seen, own, pooled)
-        lowest = self.lowest(statistics)
+        squares, count = statistics.scatter, statistics.weight
+        if self.tied:
+            squares, count = np.broadcast_to(within, seen.shape), np.broadcast_to(weight, seen.shape)
+            variance = np.broadcast_to(pooled, seen.shape)
+        else:
+            lent = np.maximum(self.variance_rows - count, 0.0)
+            own = kernels.ratio(squares + lent * scale, count + lent - lost)
+            variance = np.where(seen, own, pooled)
+        low = variance < self.lowest(statistics)
         return NormalDistribution(
             statistics.filled_location(),
-            np.maximum(variance, lowest),
+            with_spread(variance, squares, count, scale, self._floor),
             tied=self.tied,
             repairs=(
-                *_floored((variance < lowest) & seen & (total > 0), self.tied),
+                *_spread_lent(low & seen & (total > 0), self.tied),
                 *never_seen(~seen & seen.any(axis=1, keepdims=True) & seen.any(axis=0)),
             ),
         )
+
+    @property
+    def _floor(self) -> float:
+        return max(self.floor, SMALLEST_FLOOR)
 
     def leave_one_out(self, statistics: Moments, distribution: NormalDistribution) -> LeftOutColumns:
         """Means and variances without the row, the floor under them included."""
@@ -240,27 +261,22 @@ class Normal(Family[Moments]):
             distribution.log_density,
             tied=bool(self.tied),
             lost=0.0 if self.bias else 1.0,
-            floor=max(self.floor, SMALLEST_FLOOR),
+            floor=self._floor,
+            variance_rows=self.variance_rows,
         )
 
     def lowest(self, statistics: Moments) -> Floats:
-        """The smallest variance allowed in each column, (d,), relative to the column's own scale.
-
-        The scale is the variance within classes; the total variance where that is zero (a column that
-        separates the classes perfectly); 1 where the column is constant and its density cancels.
-        """
-        weight, within, total = statistics.pooled()
-        scale = np.where(within > 0, kernels.ratio(within, weight), kernels.ratio(total, weight))
-        return np.where(scale > 0, max(self.floor, SMALLEST_FLOOR) * scale, 1.0)
+        """The smallest variance allowed in each column, (d,), relative to the column's own scale."""
+        scale = column_scale(*statistics.pooled())
+        return np.where(scale > 0, self._floor * scale, 1.0)
 
 
-def _floored(low: Bools, tied: bool) -> tuple[Repair, ...]:
-    """What is said of variances below the floor, class by class."""
+def _spread_lent(low: Bools, tied: bool) -> tuple[Repair, ...]:
+    """What is said of variances that the rows do not determine, class by class."""
     lines = [(None, low.any(axis=0))] if tied else list(enumerate(low))
+    done = "taken from the whole column, as by one row more"
     return tuple(
-        Repair(
-            k, tuple(np.flatnonzero(line).tolist()), "variance", "is zero or nearly so", "raised to the floor"
-        )
+        Repair(k, tuple(np.flatnonzero(line).tolist()), "variance", "is zero or nearly so", done)
         for k, line in lines
         if line.any()
     )

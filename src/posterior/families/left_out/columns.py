@@ -18,7 +18,7 @@ class LeftOutColumns:
     """Scores the rows of normal columns without themselves.
 
     `log_density` is that of the fitted columns; `lost` is what a divisor falls short of its weight (1 for
-    `bias=False`); a variance is at least `floor` times that of its column within classes.
+    `bias=False`); `floor` and `variance_rows` are those of the family.
     """
 
     statistics: Moments
@@ -26,23 +26,26 @@ class LeftOutColumns:
     tied: bool
     lost: float
     floor: float
+    variance_rows: float = 0.0
 
     def __call__(self, block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
         """Log densities without the row, (n, K)."""
         removal = Removal.of(self.statistics, block, y, weight)
         with np.errstate(divide="ignore", invalid="ignore"):  # in rows that are refitted
-            if self.tied or self._floor_may_bind(removal):
+            if self.tied or self._all_may_change(removal):
                 return self._every_class(block, y, removal)
             return self._own_class(block, y, removal)
 
-    def _floor_may_bind(self, removal: Removal) -> bool:
-        """Whether some variance could reach the floor, or be taken from other classes, without a row.
+    def _all_may_change(self, removal: Removal) -> bool:
+        """Whether some variance could reach the floor, or be lent by other classes, without a row.
 
         What a row that is not refitted leaves of a variance is at least the share LEAST.
         """
         s = self.statistics
         weight, within = s.weight.sum(axis=0), s.scatter.sum(axis=0)
         rest = weight - removal.weight.max()
+        if (s.weight - removal.weight.max() < self.variance_rows).any():
+            return True
         if not (s.weight > self.lost).all() or not (rest > 0).all():
             return True
         return not (LEAST * s.scatter / (s.weight - self.lost) > self.floor * within / rest).all()
@@ -66,26 +69,30 @@ class LeftOutColumns:
         rest, left = weight - r.weight, within - r.loss
         freedom = rest - self.lost * seen.sum(axis=0)
         pooled = kernels.ratio(left, freedom)
-        lowest, delicate = self._lowest(block, r)
+        scale, delicate = self._scale(block, r)
+        now, before = s.scatter[y] - r.loss, s.scatter[y]
         if self.tied:
             delicate |= ((left < LEAST * within) & (within > 0)) | (freedom <= LEAST * weight)
         else:
-            before = s.scatter[y]
-            now, divisor = before - r.loss, r.rest - self.lost
-            delicate |= ((now < LEAST * before) & (before > 0)) | (divisor <= LEAST * r.rest)
-            now = kernels.ratio(now, divisor)
+            lent = np.maximum(self.variance_rows - r.rest, 0.0)
+            delicate |= (now + lent * scale < LEAST * before) & (before > 0)
+            delicate |= r.rest + lent - self.lost <= LEAST * r.rest
         out = np.empty((len(y), len(seen)))
         for k in range(len(seen)):
             own = (y == k)[:, None]
             z = s.location.deviation(block, k)
             z *= np.where(own, r.stretch, 1.0)
-            variance = pooled
+            variance, squares, count = pooled, left, rest
             if not self.tied:
-                variance = np.where(own, now, kernels.ratio(s.scatter[k], s.weight[k] - self.lost))
-                variance = np.where(seen[k], variance, pooled)
+                squares = np.where(own, now, s.scatter[k])
+                count = np.where(own, r.rest, s.weight[k])
+                lent = np.maximum(self.variance_rows - count, 0.0)
+                own_variance = kernels.ratio(squares + lent * scale, count + lent - self.lost)
+                variance = np.where(seen[k], own_variance, pooled)
             if not seen[k].all():
                 z = np.where(seen[k], z, self._from_overall(block, r))
-            out[:, k] = _log_normal(z, np.maximum(variance, lowest), r.there)
+            variance = with_spread(variance, squares, count, scale, self.floor)
+            out[:, k] = _log_normal(z, variance, r.there)
         return LeftOut(out, any_cell(delicate & r.there) | any_cell(r.emptied))
 
     def _from_overall(self, block: Floats, r: Removal) -> Floats:
@@ -99,22 +106,36 @@ class LeftOutColumns:
         z = (block - anchor.pivot) - (anchor.remainder + mean)
         return np.asarray(z * kernels.ratio(np.broadcast_to(weight, z.shape), weight - r.weight))
 
-    def _lowest(self, block: Floats, r: Removal) -> tuple[Floats, Bools]:
-        """The smallest variance allowed without each row, (n, d), and where it is too delicate.
-
-        The total variance sets the scale of a column that is constant within every class.
-        """
+    def _scale(self, block: Floats, r: Removal) -> tuple[Floats, Bools]:
+        """The scale of each column without each row, (n, d), and where it is too delicate."""
         weight, within, total = self.statistics.pooled()
         rest, left = weight - r.weight, within - r.loss
         delicate = np.zeros(left.shape, dtype=np.bool_)
+        around = total
         if (within == 0).any():
             apart = self._from_overall(block, r)
             fall = r.weight * kernels.ratio(np.broadcast_to(rest, apart.shape), weight) * apart**2
             around = total - np.where(r.there, fall, 0.0)
             delicate = (within == 0) & (around < LEAST * total)
-            left = np.where(within > 0, left, around)
-        scale = kernels.ratio(left, rest)
-        return np.where(scale > 0, self.floor * scale, 1.0), delicate
+        return np.where(within > 0, kernels.ratio(left, rest), kernels.ratio(around, rest)), delicate
+
+
+def column_scale(weight: Floats, within: Floats, total: Floats) -> Floats:
+    """The variance of each column within classes, or in all where that is zero: it tells them apart."""
+    return np.where(within > 0, kernels.ratio(within, weight), kernels.ratio(total, weight))
+
+
+def with_spread(variance: Floats, squares: Floats, count: Floats, scale: Floats, floor: float) -> Floats:
+    """Variances, those below the floor replaced by (S + s²) / (N + 1); 1 where a column is constant.
+
+    `squares` are S, `count` is N and `scale` is s²; a constant column has a density that cancels.
+    """
+    lowest = np.where(scale > 0, floor * scale, 1.0)
+    low = variance < lowest
+    if not low.any():
+        return variance
+    lent = kernels.ratio(squares + scale, count + 1.0)
+    return np.where(low, np.maximum(lent, lowest), variance)
 
 
 def _log_normal(deviation: Floats, variance: Floats, there: Bools) -> Floats:
