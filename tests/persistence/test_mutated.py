@@ -261,6 +261,42 @@ def test_settings_that_make_no_model_are_refused(name, setting, value):
     assert refusal(changed(change, cases.case(name)[0]))
 
 
+@pytest.mark.parametrize(
+    ("tag", "change", "told"),
+    [
+        ("number-reading", {"decimal": ";"}, "decimal"),
+        ("number-reading", {"place": 9}, "readings of columns that are not there"),
+        ("number-reading", {"place": 0}, "readings of columns that are not there"),
+        ("number-reading", {"name": "other"}, "readings of other columns"),
+        ("number-reading", {"before": "\x1b[2J"}, "cannot be printed"),
+        ("date-reading", {"parts": []}, "dates of no parts"),
+        ("date-reading", {"parts": ["month", "month"]}, "or of one twice"),
+        ("date-reading", {"parts": ["month"]}, "readings of"),
+        ("date-reading", {"layout": "any"}, "layout"),
+        ("spellings", {"groups": [["North"]]}, "a category without a spelling"),
+        ("spellings", {"groups": [["North", 1]]}, "groups"),
+        ("left-out", {"place": -1}, "readings of columns that are not there"),
+    ],
+)
+def test_readings_of_what_is_not_there_are_refused(tag, change, told):
+    def forge(tree, _):
+        (reading,) = _objects(tree, tag)[:1]
+        reading.update(change)
+
+    model, _, _ = cases.case("naive Bayes of columns that are not what their type says")
+    assert re.search(told, refusal(changed(forge, model)))
+
+
+def _objects(node, tag):
+    """The objects of a kind in the tree of a file."""
+    if isinstance(node, list):
+        return [found for each in node for found in _objects(each, tag)]
+    if not isinstance(node, dict):
+        return []
+    inside = [found for each in node.values() for found in _objects(each, tag)]
+    return [node, *inside] if node.get("is") == tag else inside
+
+
 def test_a_summary_of_what_has_no_name_is_refused():
     def change(tree, _):
         columns = tree["fit_"]["summaries"][0]["columns"]["items"]

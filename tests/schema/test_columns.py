@@ -309,7 +309,7 @@ def test_numbers_written_as_strings_are_pointed_out():
     assert (column.kind, column.reason) == ("categorical", "strings, 5 categories, most look like numbers")
     assert column.hint == (
         "most of its strings look like numbers ('36.7', '39.1'), others are 'NA': "
-        "convert the column to numbers, with those as missing values"
+        "convert the column to numbers, with those as missing values (--missing for each, of a file)"
     )
     (column,) = infer(pd.DataFrame({"zip": ["02139", "02140", "10001", "10002", "94110"]})).columns
     assert (column.reason, column.hint) == ("strings, 5 categories, codes with leading zeros", "")

@@ -73,6 +73,15 @@ MIXED = pd.DataFrame(
         ),
     }
 )
+READ = pd.DataFrame(
+    {
+        "Unnamed: 0": np.arange(N),
+        "income": [f"{v:.2f} €".replace(".", ",") for v in 1000 * NUMBERS[:, 0]],
+        "signup": pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 30_000, N), unit="h"),
+        "region": np.array(["North", "NORTH", "South"])[RNG.integers(3, size=N)],
+        "born": [f"{d}.{m}.1990" for d, m in zip(RNG.integers(1, 29, N), K + 1, strict=True)],
+    }
+)
 WIDE = pd.DataFrame(
     {f"visit {j}": COUNTS[:, j % 4] for j in range(30)}
     | {f"colour {j}": np.array(["blue", "green", "red"])[(K + j) % 3] for j in range(10)}
@@ -95,6 +104,8 @@ COSTS = {a: {b: float(a != b) for b in np.unique(Y)} | {"look again": 0.2} for a
 CASES = {
     "naive Bayes of a mixed table": (NaiveBayes(kinds={"visits": "count"}), MIXED, Y),
     "naive Bayes of a wide table": (NaiveBayes(), WIDE, Y),
+    "naive Bayes of columns that are not what their type says": (NaiveBayes(), READ, Y),
+    "logistic regression of columns that are not what their type says": (LogisticRegression(), READ, Y),
     "naive Bayes of a polars table": (NaiveBayes(), POLARS, Y),
     "naive Bayes of an arrow table": (
         NaiveBayes(priors={"ash": 0.5, "birch": 0.25, "cedar": 0.25}),

@@ -64,7 +64,7 @@ def number_hint(strings: Sequence[str]) -> Hint:
         )
     return Hint(
         f"most of its strings look like numbers ({shown}), others are {listed(others, 3)}: "
-        "convert the column to numbers, with those as missing values",
+        "convert the column to numbers, with those as missing values (--missing for each, of a file)",
         ", most look like numbers",
     )
 

@@ -35,13 +35,23 @@ def check_alike(columns: Alike) -> None:
     refuse_unless(len(columns) > 0 and numbers, "columns that cannot be alike")
 
 
+def check_readings(schema: Schema) -> None:
+    """Each reading is of a column of its own, and gives the columns that are in its place."""
+    places = [reading.place for reading in schema.readings]
+    fits = len(set(places)) == len(places) and all(0 <= place < schema.n_inputs for place in places)
+    refuse_unless(fits, "readings of columns that are not there")
+    given: dict[int, list[str]] = {place: [] for place in places}
+    for place, name in zip(schema.places, schema.names, strict=True):
+        given.get(place, []).append(name)
+    same = all(given[reading.place] == list(reading.outputs) for reading in schema.readings)
+    refuse_unless(same, "readings of other columns")
+
+
 def check_schema(schema: Schema) -> None:
     """A table is of a kind that we know, and has a label for each column or none at all."""
     refuse_unless(schema.container in CONTAINERS, f"a table of the unknown kind {schema.container!r:.40}")
     refuse_unless(len(schema) > 0, "a table without columns")
     refuse_unless(schema.labels is None or len(schema.labels) == len(schema), "other labels than columns")
     hash(schema.labels)  # raises an error for what no column is called
-    places = [reading.place for reading in schema.readings]
-    known = [name for reading in schema.readings for name in reading.outputs]
-    fits = len(set(places)) == len(places) and all(0 <= place < schema.n_inputs for place in places)
-    refuse_unless(fits and set(known) <= set(schema.names), "readings of other columns")
+    if schema.readings:
+        check_readings(schema)

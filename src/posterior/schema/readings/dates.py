@@ -158,6 +158,11 @@ class DateReading(Reading):
     parts: tuple[Part, ...] = ("year",)
     gaps: tuple[str, ...] = ()
 
+    def impossible(self) -> str:
+        """Say what no such object is; nothing where it may be one."""
+        parts = set(self.parts)
+        return "" if parts and len(parts) == len(self.parts) else "dates of no parts, or of one twice"
+
     @property
     def outputs(self) -> tuple[str, ...]:
         """The column and the part of it, as in signup[month]."""

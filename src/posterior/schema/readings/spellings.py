@@ -29,6 +29,10 @@ class Spellings(Reading):
 
     groups: tuple[tuple[str, ...], ...] = ()
 
+    def impossible(self) -> str:
+        """Say what no such object is; nothing where it may be one."""
+        return "" if all(len(group) > 1 for group in self.groups) else "a category without a spelling"
+
     @property
     def reasons(self) -> tuple[str, ...]:
         """That spellings were merged."""
