@@ -217,6 +217,8 @@ def test_the_last_of_several_changes_of_sign_counts():
     found = find_crossover([10, 20, 40, 80], np.array([[-1.0], [1.0], [-1.0], [1.0]]), ("a", "b"))
     assert found.between == (40, 80)
     assert found.rows == pytest.approx(np.sqrt(40 * 80))
+    assert found.early_at == (10, 40)
+    assert found.late_before == (20,)
 
 
 def test_a_difference_of_zero_is_where_curves_cross():
@@ -242,9 +244,9 @@ def test_a_lead_is_clear_beyond_two_paired_standard_errors():
     assert (one.clear_until, one.clear_from, one.is_clear) == (None, None, False)  # one repeat has no error
 
 
-def curve_of(name, approach, losses):
+def curve_of(name, approach, losses, sizes=(10, 40)):
     losses = np.asarray(losses, dtype=float)
-    return Curve(name, name, approach, (10, 40), losses, losses)
+    return Curve(name, name, approach, sizes, losses, losses)
 
 
 def test_a_model_without_probabilities_is_compared_by_its_errors():
@@ -280,6 +282,37 @@ def test_findings_say_what_the_numbers_say():
         learnt["other"]
     with pytest.raises(ValueError, match="metric must be one of"):
         learnt.crossover("early", "late", "brier")
+
+
+def test_curves_that_cross_more_than_once_are_told_size_by_size():
+    sizes = (10, 20, 40, 80, 160)
+    even = curve_of("even", "generative", np.full((5, 2), 0.5), sizes)
+    late = curve_of("late", "discriminative", [[0.7] * 2, [0.3] * 2, [0.6] * 2, [0.4] * 2, [0.2] * 2], sizes)
+    tied = curve_of("tied", "discriminative", [[0.5] * 2, [0.3] * 2, [0.5] * 2, [0.4] * 2, [0.2] * 2], sizes)
+    learnt = LearningCurve((even, late, tied), sizes, 2, 5, 0, (("even", "late"), ("even", "tied")))
+    several, never_behind = (told.split(" By error rate")[0] for told in learnt.findings)
+    assert several == (
+        "late is better from about 57 rows on (clearly from 80); below that the curves cross more than once: "
+        "even is ahead at 10 and 40 rows, late at 20."
+    )
+    assert never_behind == (
+        "tied is better than even by 0.300 ± 0.000 at 160 rows, and behind at no size that was tried."
+    )
+
+
+@given(st.lists(st.sampled_from([-0.2, -0.1, 0.0, 0.1, 0.2]), min_size=2, max_size=6))
+def test_no_finding_contradicts_the_table(leads):
+    sizes = tuple(10 * 2**k for k in range(len(leads)))
+    first = curve_of("first", "generative", np.full((len(leads), 2), 0.5), sizes)
+    second = curve_of("second", "discriminative", 0.5 - np.array(leads)[:, None] + np.zeros(2), sizes)
+    learnt = LearningCurve((first, second), sizes, 2, 5, 0, (("first", "second"),))
+    told, signs = learnt.findings[0], np.sign(np.array(leads))
+    if "every size" in told:
+        assert abs(signs.sum()) == len(signs)
+    if "is better up to" in told:  # one model up to some size, the other beyond
+        assert (np.diff(signs[signs != 0]) != 0).sum() == 1
+    if "do not differ" in told:
+        assert signs[-1] == 0
 
 
 # -- whole experiments ----------------------------------------------------------------------------
@@ -476,7 +509,12 @@ def test_the_better_model_in_the_end_is_named_by_every_finding(seed):
     for (a, b), sentence in zip(curves.pairs, curves.findings, strict=True):
         mean = curves.difference(a, b)[0][-1]
         better = curves[a if mean < 0 else b].title
-        assert mean == 0 or f"{better} from there on" in sentence or f"{better} is better than" in sentence
+        assert (
+            mean == 0
+            or f"{better} from there on" in sentence
+            or f"{better} is better than" in sentence
+            or f"{better} is better from" in sentence
+        )
 
 
 def test_penguins_are_told_apart_by_lda_from_forty_rows_on():

@@ -1,6 +1,7 @@
 """One estimator that composes scaling, priors, outliers, costs and rejecting, around any classifier."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -204,6 +205,17 @@ class TestSteps:
             rule = OutlierRule(LDA(), alpha=0.5, random_state=seed)
             held = DecisionClassifier(LDA(), outliers=rule, cv=None, priors="observed")
             assert set(held.fit(x[:400], few).predict(x[:9]).tolist()) <= {0, 1, "outlier"}
+
+    @pytest.mark.parametrize("rule", [None, OutlierRule(LDA(), alpha=0.3), OutlierRule(LDA(), alpha=0.01)])
+    def test_of_outliers_are_said_to_be_impossible_once_and_for_the_rate_asked_for(self, rule):
+        x, y = three_classes(40, n_classes=2)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = DecisionClassifier(LDA(), outliers=0.01, outlier_rule=rule, cv=None).fit(x, y)
+            model.predict(x)
+        impossible = [w for w in told if "no row can be called an outlier" in str(w.message)]
+        assert len(impossible) == 1
+        assert "alpha=0.01 takes 99 rows" in str(impossible[0].message)
 
     def test_undo_class_weights_with_the_priors_observed(self):
         rng = np.random.default_rng(0)

@@ -16,7 +16,8 @@ class Crossover:
     `rows` lies `between` two sizes that were tried, where the mean difference of the losses, as a line in
     log n, is zero. `clear_until` is the last size at which the `early` model is ahead by more than chance
     (Student's 95 % interval of the paired differences), `clear_from` the first from which on the `late` one
-    is; None where there is no such size.
+    is; None where there is no such size. `early_at` are the sizes at which the early model is ahead, and
+    `late_before` those below the last of them at which the late one is, where they cross more than once.
     """
 
     early: str
@@ -25,6 +26,8 @@ class Crossover:
     between: tuple[int, int]
     clear_until: int | None = None
     clear_from: int | None = None
+    early_at: tuple[int, ...] = ()
+    late_before: tuple[int, ...] = ()
 
     @property
     def is_clear(self) -> bool:
@@ -61,6 +64,8 @@ def find_crossover(sizes: Sequence[int], differences: Floats, names: tuple[str, 
         between=(int(tried[last]), int(tried[last + 1])),
         clear_until=_last(tried, -lead > chance),
         clear_from=_from_on(tried, lead > chance),
+        early_at=tuple(tried[behind].tolist()),
+        late_before=tuple(tried[:last][lead[:last] > 0].tolist()),
     )
 
 

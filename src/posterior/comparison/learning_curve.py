@@ -1,6 +1,6 @@
 """Learning curves: how the loss on unseen rows falls with the number of rows learnt from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
@@ -251,20 +251,28 @@ class LearningCurve:
         until = f" (clearly up to {found.clear_until:,})" if found.clear_until else ""
         since = f" (clearly from {found.clear_from:,})" if found.clear_from else ""
         early, late = self[found.early].title, self[found.late].title
+        if found.late_before:
+            return (
+                f"{late} is better from about {found.rows:,.0f} rows on{since}; below that the curves cross "
+                f"more than once: {early} is ahead at {_listed(found.early_at)} rows, {late} at "
+                f"{_listed(found.late_before)}."
+            )
         return f"{early} is better up to about {found.rows:,.0f} rows{until}, {late} from there on{since}."
 
     def _ahead(self, first: str, second: str, metric: Metric) -> str:
         means, errors = self.difference(first, second, metric)
         mean, error, n = float(means[-1]), float(errors[-1]), self.sizes[-1]
-        if np.isnan(mean) or mean == 0:
+        if np.isnan(mean):
+            return f"{self[first].title} and {self[second].title} cannot be compared at {n:,} rows."
+        if mean == 0:
             return f"{self[first].title} and {self[second].title} do not differ at {n:,} rows."
         better, other = (second, first) if mean > 0 else (first, second)
         by = loss_text(abs(mean)) + ("" if np.isnan(error) else f" ± {loss_text(error)}")
         chance = ", which may be chance" if abs(mean) <= margin(error, self.repeats) else ""
-        return (
-            f"{self[better].title} is better than {self[other].title} at every size that was tried, by {by} "
-            f"at {n:,} rows{chance}."
-        )
+        titles = f"{self[better].title} is better than {self[other].title}"
+        if (means * mean > 0).all():
+            return f"{titles} at every size that was tried, by {by} at {n:,} rows{chance}."
+        return f"{titles} by {by} at {n:,} rows{chance}, and behind at no size that was tried."
 
     def __str__(self) -> str:
         head = ["rows", *(curve.title for curve in self.curves)]
@@ -277,6 +285,12 @@ class LearningCurve:
         )
         left_out = [f"{name} left out: {reason}" for name, reason in self.left_out.items()]
         return "\n".join([title, "", *aligned([head, *body], left=0), "", *self.findings, *left_out])
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    """Numbers of rows in words: "10, 20 and 40"."""
+    *first, last = (f"{n:,}" for n in sizes)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _scored(

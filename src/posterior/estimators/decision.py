@@ -1,5 +1,6 @@
 """Decisions from the probabilities of any classifier: costs, rejecting, priors, outliers, calibration."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Literal, Self, Unpack
@@ -38,7 +39,7 @@ from posterior.estimators.parameters import (
 from posterior.estimators.reading import RefusedError
 from posterior.estimators.state import install
 from posterior.estimators.target import read_labels, read_weights
-from posterior.notices import CalibrationWarning, warn
+from posterior.notices import CalibrationWarning, DataWarning, warn
 from posterior.schema import LabelledTable
 from posterior.schema.classes import known_codes
 
@@ -231,7 +232,10 @@ class DecisionClassifier(MetaClassifier):
         if rule is not None:
             # A class that was derived elsewhere may do more with a table, and gets the user's own.
             rows = table if type(rule) is OutlierRule else table.native
-            fitted = clone(rule).fit(rows, table.labels, sample_weight=table.weight)
+            with warnings.catch_warnings():
+                # Whether p-values are fine enough is a question for the rate that is asked for.
+                warnings.filterwarnings("ignore", "no row can be called an outlier", DataWarning)
+                fitted = clone(rule).fit(rows, table.labels, sample_weight=table.weight)
         return fitted
 
     def _report_calibration(self) -> None:

@@ -57,9 +57,7 @@ def train(
         outlier_label=_unlike(labels, "outlier"),
     )
     with warnings.catch_warnings():
-        # Whether p-values are fine enough is a question for the rate that is asked for.
-        warnings.filterwarnings("ignore", "no row can be called an outlier", DataWarning)
-        # Nor is it news that a part of the rows, trained without the others, does not show all that they do.
+        # It is no news that a part of the rows, trained without the others, does not show all that they do.
         warnings.filterwarnings("ignore", ".*which had none in training", DataWarning)
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
