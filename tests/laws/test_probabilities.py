@@ -6,6 +6,7 @@ Where that cannot be computed, the row and the column are named with a remedy.
 
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 import hostile_tables as hostile
-from posterior import DecisionClassifier, OutlierRule
+from posterior import LDA, DecisionClassifier, GaussianDiscriminantAnalysis, NaiveBayes, OutlierRule
 
 CLASSIFIERS = {
     name: model
@@ -165,3 +166,26 @@ def test_a_row_that_is_refused_among_others_is_refused_alone_and_no_other_is(nam
         assert "row 0" in refusal(lambda: model.predict_proba(X[[5]]))
         X = np.delete(X, 5, axis=0)
     hold_to_the_law(model, X)
+
+
+LINEAR = {
+    "NaiveBayes tied": NaiveBayes(tied=True),
+    "LDA": LDA(),
+    "GDA diagonal": GaussianDiscriminantAnalysis(tied=1.0, shape="diagonal"),
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("far", [1e2, 1e6, 1e10, 1e14])
+@pytest.mark.parametrize("name", LINEAR)
+def test_log_odds_of_classes_that_share_their_variance_keep_their_digits_far_out(name, far, offset):
+    """Their squares cancel: ln odds = ((x − m₀)² − (x − m₁)²) / 2s², here in fractions."""
+    x = offset + RNG.normal(size=40) + np.repeat([0.0, 1.0], 20)
+    y = np.repeat([0, 1], 20)
+    exact = [Fraction(value) for value in x.tolist()]
+    means = [sum(exact[:20]) / 20, sum(exact[20:]) / 20]
+    variance = sum((value - means[k]) ** 2 for value, k in zip(exact, y, strict=True)) / 40
+    model = clone(LINEAR[name]).fit(x[:, None], y)
+    low, high = model.predict_log_proba([[far]] * 20)[0].tolist()
+    odds = ((Fraction(far) - means[0]) ** 2 - (Fraction(far) - means[1]) ** 2) / (2 * variance)
+    assert high - low == pytest.approx(float(odds), rel=1e-13)

@@ -88,16 +88,50 @@ class NormalDistribution(ProductDistribution):
     def log_density(self, block: Floats) -> Floats:
         """The sum over columns."""
         out = np.zeros((len(block), self.n_classes))
+        self._add_density(block, out)
+        return out
+
+    def log_relative(self, block: Floats) -> Floats:
+        """The linear form where classes share their variances, else the log density."""
+        out = np.zeros((len(block), self.n_classes))
         self.add_relative(block, out)
         return out
 
     def add_relative(self, block: kernels.NumberTable, out: Floats) -> None:
+        """Add the linear form where classes share their variances, else the log density."""
+        if self._linear is None:
+            self._add_density(block, out)
+            return
+        (coef, constant), z = self._linear, self._centre.deviation(kernels.in_rows(block))
+        gone = np.isnan(z)
+        if gone.any():
+            z[gone] = 0.0
+            out += z @ coef.T + ~gone @ constant.T
+        else:
+            out += z @ coef.T + constant.sum(axis=1)
+
+    def _add_density(self, block: kernels.NumberTable, out: Floats) -> None:
         """Add the log density, from standard scores about a common centre where classes are not far apart."""
         scores = compiled("scores", block.size if len(block) >= FEW_ROWS else 0, len(block))
-        if scores is None or np.abs(self._standard[1]).max(initial=0.0) > FAR_APART:
+        if scores is None or self._far_apart:
             out += self._by_class(kernels.in_rows(block))
             return
         scores.normal_scores(block, self._parameters, out)
+
+    @property
+    def _far_apart(self) -> bool:
+        return bool(np.abs(self._standard[1]).max(initial=0.0) > FAR_APART)
+
+    @cached_property
+    def _linear(self) -> tuple[Floats, Floats] | None:
+        """Coefficients and constants (K, d) of what is left of a shared variance; None where there is none.
+
+        The squares that all classes have in common would leave few digits of their differences.
+        """
+        if not self.tied or self._far_apart or (self.variance != self.variance[0]).any():
+            return None
+        scale, apart = self._standard
+        return scale * apart, -0.5 * apart**2
 
     @cached_property
     def _standard(self) -> tuple[Floats, Floats]:
