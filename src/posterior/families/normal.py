@@ -102,13 +102,16 @@ class NormalDistribution(ProductDistribution):
         if self._linear is None:
             self._add_density(block, out)
             return
-        (coef, constant), z = self._linear, self._centre.deviation(kernels.in_rows(block))
-        gone = np.isnan(z)
-        if gone.any():
-            z[gone] = 0.0
-            out += z @ coef.T + ~gone @ constant.T
-        else:
-            out += z @ coef.T + constant.sum(axis=1)
+        (coef, constant, centre), rows = self._linear, kernels.in_rows(block, "rows")
+        scores = kernels.scratch("product", len(rows), self.n_classes)
+        np.matmul(rows if centre is None else centre.deviation(rows), coef.T, out=scores)
+        scores += constant.sum(axis=1)
+        if not np.isfinite(scores.sum()):
+            odd = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+            z = rows[odd] if centre is None else centre.deviation(rows[odd])
+            there = ~np.isnan(z)
+            scores[odd] = np.where(there, z, 0.0) @ coef.T + there @ constant.T
+        out += scores
 
     def _add_density(self, block: kernels.NumberTable, out: Floats) -> None:
         """Add the log density, from standard scores about a common centre where classes are not far apart."""
@@ -123,15 +126,19 @@ class NormalDistribution(ProductDistribution):
         return bool(np.abs(self._standard[1]).max(initial=0.0) > FAR_APART)
 
     @cached_property
-    def _linear(self) -> tuple[Floats, Floats] | None:
-        """Coefficients and constants (K, d) of what is left of a shared variance; None where there is none.
+    def _linear(self) -> tuple[Floats, Floats, Location | None] | None:
+        """Coefficients and constants (K, d) of what a shared variance leaves; None where there is none.
 
-        The squares that all classes have in common would leave few digits of their differences.
+        They are about a centre, unless that is near zero. The squares that all classes have in common would
+        leave few digits of their differences.
         """
         if not self.tied or self._far_apart or (self.variance != self.variance[0]).any():
             return None
-        scale, apart = self._standard
-        return scale * apart, -0.5 * apart**2
+        (scale, apart), centre = self._standard, self._centre
+        coef, constant = scale * apart, -0.5 * apart**2
+        if (np.abs(centre.value) * scale > FAR_APART).any():
+            return coef, constant, centre
+        return coef, constant - coef * centre.value, None
 
     @cached_property
     def _standard(self) -> tuple[Floats, Floats]:
