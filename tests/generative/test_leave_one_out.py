@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 
 from examples import few_examples
 from posterior import (
@@ -460,6 +461,60 @@ def test_texts_equal_refitting_without_the_row():
         GenerativeClassifier([("text", BagOfWords("bernoulli", hashing=64))]),
     ):
         check(model, X, y)
+
+
+RARE = [
+    BagOfWords(),
+    BagOfWords(alpha=0.1),
+    BagOfWords(alpha=0),
+    BagOfWords("bernoulli"),
+    BagOfWords("bernoulli", alpha=0),
+    BagOfWords(vectorizer=CountVectorizer(binary=True)),
+    BagOfWords(vectorizer=CountVectorizer(min_df=2)),
+    BagOfWords(vectorizer=CountVectorizer(max_features=10)),
+]
+
+
+def rare_words():
+    """Texts many of whose words no other text has; one has no others, one is missing, one class is small."""
+    rng = np.random.default_rng(5)
+    share = 1 / np.arange(1, 41)
+    y = np.repeat(["ham", "spam", "eggs"], [14, 12, 6])
+    draw = [share if label == "ham" else share[::-1] for label in y]
+    texts = [
+        " ".join(f"w{j}" for j in rng.choice(40, rng.integers(1, 8), p=p / p.sum())) + f" only{i % 29}"
+        for i, p in enumerate(draw)
+    ]
+    texts[5], texts[7] = "nobody else", None
+    return pd.DataFrame({"text": texts, "length": rng.normal(size=len(y))}), y
+
+
+def refitted_by_parts(family, X, y, weight, folds):
+    """Posteriors of each part of the rows by a model fitted to the others, which are all that it knows."""
+    out = np.empty((len(y), 3))
+    for fold in np.unique(folds):
+        rest = folds != fold
+        w = None if weight is None else weight[rest]
+        model = fitted(NaiveBayes(families={"text": family}), X[rest], y[rest], w)
+        out[~rest] = model.predict_log_proba(X[~rest])
+    return out
+
+
+@every_weight
+@pytest.mark.parametrize("family", RARE, ids=str)
+def test_words_that_only_held_out_texts_have_are_not_known(family, kind):
+    X, y = rare_words()
+    weight = weights("whole" if kind != "none" and family.chosen_anew else kind, len(y))
+    model = fitted(NaiveBayes(families={"text": family}), X, y, weight)
+    folds = np.arange(len(y)) % 5
+    found = model.k_fold_log_proba(X, y, cv=folds, sample_weight=weight)
+    agree(found, refitted_by_parts(family, X, y, weight, folds))
+    if family.chosen_anew:
+        with pytest.raises(NoClosedFormError, match="min_df, max_df or max_features choose its words anew"):
+            model.leave_one_out_log_proba(X, y, weight)
+        return
+    found = model.leave_one_out_log_proba(X, y, weight)
+    agree(found, refitted_by_parts(family, X, y, weight, np.arange(len(y))))
 
 
 # -- what stays as fitted --------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class Validation(GenerativePrediction):
 
         The table is read twice, however many folds there are: once to sum each fold, once to score each row
         by the model of the other folds. The estimator need not be fitted and does not change. What the
-        columns are (kinds, categories, words) is learnt from all rows; a class that the other folds lack
+        columns are (kinds, categories, but not words) is learnt from all rows; a class that the others lack
         gets −inf. Settings that are "auto" are chosen anew for each fold from the other folds, by holding out
         one of these after the other, or each of their rows where the estimator's `cv` is "loo".
 
@@ -92,7 +92,8 @@ class Validation(GenerativePrediction):
         folds = read_folds(cv, table.codes, weight)
         schema = self._schema(learnt_from)
         data = LocalDataset(schema, schema.encode(schema.align(source)), table.codes, weight, folds.numbers)
-        spec = self._spec(schema, learnt_from).prepared(_counting(data))
+        unread = self._spec(schema, learnt_from)
+        spec = unread.prepared(_counting(data))
         left_out = leaves_one_out(getattr(self, "cv", None))
         if spec.is_open and folds.n_folds < 3 and not left_out:
             raise ValueError(
@@ -102,12 +103,15 @@ class Validation(GenerativePrediction):
         models = []
         for part in training_parts(spec, data, classes, folds.n_folds):
             settled = spec
+            if any(block.family.chosen_anew for block in spec.blocks):
+                settled = unread.prepared(part.rows)
+                part = replace(part, statistics=settled.summarize(part.rows, classes))  # noqa: PLW2901
             if spec.is_open and left_out:
                 others = folds.numbers != part.fold
                 rows = np.flatnonzero(others & (True if weight is None else weight > 0))
-                settled, _ = tune_left_out(spec, _some_rows(data, source, rows), classes, self._selection)
+                settled, _ = tune_left_out(settled, _some_rows(data, source, rows), classes, self._selection)
             elif spec.is_open:
-                settled, _ = tune(spec, part.rows, classes, folds.n_folds, self._selection)
+                settled, _ = tune(settled, part.rows, classes, folds.n_folds, self._selection)
             models.append(estimated(settled, part))
         return held_out_log_posterior(data, models)
 
@@ -125,9 +129,9 @@ class Validation(GenerativePrediction):
         Exact, and in closed form: two or three times the cost of `predict_log_proba`. Only rows that their
         class cannot spare, such as one of two, are left out by refitting, and all rows where a covariance
         that the classes share had to be mended. A row goes with its whole weight, and
-        the class frequencies change with it; given priors do not. What the columns are (kinds, categories,
-        words), which of them were left out, and settings chosen by cross-validation stay as fitted. A
-        class whose only row is left out gets −inf.
+        the class frequencies change with it; given priors do not. Words of a text column that no other row
+        has are not known without it. What the columns are (kinds, categories), which of them were left out,
+        and settings chosen by cross-validation stay as fitted. A class whose only row is left out gets −inf.
 
         Parameters
         ----------
@@ -148,7 +152,8 @@ class Validation(GenerativePrediction):
         ------
         NoClosedFormError
             Where leaving out a row has no closed form: shrinkage, gaps filled in by EM, the Laplace family,
-            mixtures, a covariance_estimator. `k_fold_log_proba` serves there.
+            mixtures, a covariance_estimator, words chosen by min_df, max_df or max_features.
+            `k_fold_log_proba` serves there.
 
         Examples
         --------

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
-from posterior.families.base import Distribution, Family, LeftOut
+from posterior.families.base import Distribution, Family, LeftOut, NoClosedFormError
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.left_out.words import bernoulli_without_own_words, multinomial_without_own_words
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.parameters import Parameter, level_name, most_telling
 from posterior.families.sums import ALPHAS, check_alpha
@@ -148,6 +150,8 @@ class BagOfWordsDistribution(Distribution):
 
     def log_likelihood(self, statistics: WordTotals) -> float:
         """Σ w ln p(text | its class) over the texts that are there."""
+        if statistics.total.shape[1] != self.distribution.n_columns:  # words that no text has are not known
+            return self.distribution.log_likelihood(_words_there(statistics)[1])
         return self.distribution.log_likelihood(statistics)
 
 
@@ -295,26 +299,60 @@ class BagOfWords(Family[WordTotals]):
         return WordTotals.of(self.counts.summarize(self._counted(block, there), y[there], w, n_classes))
 
     def estimate(self, statistics: WordTotals) -> BagOfWordsDistribution:
-        """The distribution of the words."""
+        """The distribution of the words; of those that were learnt, the ones that these texts have."""
         self.refuse_open()
-        words: Any = self.counts.estimate(statistics)
-        return BagOfWordsDistribution(words, self.reader)
+        reader, totals = self.reader, statistics
+        there, kept = _words_there(statistics)
+        if not self.mergeable and 0 < len(there) < _n_words(reader):
+            known = numbered(reader.vocabulary_) or ()
+            reader = copy(reader)
+            reader.vocabulary_ = {known[j]: i for i, j in enumerate(there)}
+            totals = kept
+        words: Any = self.counts.estimate(totals)
+        return BagOfWordsDistribution(words, reader)
+
+    @property
+    def chosen_anew(self) -> bool:
+        """Whether words may be chosen for some of the texts that are not for all of them."""
+        if self.mergeable:
+            return False
+        least, most = self._vectorizer.min_df, self._vectorizer.max_df
+        all_rare_ones = least <= 1 if isinstance(least, Integral) else least == 0
+        all_common_ones = not isinstance(most, Integral) and most == 1
+        return self._vectorizer.max_features is not None or not (all_rare_ones and all_common_ones)
 
     def leave_one_out(
         self, statistics: WordTotals, distribution: BagOfWordsDistribution
     ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
-        """Each text as if its words had not been counted; the vocabulary stays as it is."""
-        score = self.counts.leave_one_out(statistics, distribution.distribution)
+        """Each text as if its words had not been counted; those that no other text has are not known then."""
+        if self.chosen_anew:
+            raise NoClosedFormError("min_df, max_df or max_features choose its words anew without the row")
+        given = distribution.distribution
+        score = self.counts.leave_one_out(statistics, given)
+
+        def of_texts(counts: Any, y: Ints, weight: Floats | None) -> LeftOut:
+            if self.mergeable:
+                return score(counts, y, weight)
+            if isinstance(given, BernoulliDistribution):
+                logs = given.log_on
+                return bernoulli_without_own_words(score, statistics, self.alpha, logs, counts, y, weight)
+            return multinomial_without_own_words(score, statistics, self.alpha, counts, y, weight)
 
         def scored(block: AnyArray, y: Ints, weight: Floats | None) -> LeftOut:
             there = text_is_there(block)
             w = None if weight is None else weight[there]
-            found = score(self._counted(block, there), y[there], w)
+            found = of_texts(self._counted(block, there), y[there], w)
             delicate = np.zeros(len(block), dtype=np.bool_)
             delicate[there] = found.delicate
             return LeftOut(_spread(found.log_density, there), delicate)
 
         return scored
+
+
+def _words_there(statistics: WordTotals) -> tuple[list[int], WordTotals]:
+    """The words that some text has, and their totals."""
+    there = np.flatnonzero(statistics.total.any(axis=0)).tolist()
+    return there, Totals.marginal(statistics, there)
 
 
 def _spread(scores: Floats, there: Bools) -> Floats:

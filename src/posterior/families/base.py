@@ -262,6 +262,11 @@ class Family(ABC, Generic[S]):
         """The family that has learnt what it must know of the columns before it counts, such as words."""
         return self
 
+    @property
+    def chosen_anew(self) -> bool:
+        """Whether `prepared` may learn of some of the rows what it does not of all of them."""
+        return False
+
     def leave_one_out(
         self, statistics: S, distribution: Any
     ) -> "Callable[[Any, Ints, Floats | None], LeftOut]":

@@ -70,12 +70,14 @@ def chosen_words(vectorizer: Any, found: WordFrequencies, name: str) -> dict[Any
         limit if isinstance(limit, Integral) else limit * found.texts
         for limit in (vectorizer.max_df, vectorizer.min_df)
     )
+    if isinstance(vectorizer.min_df, Integral) and vectorizer.min_df <= 1:
+        low = 0.0  # a word that is there, however light its texts are
     if high < low:
         raise ValueError(
             f"column {name!r}: max_df={vectorizer.max_df} allows fewer documents than "
             f"min_df={vectorizer.min_df} asks for, of {found.texts:g} texts; raise max_df or lower min_df"
         )
-    keep = np.flatnonzero((documents <= high) & (documents >= low))
+    keep = np.flatnonzero((documents > 0) & (documents <= high) & (documents >= low))
     limit = vectorizer.max_features
     if limit is not None and len(keep) > limit:
         total = np.array([found.total[words[j]] for j in keep])
