@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 from posterior import BernoulliNB, CategoricalNB, MultinomialNB, NaiveBayes
+from posterior.families import Bernoulli, Poisson
 from posterior.kernels.choice import using
-from posterior.notices import UnseenCategoryWarning
+from posterior.notices import DataWarning, UnseenCategoryWarning
 from posterior.schema import Schema, read_table
 from posterior.schema.columns import Alike, Column
 
@@ -171,3 +172,17 @@ def test_rows_of_a_sparse_table_with_cells_twice_or_out_of_order_are_read_as_sum
     assert not X.has_canonical_format
     ones = BernoulliNB(binarize=1.5).fit(X, [0, 1])
     np.testing.assert_array_equal(ones.feature_count_, [[1, 0, 0], [0, 1, 0]])
+
+
+def test_a_sparse_table_of_zeros_and_ones_is_not_read_as_counts_in_silence():
+    rng = np.random.default_rng(4)
+    X, y = sparse.csr_array((rng.random((60, 5)) < 0.3).astype(int)), rng.integers(0, 2, 60)
+    with pytest.warns(DataWarning, match=r"0 and 1 only, read as counts .* kinds=.*binary"):
+        NaiveBayes().fit(X, y)
+    every = slice(None)
+    binary, counts = (NaiveBayes(kinds=[(every, kind)]).fit(X, y) for kind in ("binary", "count"))
+    assert {block.family for block in binary.model_.spec.blocks} == {Bernoulli()}
+    assert {block.family for block in counts.model_.spec.blocks} == {Poisson()}
+    NaiveBayes(families={"count": Poisson()}).fit(X, y)
+    NaiveBayes().fit(X + 1.0 * (X > 0), y)  # twos
+    MultinomialNB().fit(X, y)

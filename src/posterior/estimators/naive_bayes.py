@@ -1,6 +1,6 @@
 """Naive Bayes: the composition with one-column families, and its Gaussian preset."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,8 +19,9 @@ from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import Family, Normal
 from posterior.families.categorical import Unknown
-from posterior.generative import Block, GenerativeSpec, unused_note
+from posterior.generative import Block, GenerativeSpec, unused_note, zeros_and_ones_note
 from posterior.schema import KINDS, Schema, Source
+from posterior.schema.sources import SparseSource
 from posterior.stats import Moments
 
 
@@ -150,6 +151,8 @@ class NaiveBayes(GenerativeEstimator):
         strings = [c.name for c in schema.columns if c.storage == "string" and c.kind == "categorical"]
         unused = [key for key in self._own_families() if is_kind(key, schema) and key not in kinds]
         remarks = tuple(unused_note(key, strings) for key in unused)
+        if "count" not in self._own_families() and _is_zeros_and_ones(schema, source, rest):
+            remarks = (*remarks, zeros_and_ones_note())
         return GenerativeSpec((*blocks, *alone), self._priors(), without, remarks)
 
     def __sklearn_tags__(self) -> Any:
@@ -162,6 +165,17 @@ class NaiveBayes(GenerativeEstimator):
 def is_kind(key: Any, schema: Schema) -> bool:
     """Whether a key of `families` names a kind; a column of that name comes first."""
     return isinstance(key, str) and key in KINDS and key not in schema.names
+
+
+def _is_zeros_and_ones(schema: Schema, source: Source, places: Sequence[int]) -> bool:
+    """Whether a sparse table has columns that only seem to be counts: all of their numbers are 0 or 1."""
+    if not isinstance(source, SparseSource):
+        return False
+    asked = np.zeros(source.n_columns, dtype=np.bool_)
+    asked[[j for j in places if schema.columns[j].kind == "count" and not schema.columns[j].declared]] = True
+    if not asked.any() or source.first(lambda stored: stored > 1, asked) is not None:
+        return False
+    return source.first(lambda stored: stored == 1, asked) is not None
 
 
 class GaussianNB(GenerativeEstimator):

@@ -59,6 +59,15 @@ def unused_note(kind: str, strings: Sequence[str]) -> Note:
     return Note("unused family", (), (), False, text)
 
 
+def zeros_and_ones_note() -> Note:
+    """The note on a sparse table of nothing but 0 and 1, of which nobody said that they are counts."""
+    text = (
+        "the sparse table holds 0 and 1 only, read as counts (Poisson): kinds=[(slice(None), 'binary')] "
+        "reads them as true/false (Bernoulli), kinds=[(slice(None), 'count')] says that they are counts"
+    )
+    return Note("suspicious", (), (), False, text)
+
+
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
     """The note on a parameter that the data do not determine."""
     label = None if repair.class_index is None else classes.tolist()[repair.class_index]
