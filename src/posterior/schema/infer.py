@@ -14,7 +14,7 @@ from posterior.schema.columns import Alike, Column
 from posterior.schema.declare import DECLARED, count_message, declared_categorical, with_categories
 from posterior.schema.hints import string_hint
 from posterior.schema.kinds import KINDS, Declared, Kind, check_kind
-from posterior.schema.readings import Reading
+from posterior.schema.readings import ColumnReading
 from posterior.schema.remarks import remark_on_numbers
 from posterior.schema.select import resolve_each
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, names_of
@@ -134,7 +134,7 @@ def _column_of_part(column: Column, part: Source, j: int) -> Column:
     return _without_value(column) if cells.is_empty() else column
 
 
-def with_reasons(columns: Sequence[Column], readings: Sequence[Reading]) -> Sequence[Column]:
+def with_reasons(columns: Sequence[Column], readings: Sequence[ColumnReading]) -> Sequence[Column]:
     """Return the columns with what readings say of those that they give."""
     if not readings:
         return columns

@@ -11,7 +11,7 @@ from posterior.schema.cells import factorize
 from posterior.schema.columns import Column
 from posterior.schema.hints import Hint, string_hint
 from posterior.schema.kinds import KINDS, Storage, order, refuse_other_type
-from posterior.schema.readings import Reading
+from posterior.schema.readings import ColumnReading
 
 
 def merged_column(a: Column, b: Column) -> Column:
@@ -57,7 +57,7 @@ def merged_column(a: Column, b: Column) -> Column:
     )
 
 
-def merged_readings(a: tuple[Reading, ...], b: tuple[Reading, ...]) -> tuple[Reading, ...]:
+def merged_readings(a: tuple[ColumnReading, ...], b: tuple[ColumnReading, ...]) -> tuple[ColumnReading, ...]:
     """Return the readings of both tables; a column is read in one way."""
     if a == b:
         return a

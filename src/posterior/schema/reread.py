@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.infer import declared_kinds, is_text
 from posterior.schema.kinds import WRITTEN, Declared, check_kind
-from posterior.schema.readings import Reading
+from posterior.schema.readings import ColumnReading
 from posterior.schema.readings.dates import Layout
 from posterior.schema.readings.find_dates import find_dates, is_ambiguous
 from posterior.schema.readings.find_numbers import find_numbers
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
     named: bool
 
 
-Finder: TypeAlias = Callable[[Asked], Reading | None]
+Finder: TypeAlias = Callable[[Asked], ColumnReading | None]
 
 
 def reread(source: Source, kinds: Any, only: Collection[int] | None) -> Reread:
@@ -83,14 +83,14 @@ def _is_part(name: Any, known: set[str]) -> bool:
     return found is not None and found[1] in known
 
 
-def _found(place: int, name: str, source: Source, declared: Declared | None) -> Reading | None:
+def _found(place: int, name: str, source: Source, declared: Declared | None) -> ColumnReading | None:
     if declared in {"categorical", "text", "binary"}:
         return None
     asked = Asked(place, name, source.column(place), declared, source.names is not None)
     return next((found for find in FINDERS if (found := find(asked))), None)
 
 
-def _dates(asked: Asked) -> Reading | None:
+def _dates(asked: Asked) -> ColumnReading | None:
     """Find dates, which become several columns and so must have a name."""
     place, name, cells, declared, named = asked
     if not named or not isinstance(cells, Labels) or cells.storage not in {"string", "time"}:
@@ -110,7 +110,7 @@ def _dates(asked: Asked) -> Reading | None:
     return found
 
 
-def _numbers(asked: Asked) -> Reading | None:
+def _numbers(asked: Asked) -> ColumnReading | None:
     """Find numbers in disguise."""
     place, name, cells, declared, _ = asked
     if not isinstance(cells, Labels) or cells.storage != "string":
@@ -124,7 +124,7 @@ def _numbers(asked: Asked) -> Reading | None:
     return found
 
 
-def _row_numbers(asked: Asked) -> Reading | None:
+def _row_numbers(asked: Asked) -> ColumnReading | None:
     """Find row numbers and identifiers, of which the name tells too."""
     place, name, cells, declared, named = asked
     if not named or declared is not None or not isinstance(cells, Numbers):
@@ -132,7 +132,7 @@ def _row_numbers(asked: Asked) -> Reading | None:
     return find_row_numbers(place, name, cells)
 
 
-def _spellings(asked: Asked) -> Reading | None:
+def _spellings(asked: Asked) -> ColumnReading | None:
     """Find categories in several spellings."""
     place, name, cells, declared, _ = asked
     if declared is not None or not isinstance(cells, Labels) or cells.storage != "string" or is_text(cells):

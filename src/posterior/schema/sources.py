@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Bools, Ints
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects
 from posterior.schema.frames import arrow_floats, no_value, read_series, series_of
 from posterior.schema.kinds import Storage
-from posterior.schema.readings.base import Reading
+from posterior.schema.readings.base import ColumnReading
 
 
 class Source(Protocol):
@@ -51,7 +51,7 @@ class Source(Protocol):
         """The schemas that were inferred for these rows, by what was declared."""
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(self) -> tuple[ColumnReading, ...]:
         """How some columns were read otherwise than by their type."""
 
     def column(self, position: int) -> Cells:
@@ -60,7 +60,7 @@ class Source(Protocol):
     def take(self, rows: Ints) -> "Source":
         """Return some of the rows, which are read as this table is."""
 
-    def read_with(self, readings: tuple[Reading, ...]) -> "Source":
+    def read_with(self, readings: tuple[ColumnReading, ...]) -> "Source":
         """Return the same rows with some columns read otherwise than by their type, remembered."""
 
 
@@ -77,7 +77,7 @@ class ArraySource:
     labels: tuple[Any, ...] | None = None
 
     def __init__(
-        self, array: AnyArray, part: "Part | None" = None, readings: tuple[Reading, ...] = ()
+        self, array: AnyArray, part: "Part | None" = None, readings: tuple[ColumnReading, ...] = ()
     ) -> None:
         self.native = self.array = array
         self.readings = readings
@@ -111,7 +111,7 @@ class ArraySource:
         """Return some of the rows, which are read as this table is."""
         return ArraySource(self.array[rows], Part(self, rows), self.readings)
 
-    def read_with(self, readings: tuple[Reading, ...]) -> "ArraySource":
+    def read_with(self, readings: tuple[ColumnReading, ...]) -> "ArraySource":
         """Return the same rows with some columns read otherwise than by their type, remembered."""
         if self.block is not None or readings == self.readings:
             return self
@@ -159,7 +159,7 @@ class SparseSource:
     container = "sparse"
     names: tuple[str, ...] | None = None
     labels: tuple[Any, ...] | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[ColumnReading, ...] = ()
 
     def __init__(self, matrix: Any, native: Any = None, whole: "SparseSource | None" = None) -> None:
         self.matrix = matrix
@@ -188,7 +188,7 @@ class SparseSource:
         """Return some of the rows, which are read as this table is."""
         return SparseSource(self.matrix[rows], whole=self)
 
-    def read_with(self, readings: tuple[Reading, ...]) -> "SparseSource":
+    def read_with(self, readings: tuple[ColumnReading, ...]) -> "SparseSource":
         """Return itself, which holds numbers."""
         return self
 
@@ -247,7 +247,7 @@ class FrameSource:
         self.labels = labels
         self.names = labels if all(isinstance(label, str) for label in labels) else None
         self.whole = None if part is None else part.whole
-        self.readings: tuple[Reading, ...] = () if part is None else part.whole.readings
+        self.readings: tuple[ColumnReading, ...] = () if part is None else part.whole.readings
         self.known: dict[Any, Any] = {}
         self.n_rows = self.frame.shape[0] if part is None else len(part.rows)
         self.n_columns = len(labels)
@@ -298,7 +298,7 @@ class FrameSource:
         """Return some of the rows, which are read as this table is."""
         return FrameSource(None, self.labels, Part(self, rows))
 
-    def read_with(self, readings: tuple[Reading, ...]) -> "FrameSource":
+    def read_with(self, readings: tuple[ColumnReading, ...]) -> "FrameSource":
         """Return the same rows with some columns read otherwise than by their type, remembered."""
         if readings == self.readings:
             return self
@@ -319,7 +319,7 @@ class FrameSource:
 class ReadFrame(FrameSource):
     """A data frame of which some columns are read otherwise than by their type, as none, one or several."""
 
-    def __init__(self, raw: FrameSource, readings: tuple[Reading, ...]) -> None:
+    def __init__(self, raw: FrameSource, readings: tuple[ColumnReading, ...]) -> None:
         self._raw = raw
         self._by_place = {reading.place: reading for reading in readings}
         self._origin = [
@@ -367,7 +367,7 @@ class ReadFrame(FrameSource):
         self._read.update(zip(range(first, first + len(found)), found, strict=True))
         return found[k]
 
-    def read_with(self, readings: tuple[Reading, ...]) -> FrameSource:
+    def read_with(self, readings: tuple[ColumnReading, ...]) -> FrameSource:
         """Return the same rows with some columns read otherwise than by their type, remembered."""
         return self if readings == self.readings else self._raw.read_with(readings)
 

@@ -17,7 +17,7 @@ from posterior.schema.encode import Encoded, encode_table
 from posterior.schema.infer import columns_of_part, infer_columns, with_only, with_reasons
 from posterior.schema.kinds import RULE, Kind
 from posterior.schema.merge import merged_column, merged_readings, recoded
-from posterior.schema.readings import Reading
+from posterior.schema.readings import ColumnReading
 from posterior.schema.reread import reread
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, Source
@@ -42,7 +42,7 @@ class Schema:
     named: bool = False
     container: str = "numpy"
     labels: tuple[Any, ...] | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[ColumnReading, ...] = ()
 
     @classmethod
     def infer(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:

@@ -7,7 +7,7 @@ from posterior.schema.cells import Cells
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnReading:
     """How one column of a table is read where its type does not tell; learnt in training, kept in the schema.
 
     `place` and `name` say which column of the user's table it is, `hint` what the user may want to change.

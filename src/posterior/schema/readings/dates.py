@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from posterior._text import listed
 from posterior._types import Bools, Floats, Ints
 from posterior.schema.cells import Cells, Labels, Numbers
-from posterior.schema.readings.base import Reading
+from posterior.schema.readings.base import ColumnReading
 from posterior.schema.readings.forms import forms_of
 
 Layout: TypeAlias = Literal["year-first", "day-first", "month-first", "day-name", "name-day"]
@@ -140,7 +140,7 @@ def part_of(times: Seconds, part: Part) -> Floats:
 
 
 @dataclass(frozen=True)
-class DateReading(Reading):
+class DateReading(ColumnReading):
     """Dates, which give a column of numbers for each of their `parts` that varies in training.
 
     `layout` says in which order strings have day, month and year; times of other types are what they are.

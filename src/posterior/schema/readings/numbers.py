@@ -11,7 +11,7 @@ import numpy as np
 from posterior._text import listed
 from posterior._types import Floats
 from posterior.schema.cells import Cells, Numbers
-from posterior.schema.readings.base import Reading
+from posterior.schema.readings.base import ColumnReading
 from posterior.schema.readings.forms import forms_of
 
 Decimal: TypeAlias = Literal[".", ","]
@@ -48,7 +48,7 @@ class Style(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NumberReading(Reading):
+class NumberReading(ColumnReading):
     """Numbers in disguise, all of one form.
 
     `before` and `after` are what cells carry beside their digits (a currency, a unit, %); `scales` says that

@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._types import AnyArray
 from posterior.schema.cells import Cells, Numbers
-from posterior.schema.readings.base import Reading, the_way_out
+from posterior.schema.readings.base import ColumnReading, the_way_out
 
 # Rows that a table needs before numbers that are all different mean anything.
 FEWEST = 20
@@ -21,7 +21,7 @@ _CAMEL = re.compile(r".*[a-z]I[Dd]")
 
 
 @dataclass(frozen=True)
-class LeftOut(Reading):
+class LeftOut(ColumnReading):
     """A column that gives none: whether it is there, and what it holds, makes no difference.
 
     >>> LeftOut(0, "id").outputs

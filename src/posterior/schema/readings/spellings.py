@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._text import listed, quoted
 from posterior.schema.cells import Cells, Labels, Numbers
-from posterior.schema.readings.base import Reading, the_way_out
+from posterior.schema.readings.base import ColumnReading, the_way_out
 
 # Columns of more categories are codes, in which letters may mean more than words.
 MOST = 200
@@ -16,7 +16,7 @@ NO = frozenset({"no", "n", "false", "f", "0"})
 
 
 @dataclass(frozen=True)
-class Spellings(Reading):
+class Spellings(ColumnReading):
     """Categories that came in several spellings, each read as the most frequent one.
 
     `groups` has a row for each of these: the spelling that is kept, then all as `spelling_key` writes them.
