@@ -244,6 +244,7 @@ def test_one_text_in_all_cells_is_refused_where_it_is_long(tmp_path, monkeypatch
 DAMAGE = {
     "cut": lambda content: content[: len(content) // 2],
     "no XML": lambda content: b"PK",
+    "no encoding": lambda content: content.replace(b"UTF-8", b"UTF-0"),
     "other place": lambda content: content.replace(b'r="A1"', b'r="A1B"'),
     "endless entities": lambda content: content.replace(
         b"<worksheet",
@@ -337,6 +338,13 @@ def test_a_view_of_duckdb_reads_no_other_file(tmp_path):
     found = read(f"{path}#other.t")
     assert found.to_pylist() == [{"price": 1.5, "day": datetime.date(2024, 12, 31)}]
     assert found.schema.field("price").type == pa.float64()
+
+
+def test_names_that_are_no_text_are_refused(tmp_path):
+    path = sqlite(tmp_path / "t.db", people=ROWS)
+    path.write_bytes(path.read_bytes().replace(b"income", b"inc\xffme"))
+    with pytest.raises(FileError, match="cannot be read as an SQLite database"):
+        read(path)
 
 
 def test_a_database_in_a_pipe_is_refused(tmp_path):

@@ -47,7 +47,7 @@ class SqliteTable:
                 table = quoted(chosen_part(source.name, "table", found, source.part))
                 nobody = connection.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 -- quoted
                 columns = [column[0] for column in nobody.description]
-        except self._sqlite.Error as error:
+        except (self._sqlite.Error, UnicodeDecodeError) as error:  # names may be no text
             raise self._trouble(error) from error
         self.names = unique_names(source.name, columns)
         self._query = f"SELECT {', '.join(_CELL.format(quoted(each)) for each in columns)} FROM {table}"  # noqa: S608 -- quoted
@@ -63,7 +63,7 @@ class SqliteTable:
                     yield block
                     n_bytes = sum(column.nbytes for column in block.columns.values())
                     size = min(max(16, len(rows) * BLOCK // max(1, n_bytes)), 4 * size, _ROWS)
-        except self._sqlite.Error as error:
+        except (self._sqlite.Error, UnicodeDecodeError) as error:  # names may be no text
             raise self._trouble(error) from error
 
     def _block(self, rows: list[tuple[Any, ...]]) -> CellBlock:

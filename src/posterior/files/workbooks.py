@@ -44,12 +44,10 @@ def safe_copy(name: str, file: BinaryIO) -> io.BytesIO:
                         seen.parser.Parse(block, False)
                         to.write(block)
                     seen.parser.Parse(b"", True)
-    except (
-        *DAMAGED,
-        expat.ExpatError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:  # encrypted, unknown packing
+    except FileError:
+        raise
+    # What is encrypted or packed in an unknown way, and XML in an encoding that there is not.
+    except (*DAMAGED, expat.ExpatError, LookupError, ValueError, RuntimeError) as error:
         raise FileError(name, f"is damaged or cut short: {reason(error)}") from error
     copy.seek(0)
     return copy
