@@ -74,6 +74,17 @@ def test_the_number_of_a_row_in_a_sorted_file_is_named():
     assert [leak.column for leak in Comparison.of(X, y, models=FEW, repeats=1).leaks] == ["case"]
 
 
+def test_of_a_date_the_whole_column_is_left_out():
+    y = classes()
+    month = np.where(y == y[0], 3, 7)
+    X = ordinary(y).assign(paid=[f"2024-{m:02d}-{i % 27 + 1:02d}" for i, m in enumerate(month)])
+    comparison = Comparison.of(X, y, models=FEW, repeats=1)
+    assert {leak.column for leak in comparison.leaks} >= {"paid[month]"}
+    assert {leak.to_drop for leak in comparison.leaks} == {"paid"}
+    assert comparison.caution.endswith("(--drop paid).")
+    assert comparison.without_leaks.schema.names == ("age", "city")
+
+
 def test_several_columns_are_left_out_together():
     y = classes()
     X = ordinary(y).assign(status=flipped(y, 0.0), **{"paid on": flipped(y, 0.02, seed=5)})

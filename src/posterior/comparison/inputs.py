@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
 from posterior.estimators.members import take
 from posterior.estimators.target import labelled_table
-from posterior.schema import LabelledTable, Source, read_table
+from posterior.schema import LabelledTable, Schema, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
 
@@ -169,6 +169,13 @@ def _refuse_measurements(labels: AnyArray, what: str) -> None:
             "number, use posterior.comparison.RegressionComparison; else choose another column, put the "
             "numbers into groups first, or pass them as strings if each is a class"
         )
+
+
+def read_from(schema: Schema, name: str) -> str:
+    """The column of the user's table that a column is, or is a part of, as `signup[month]` is of `signup`."""
+    if name in schema.inputs:
+        return name
+    return next((given for given in schema.inputs if name.startswith(f"{given}[")), name)
 
 
 def _array(given: Any) -> AnyArray:

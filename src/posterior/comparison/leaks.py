@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.choosing import sample_rows
 from posterior.comparison.folds import deal
+from posterior.comparison.inputs import read_from
 from posterior.comparison.measures import area_under_roc, log_odds
 from posterior.comparison.printing import loss_text
 from posterior.decision import log_loss_terms
@@ -39,13 +40,22 @@ PARTS, WORTH_A_LOOK = 32, 0.4
 
 @dataclass(frozen=True)
 class Leak:
-    """A column that tells the class almost alone, and how well: on held-out rows, with no other column."""
+    """A column that tells the class almost alone, and how well: on held-out rows, with no other column.
+
+    `read_from` is the column of the user's table that it is a part of, where it is not one itself.
+    """
 
     column: str
     accuracy: float
     log_loss: float
     skill: float
     roc_auc: float | None = None
+    read_from: str = ""
+
+    @property
+    def to_drop(self) -> str:
+        """The column of the user's table to leave out: of a date, the date itself."""
+        return self.read_from or self.column
 
     def __str__(self) -> str:
         area = "" if self.roc_auc is None else f", AUC {self.roc_auc:.3f}"
@@ -60,7 +70,7 @@ def strong_columns(rows: LabelledTable, folds: Folds) -> tuple[Leak, ...]:
     >>> y = np.repeat(["no", "yes"], 100)
     >>> table = LabelledTable.of(np.column_stack([np.arange(200), rng.normal(size=200)]), y)
     >>> strong_columns(table, deal(table.codes, folds=5)[0])
-    (Leak(column='x0', accuracy=1.0, log_loss=0.006..., skill=0.99..., roc_auc=1.0),)
+    (Leak(column='x0', accuracy=1.0, log_loss=0.006..., skill=0.99..., roc_auc=1.0, ...),)
     """
     usable = [j for j in rows.where("continuous", "binary", "categorical", "count") if not _ignored(rows, j)]
     if rows.is_sparse or len(usable) < 2:
@@ -72,7 +82,14 @@ def strong_columns(rows: LabelledTable, folds: Folds) -> tuple[Leak, ...]:
         folds = deal(rows.codes, folds=FEW_FOLDS, repeats=1, groups=rows.groups)[0]
     trial = _Trial(rows.codes, len(rows.classes), folds)
     found = [trial.leak(rows.schema.names[j], _cells(rows, j)) for j in usable]
-    return tuple(sorted((leak for leak in found if leak is not None), key=lambda leak: -leak.skill))
+    named = [
+        leak
+        if (origin := read_from(rows.schema, leak.column)) == leak.column
+        else replace(leak, read_from=origin)
+        for leak in found
+        if leak is not None
+    ]
+    return tuple(sorted(named, key=lambda leak: -leak.skill))
 
 
 def named_leaks(strong: Sequence[Leak], skill_without: Callable[[], float]) -> tuple[Leak, ...]:
@@ -104,7 +121,7 @@ def caution_of(leaks: Sequence[Leak]) -> str:
     *others, last = map(str, leaks)
     named = f"{', '.join(others)} and {last}" if others else last
     tells, known, it = ("each tell", "they are", "them") if others else ("tells", "it is", "it")
-    drop = " ".join(f"--drop {shlex.quote(leak.column)}" for leak in leaks)
+    drop = " ".join(f"--drop {shlex.quote(name)}" for name in dict.fromkeys(leak.to_drop for leak in leaks))
     return (
         f"Careful: {named} {tells} the class almost alone. If {known} known only after the class is, no "
         f"figure here holds for new rows: leave {it} out ({drop})."
@@ -119,11 +136,11 @@ def skill_of(log_loss: float | None, codes: Ints) -> float:
 
 
 def without_columns(table: LabelledTable, names: Sequence[str]) -> LabelledTable | None:
-    """The same rows without some columns; None where no other is left."""
+    """The same rows without some columns, all parts of a date together; None where no other is left."""
     source, schema = table.source, table.schema
     called = schema.names if source.names is None else source.names
-    gone = {name if name in called else name.partition("[")[0] for name in names}
-    kept = [j for j, name in enumerate(called) if name not in gone]
+    gone = {read_from(schema, name) for name in names}
+    kept = [j for j, name in enumerate(called) if read_from(schema, name) not in gone]
     if not kept:
         return None
     declared = {column.name: column.kind for column in schema.columns if column.declared}

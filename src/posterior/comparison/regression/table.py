@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.facts import LinearColumns, TableFacts
-from posterior.comparison.inputs import GivenColumn, GivenRows
+from posterior.comparison.inputs import GivenColumn, GivenRows, read_from
 from posterior.estimators.members import take
 from posterior.schema import LabelledTable, Schema, Source, read_table
 
@@ -99,10 +99,8 @@ class NumberTable:
         """The columns that can have coefficients, as a table."""
         source = self.rows.source
         called = self.schema.names if source.names is None else source.names
-        kept = {self.schema.names[j] for j in self.linear.used}
-        used = [
-            j for j, name in enumerate(called) if name in kept or any(k.startswith(f"{name}[") for k in kept)
-        ]
+        kept = {read_from(self.schema, self.schema.names[j]) for j in self.linear.used}
+        used = [j for j, name in enumerate(called) if name in kept]
         return read_table(take(source, used))
 
     @property
