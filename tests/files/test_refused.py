@@ -25,6 +25,12 @@ def archive(**members):
     return content.getvalue()
 
 
+# The first bit of the flags, in both places where a member is told, says that it is encrypted.
+LOCKED = archive(**{"a.csv": "a,b\n1,2\n"})
+LOCKED = LOCKED[:6] + b"\1" + LOCKED[7:]
+LOCKED = LOCKED.replace(b"PK\1\2\x14\3\x14\0\0", b"PK\1\2\x14\3\x14\0\1")
+
+
 def parquet_of(table):
     content = io.BytesIO()
     pq.write_table(table, content)
@@ -91,6 +97,7 @@ REFUSED = {
     "cut parquet": ("t.parquet", parquet_of(pa.table({"a": [1]}))[:-9], {}, "be read as a Parquet file"),
     "cut arrow": ("t.arrow", b"ARROW1\0\0\xff\xff", {}, "cannot be read as an Arrow file, it may be damaged"),
     "cut gzip": ("t.csv.gz", gzip.compress(GOOD_ROWS.encode())[:-9], {}, "is damaged or cut short"),
+    "locked zip": ("t.zip", LOCKED, {}, "is damaged or cut short: File 'a.csv' is encrypted"),
     "bad zip": ("t.zip", b"PK\x03\x04" + b"x" * 99, {}, "is damaged or cut short"),
     "not a number": ("t.csv", "a,b\n1,2\nx,3\n", {"types": {"a": "number"}}, "\"x\" in row 2 of column 'a'"),
     "no such column": ("t.csv", "a,b\n1,2\n", {"types": {"c": "text"}}, "has no column 'c'; it has 'a', 'b'"),

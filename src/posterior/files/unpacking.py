@@ -12,8 +12,9 @@ import pyarrow as pa
 from posterior.files.errors import FileError
 from posterior.files.signatures import Packing
 
-# What these raise, beside OSError, when the bytes are not what they should be.
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, pa.ArrowException)
+# What these raise, beside OSError, when the bytes are not what they should be; RuntimeError where an archive
+# is encrypted, or of a version that is not known.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, pa.ArrowException, RuntimeError)
 
 
 def unpacked(name: str, file: BinaryIO, packing: Packing | None) -> Any:

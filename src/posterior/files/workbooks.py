@@ -46,8 +46,7 @@ def safe_copy(name: str, file: BinaryIO) -> io.BytesIO:
                     seen.parser.Parse(b"", True)
     except FileError:
         raise
-    # What is encrypted or packed in an unknown way, and XML in an encoding that there is not.
-    except (*DAMAGED, expat.ExpatError, LookupError, ValueError, RuntimeError) as error:
+    except (*DAMAGED, expat.ExpatError, LookupError, ValueError) as error:  # also an unknown encoding of XML
         raise FileError(name, f"is damaged or cut short: {reason(error)}") from error
     copy.seek(0)
     return copy
