@@ -219,6 +219,18 @@ def test_a_workbook_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
         read(path)
 
 
+def test_a_workbook_that_lies_about_its_size_is_not_unpacked_further(tmp_path):
+    path = rewritten(of_excel(tmp_path / "t.xlsx", people=ROWS), lambda content: None)
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        size = archive.getinfo("xl/worksheets/sheet1.xml").file_size
+    told = size.to_bytes(4, "little")
+    assert content.count(told) >= 2
+    path.write_bytes(bytes(content).replace(told, (size // 2).to_bytes(4, "little")))
+    with pytest.raises(FileError, match="is damaged or cut short"):
+        read(path)
+
+
 @pytest.mark.parametrize(
     "far",
     [b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', b"<row r='1048576'><c r='&#88;FD9'/></row>"],

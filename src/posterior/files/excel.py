@@ -76,7 +76,7 @@ class SheetTable:
         with self._source.seekable() as file:
             copy = safe_copy(name, file)
         try:
-            with self._calamine.CalamineWorkbook.from_filelike(copy) as workbook:
+            with copy, self._calamine.CalamineWorkbook.from_filelike(copy) as workbook:
                 found = {
                     sheet.name: sheet.visible == self._calamine.SheetVisibleEnum.Visible
                     for sheet in workbook.sheets_metadata

@@ -5,10 +5,10 @@ text of its own. So three things are bounded: what the archive unpacks to, the r
 cells. The reader gets a new archive of what was looked at, so that it cannot see anything else.
 """
 
-import io
 import re
+import tempfile
 import zipfile
-from typing import BinaryIO
+from typing import BinaryIO, cast
 from xml.parsers import expat
 
 from posterior.files.errors import FileError, reason
@@ -23,30 +23,32 @@ _PLACE = re.compile(r"\$?([A-Za-z]{0,3})\$?([0-9]{1,7})")
 _REMEDY = "save the sheet as CSV and read that"
 
 
-def safe_copy(name: str, file: BinaryIO) -> io.BytesIO:
+def safe_copy(name: str, file: BinaryIO) -> BinaryIO:
     """Return a workbook without pictures and the like, not packed, once its size is known to be bearable."""
-    copy = io.BytesIO()
+    copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
     try:
         with zipfile.ZipFile(file) as archive, zipfile.ZipFile(copy, "w") as written:
             parts = {part.filename: part for part in archive.infolist()}
-            # The texts first, for cells only say which.
-            wanted = [part for part in sorted(parts, key=_STRINGS.__ne__) if part.endswith((".xml", ".rels"))]
             if "xl/workbook.xml" not in parts:
                 raise FileError(name, "is a ZIP archive in another, and no Excel workbook; unpack it first")
-            size, texts = 0, _SharedTexts()
+            # The texts first, for cells only say which.
+            wanted = [part for part in sorted(parts, key=_STRINGS.__ne__) if part.endswith((".xml", ".rels"))]
+            # No more than the size that the archive tells is ever unpacked.
+            if sum(parts[part].file_size for part in wanted) > MOST_BYTES:
+                raise FileError(name, f"unpacks to more than {MOST_BYTES >> 20} MiB; {_REMEDY}")
+            texts = _SharedTexts()
             for part in wanted:
                 seen = texts if part == _STRINGS else _Sheet(name, texts.lengths)
                 with archive.open(parts[part]) as content, written.open(part, "w", force_zip64=True) as to:
                     while block := content.read(_PART):
-                        size += len(block)
-                        if size > MOST_BYTES:
-                            raise FileError(name, f"unpacks to more than {MOST_BYTES >> 20} MiB; {_REMEDY}")
                         seen.parser.Parse(block, False)
                         to.write(block)
                     seen.parser.Parse(b"", True)
     except FileError:
+        copy.close()
         raise
     except (*DAMAGED, expat.ExpatError, LookupError, ValueError) as error:  # also an unknown encoding of XML
+        copy.close()
         raise FileError(name, f"is damaged or cut short: {reason(error)}") from error
     copy.seek(0)
     return copy
