@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from posterior import LogisticRegression
+from posterior import LogisticRegression, SoftmaxRegression
 from posterior.linear import LBFGS, SGD, GradientDescent, Newton
 from posterior.notices import DataWarning, SeparationWarning, UnseenCategoryWarning
 
@@ -479,3 +479,74 @@ def test_what_is_no_optimum_has_no_standard_errors():
         LogisticRegression(class_weight={0: -1.0, 1: 1.0, 2: 1.0}).fit(X, y)
     with pytest.raises(ValueError, match="are not those of the first call"):
         LogisticRegression().partial_fit(X, y).partial_fit(X, y, classes=[0, 1])
+
+
+# -- criteria ---------------------------------------------------------------------------------------
+
+
+def three_groups(n=200, d=3):
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(n, d))
+    return X, (X @ rng.normal(size=(d, 3)) + rng.gumbel(size=(n, 3))).argmax(axis=1)
+
+
+def worth(model, X, penalty):
+    """The trace of H(H + P)⁻¹ from the columns themselves, in contrasts with the first class."""
+    p = model.predict_proba(X)[:, 1:]
+    Z = np.column_stack([X, np.ones(len(X))])
+    K, d = p.shape[1], Z.shape[1]
+    curves = p[:, :, None] * (np.eye(K) - p[:, None, :])
+    hessian = np.einsum("nab,ni,nj->aibj", curves, Z, Z).reshape(K * d, K * d)
+    # ‖coefficients‖² of all classes, which sum to zero, or of the second alone where there are two.
+    shown = np.eye(1) / 1.0 if K == 1 else np.eye(K) - 1 / (K + 1)
+    ridge = penalty * np.kron(shown, np.diag([1.0] * (d - 1) + [0.0]))
+    return np.trace(hessian @ np.linalg.inv(hessian + ridge))
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 100.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_parameters_under_a_ridge_count_by_how_little_it_shrinks_them(n_classes, C):
+    X, y = three_groups()
+    y = np.minimum(y, n_classes - 1)
+    model = LogisticRegression(C=C).fit(X, y)
+    assert model.n_parameters_ == pytest.approx(worth(model, X, 1 / C), rel=1e-6)
+    assert n_classes - 1 < model.n_parameters_ < (n_classes - 1) * 4
+
+
+@pytest.mark.parametrize("settings", [{"C": np.inf}, {"penalty": "firth"}])
+def test_without_a_penalty_every_coefficient_is_a_parameter(settings):
+    X, y = three_groups()
+    model = LogisticRegression(**settings).fit(X, y)
+    assert model.n_parameters_ == pytest.approx(8, abs=1e-9)
+    with pytest.warns(DataWarning, match="linear combination"):
+        spare = LogisticRegression(C=np.inf).fit(np.column_stack([X, X.sum(axis=1)]), y)
+    assert spare.n_parameters_ == pytest.approx(8, abs=1e-6)
+
+
+def test_under_a_lasso_the_coefficients_count_that_are_not_zero():
+    X, y = three_groups(d=8)
+    y = np.minimum(y, 1)
+    model = LogisticRegression(C=0.05, l1_ratio=1.0).fit(X, y)
+    assert 0 < np.count_nonzero(model.coef_) < 8
+    assert model.n_parameters_ == pytest.approx(1 + np.count_nonzero(model.coef_))
+
+
+def test_criteria_are_made_of_likelihood_and_parameters():
+    X, y = three_groups()
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    model = SoftmaxRegression().fit(X, y, sample_weight=weight)
+    likelihood = weight @ model.predict_log_proba(X)[np.arange(len(y)), y]
+    assert model.log_likelihood_ == pytest.approx(likelihood, rel=1e-12)
+    assert model.aic_ == pytest.approx(-2 * likelihood + 2 * model.n_parameters_)
+    assert model.bic_ == pytest.approx(-2 * likelihood + np.log(weight.sum()) * model.n_parameters_)
+    twice = SoftmaxRegression().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert twice.bic_ == pytest.approx(model.bic_, rel=1e-6)
+
+
+def test_criteria_that_there_are_not_are_refused():
+    X, y = three_groups()
+    assert not hasattr(LogisticRegression(class_weight="balanced").fit(X, y), "log_likelihood_")
+    copied = pickle.loads(pickle.dumps(LogisticRegression().fit(X, y)))
+    with pytest.raises(AttributeError, match="needs the rows of training"):
+        _ = copied.n_parameters_
+    assert np.isfinite(copied.log_likelihood_)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._blas import one_blas_thread
 from posterior._text import first_true
 from posterior._types import AnyArray, Floats
+from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
-from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.parameters import (
     Auto,
     Degree,
@@ -51,7 +51,7 @@ from posterior.schema import LabelledTable
 from posterior.schema.select import ColumnSelection
 
 
-class LogisticRegression(LinearProbabilities):
+class LogisticRegression(InformationCriteria):
     """Probabilities of classes from a linear score, by (penalised) maximum likelihood.
 
     p(class k | x) ∝ exp(x·w_k + b_k). For two classes there is one vector of coefficients, for more one a

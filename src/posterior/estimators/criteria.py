@@ -1,0 +1,50 @@
+"""Likelihood, number of parameters and information criteria of models of p(class | row)."""
+
+import numpy as np
+
+from posterior._blas import one_blas_thread
+from posterior.estimators.linear_probabilities import LinearProbabilities
+from posterior.estimators.reading import RefusedError
+from posterior.linear.effective_parameters import effective_parameters
+
+
+class InformationCriteria(LinearProbabilities):
+    """Criteria of a fitted model whose loss is minus its log-likelihood."""
+
+    weight_: float
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the training rows, Σ w ln p(class | row), without the penalty."""
+        if getattr(self, "class_weight", None) is not None:
+            raise RefusedError(
+                "class_weight makes up rows that nobody saw, which have no likelihood; fit without it, or "
+                "give numbers of repetitions as sample_weight"
+            )
+        point = self._solved().solution.point
+        return float(-point.loss * point.weight)
+
+    @property
+    def n_parameters_(self) -> float:
+        """Number of free parameters, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+
+        H is the Hessian of minus the log-likelihood and P that of the penalty; of a lasso the coefficients
+        count that are not zero. It takes a pass over the training rows, which a copy or a file does not have.
+        """
+        fit = self._solved()
+        try:
+            objective = fit.checked()
+        except ValueError as error:
+            raise RefusedError(str(error)) from error
+        with one_blas_thread:
+            return effective_parameters(objective, fit.solution.theta)
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's criterion, −2 ln L + 2·parameters."""
+        return 2 * self.n_parameters_ - 2 * self.log_likelihood_
+
+    @property
+    def bic_(self) -> float:
+        """Schwarz's criterion, −2 ln L + parameters · ln n."""
+        return float(-2 * self.log_likelihood_ + self.n_parameters_ * np.log(self.weight_))
