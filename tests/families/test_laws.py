@@ -283,6 +283,17 @@ def test_the_log_likelihood_of_the_statistics_is_that_of_the_rows(case, seed):
 
 
 @every_family
+def test_classes_in_another_order_have_the_same_densities(case):
+    block, y, _ = rows_of(case, 9, n=80, gaps=False)
+    distribution = case.family.estimate(case.family.summarize(block, y, None, K))
+    order = np.roll(np.arange(K), 1)
+    again = distribution.of_classes(order)
+    np.testing.assert_allclose(again.log_density(block), distribution.log_density(block)[:, order], rtol=1e-9)
+    back = again.of_classes(np.argsort(order))
+    np.testing.assert_array_equal(back.log_density(block), distribution.log_density(block))
+
+
+@every_family
 def test_samples_refit_to_the_model_they_came_from(case):
     block, y, rng = rows_of(case, 7, n=400, gaps=False)
     fitted = case.family.estimate(case.family.summarize(block, y, None, K))

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from places import module_from
-from posterior import BernoulliNB, NaiveBayes
+from posterior import BernoulliNB, GenerativeClassifier, NaiveBayes
 from posterior.families import (
     BagOfWordsDistribution,
     BernoulliDistribution,
@@ -197,3 +197,17 @@ def test_of_a_joint_table_of_very_many_cells_some_are_listed_in_the_order_of_the
     assert len(places) == LISTED_CELLS
     assert places == sorted(places)
     assert all(np.allclose(s.values, p[:, i, j]) for s, (i, j) in zip(shown, places, strict=True))
+
+
+def test_classes_of_given_distributions_may_come_in_any_order():
+    heights = NormalDistribution(mean=[[178.0], [165.0], [120.0]], variance=[[49.0], [36.0], [100.0]])
+    sexes = CategoricalDistribution([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], categories=["m", "f"])
+    blocks = [("height", heights), ("letter", sexes)]
+    model = GenerativeClassifier.from_distributions(["man", "woman", "child"], [0.3, 0.5, 0.2], blocks)
+    assert model.classes_.tolist() == ["child", "man", "woman"]
+    np.testing.assert_allclose(model.priors_, [0.2, 0.3, 0.5])
+    density = np.exp(model.class_log_density([[170.0, "m"]]))[0]
+    expected = scipy_stats.norm([120, 178, 165], [10, 7, 6]).pdf(170.0) * [0.5, 0.9, 0.2]
+    np.testing.assert_allclose(density, expected)
+    with pytest.raises(ValueError, match="classes must be distinct"):
+        GenerativeClassifier.from_distributions(["man", "man", "child"], None, blocks)

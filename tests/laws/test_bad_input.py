@@ -647,7 +647,6 @@ UNIT = NormalDistribution([[0.0], [1.0]], [[1.0], [1.0]])
     [
         (["a", "b", "c"], None, [("size", UNIT)], [r"\['size'\]", "2 classes", "expected 3"]),
         (["a", "b"], None, [(["size", "mass"], UNIT)], [r"'size', 'mass'", "1 columns", "expected 2 and 2"]),
-        (["b", "a"], None, [("size", UNIT)], ["sorted", r"\['b', 'a'\]"]),
         (["a", "a"], None, [("size", UNIT)], ["distinct", r"\['a', 'a'\]"]),
         (["a", "b"], [0.5, 0.6], [("size", UNIT)], ["1.1", "divide"]),
         (["a", "b"], [1.0], [("size", UNIT)], ["found 1, expected 2", "'a', 'b'"]),

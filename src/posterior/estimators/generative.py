@@ -250,8 +250,9 @@ class GenerativeClassifier(GenerativeEstimator):
     ) -> Self:
         """A fitted classifier from given parameters, without data.
 
-        `classes` are sorted and distinct; `priors` follow their order (or are a mapping, or "uniform");
-        `blocks` are (columns, distribution) pairs, columns being a name or a list of names.
+        `classes` are distinct, in any order, which `priors` follow (or are a mapping, or "uniform") and the
+        distributions; `blocks` are (columns, distribution) pairs, columns being a name or a list of names.
+        Like those of every fitted model, `classes_` are sorted.
 
         >>> from posterior.families import CategoricalDistribution
         >>> balls = CategoricalDistribution([[4/5, 1/5], [3/5, 2/5]], categories=["blue", "red"])
@@ -260,9 +261,9 @@ class GenerativeClassifier(GenerativeEstimator):
         True
         """
         labels = np.asarray(classes)
+        if len(np.unique(labels)) != len(labels):
+            raise ValueError(f"classes must be distinct, found {labels.tolist()}")
         order = np.argsort(labels)
-        if (order != np.arange(len(labels))).any() or len(np.unique(labels)) != len(labels):
-            raise ValueError(f"classes must be sorted and distinct, found {labels.tolist()}")
         columns: list[Column] = []
         fitted = []
         for names, distribution in blocks:
@@ -285,10 +286,10 @@ class GenerativeClassifier(GenerativeEstimator):
             where = tuple(range(len(columns), len(columns) + len(listed)))
             columns += given_columns(listed, distribution)
             reads = {"categorical": "codes", "text": "texts"}.get(distribution.kind, "values")
-            fitted.append(FittedBlock(where, distribution, (), reads))
-        log_prior = Priors(priors if priors is not None else "uniform").log_prior(
-            np.ones(len(labels)), labels
-        )
+            fitted.append(FittedBlock(where, distribution.of_classes(order), (), reads))
+        given = Priors(priors if priors is not None else "uniform")
+        log_prior = given.log_prior(np.ones(len(labels)), labels)[order]
+        labels = labels[order]
         model = GenerativeModel(labels, Schema(tuple(columns), named=True), log_prior, tuple(fitted))
         self = cls()
         self._install(model)

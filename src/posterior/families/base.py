@@ -75,6 +75,15 @@ class Distribution(ABC):
         """
         return cls(**{"mean" if type(part) is Location else name: part for name, part in parts.items()})
 
+    def of_classes(self, order: Ints) -> Self:
+        """The same distribution, its classes in another order."""
+        if np.array_equal(order, np.arange(self.n_classes)):
+            return self
+        given = self.to_parts()
+        return type(self).from_parts(
+            {name: _by_class(self.parts[name], given[name], order) for name in given}
+        )
+
     def impossible(self) -> str:
         """What no distribution is, in words, if parts from a file make none; empty if nothing is wrong."""
         return ""
@@ -389,6 +398,18 @@ class ProductDistribution(Distribution):
     @abstractmethod
     def marginal(self, columns: Sequence[int]) -> Self:
         """The distribution of some of the columns."""
+
+
+def _by_class(declared: Any, part: Any, order: Ints) -> Any:
+    """A part of a distribution with its classes, if it has them as first axis, in another order."""
+    if isinstance(part, Distribution):
+        return part.of_classes(order)
+    first = next(iter(getattr(declared, "__metadata__", ("",)))).split()[:1]
+    if part is None or first not in (["K"], ["G"]):
+        return part
+    if isinstance(part, tuple):
+        return tuple(table[order] for table in part)
+    return part if first == ["G"] and len(part) == 1 else part[order]  # one for all classes
 
 
 def refuse_outside(outside: AnyArray, block: Floats, names: Sequence[str], rule: str) -> None:

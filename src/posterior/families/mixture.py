@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,6 +84,11 @@ class MixtureOfNormalsDistribution(Distribution):
         self.n_classes, self.n_columns = int(owners.max()) + 1, self.components.n_columns
         self.shape = shape
         self.repairs = repairs
+
+    def of_classes(self, order: Ints) -> Self:
+        """The same components, owned by the classes in another order."""
+        owner = np.argsort(order)[self.owner]
+        return type(self)(self.weight, self.location, self.covariance, owner, shape=self.shape)
 
     @property
     def location(self) -> Location:
