@@ -36,6 +36,17 @@ def log_normalized(scores: Floats) -> Floats:
 LEVELS = (str, int, float, bool)
 
 
+def decision_scores(log_posterior: Floats) -> Floats:
+    """Log posteriors (n, K) as scikit-learn's `decision_function`: with two classes their log odds, (n,).
+
+    >>> decision_scores(np.log([[0.2, 0.8]])).round(3)
+    array([1.386])
+    """
+    if log_posterior.shape[1] != 2:
+        return log_posterior
+    return np.asarray(log_posterior[:, 1] - log_posterior[:, 0])
+
+
 def impossible_classes(classes: AnyArray) -> str:
     """What no class labels are, in words: they are strings or numbers, sorted, each there once."""
     if classes.ndim != 1 or not len(classes):

@@ -189,3 +189,20 @@ def test_log_odds_of_classes_that_share_their_variance_keep_their_digits_far_out
     low, high = model.predict_log_proba([[far]] * 20)[0].tolist()
     odds = ((Fraction(far) - means[0]) ** 2 - (Fraction(far) - means[1]) ** 2) / (2 * variance)
     assert high - low == pytest.approx(float(odds), rel=1e-13)
+
+
+@every_classifier
+def test_every_classifier_has_a_decision_function_that_agrees_with_its_probabilities(name):
+    if name == "MultinomialNB":
+        assert not hasattr(CLASSIFIERS[name], "decision_function")
+        return
+    for labels in (Y, np.minimum(Y, 1)):
+        model = clone(CLASSIFIERS[name])
+        quietly(lambda model=model, labels=labels: model.fit(rows_for(name), labels))
+        scores = quietly(lambda model=model: model.decision_function(rows_for(name)))
+        logs = quietly(lambda model=model: model.predict_log_proba(rows_for(name)))
+        if logs.shape[1] == 2:
+            np.testing.assert_allclose(scores, logs[:, 1] - logs[:, 0], rtol=1e-9, atol=1e-9)
+        else:  # up to a term of the row
+            apart = scores - scores[:, :1] - (logs - logs[:, :1])
+            np.testing.assert_allclose(apart / (1 + np.abs(scores).max()), 0.0, atol=1e-9)

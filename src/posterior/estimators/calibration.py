@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
+from posterior.bayes import decision_scores
 from posterior.decision.scaling import CALIBRATORS
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.fitted_classifier import (
@@ -133,6 +134,10 @@ class CalibratedClassifier(MetaClassifier):
         check_is_fitted(self)
         adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
         return adjustment.apply(log_posterior_of(self.estimator_, X))
+
+    def decision_function(self, X: AnyRows) -> Floats:
+        """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
+        return decision_scores(self.predict_log_proba(X))
 
     def predict_proba(self, X: AnyRows) -> Floats:
         """Posterior of each class, scaled."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.bayes import given_priors
+from posterior.bayes import decision_scores, given_priors
 from posterior.decision.costs import incurred
 from posterior.decision.explanation import Explanation
 from posterior.decision.reject import LearntRejectRule, read_reject
@@ -371,6 +371,10 @@ class DecisionClassifier(MetaClassifier):
     def predict_log_proba(self, X: AnyRows) -> Floats:
         """Log posterior of each class, scaled and under the class frequencies asked for."""
         return self._decider().log_posterior(X)
+
+    def decision_function(self, X: AnyRows) -> Floats:
+        """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
+        return decision_scores(self.predict_log_proba(X))
 
     def predict_proba(self, X: AnyRows) -> Floats:
         """Posterior of each class, scaled and under the class frequencies asked for."""

@@ -9,6 +9,7 @@ from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, Kinds, Numbers
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
+from posterior.estimators.reading import RefusedError
 from posterior.families import (
     Bernoulli,
     BernoulliDistribution,
@@ -188,6 +189,11 @@ class MultinomialNB(DiscreteNB):
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+
+    @property
+    def decision_function(self) -> Any:
+        """Not there, as in scikit-learn, whose checks of it train on numbers that are no counts."""
+        raise RefusedError("MultinomialNB has no decision_function; predict_log_proba has the log posteriors")
 
     def _schema(self, source: Source, kinds: Kinds | None = None) -> Schema:
         return all_columns_as(source, "continuous", kinds)

@@ -7,7 +7,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.parameters import Auto, ClassPriors, FoldsLike, Selection, TableLike
+from posterior.estimators.parameters import Auto, ClassPriors, FoldsLike, Selection
 from posterior.estimators.presets import all_columns_as
 from posterior.families import Family, MultivariateNormal, MultivariateNormalDistribution
 from posterior.families.gaussian import Shape
@@ -54,12 +54,6 @@ class GaussianEstimator(GenerativeEstimator):
         for filling in self.model_.blocks[0].fillings:
             means[:, filling.column] = filling.intercept + means[:, list(filling.sources)] @ filling.coef
         return means
-
-    def decision_function(self, X: TableLike) -> Floats:
-        """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
-        data = self._dataset(X)
-        scores = self.model_.log_posterior(data)
-        return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
 
 class GaussianDiscriminantAnalysis(GaussianEstimator):

@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.bayes import given_priors, impossible_classes, impossible_priors
+from posterior.bayes import decision_scores, given_priors, impossible_classes, impossible_priors
 from posterior.decision.fusion import fuse, fusion_parts, model_weights
 from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.classifiers import is_frozen, routed
@@ -277,6 +277,10 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
         A row that the members leave no class, since one rules out what another allows, gets the priors.
         """
         return self._fused(X)
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
+        return decision_scores(self._fused(X))
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Posterior of each class, (n_samples, n_classes); each row sums to 1."""

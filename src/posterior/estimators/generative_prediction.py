@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats, Ints
+from posterior.bayes import decision_scores
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
@@ -92,6 +93,11 @@ class GenerativePrediction(TableEstimator):
         """
         data = self._dataset(X)
         return self.model_.log_posterior(data, self._log_prior(priors))
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
+        data = self._dataset(X)
+        return decision_scores(self.model_.log_posterior(data))
 
     def predict_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
         """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
