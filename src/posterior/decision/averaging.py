@@ -21,12 +21,14 @@ def near_cells(logs: Floats, most: int) -> Ints:
     Cells are cut in halves along the column in which their rows differ most; there are at most `most`, and
     one for each set of classes that are impossible.
     """
-    out = np.empty(len(logs), dtype=np.int64)
-    _, pattern = np.unique(np.isneginf(logs), axis=0, return_inverse=True)
+    out, impossible = np.empty(len(logs), dtype=np.int64), np.isneginf(logs)
+    pattern = np.zeros(len(logs), dtype=np.int64)
+    if impossible.any():
+        pattern = np.unique(impossible, axis=0, return_inverse=True)[1].reshape(-1)
     shown = np.maximum(logs, LOWEST)
     n_cells = 0
     for group in range(int(pattern.max(initial=-1)) + 1):
-        rows = np.flatnonzero(pattern.reshape(-1) == group)
+        rows = np.flatnonzero(pattern == group)
         for cell in _halved(shown, rows, most * len(rows) // len(logs)):
             out[cell] = n_cells
             n_cells += 1
