@@ -347,7 +347,7 @@ def test_progress_is_told_after_each_step_and_ends_at_the_total():
     assert done == sorted(done)
     assert len(set(done)) > 30
     assert done[-1] == total
-    assert {step[2] for step in told} == {r.title for r in comparison.results}
+    assert {step[2] for step in told} == {r.title for r in comparison.shown}
 
 
 def test_progress_ends_at_the_total_if_a_model_fails_or_falls_back_on_folds():

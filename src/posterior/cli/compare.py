@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,8 @@ def compare(
     talk: OutputOptions,
     target: Target = None,
     models: Annotated[
-        str | None, typer.Option("--models", metavar="A,B,…", help="Which models; all if not given.")
+        str | None,
+        typer.Option("--models", metavar="A,B,…", help="Which models, or module:Class; all if not given."),
     ] = None,
     folds: Annotated[
         int | None, typer.Option("--folds", min=2, help="How many parts; chosen by the rows if not given.")
@@ -64,6 +66,10 @@ def compare(
         str | None, typer.Option("--report", metavar="FILE", help="Write a report, an HTML file to look at.")
     ] = None,
     regression: AsNumbers = None,
+    reference: Annotated[
+        bool,
+        typer.Option("--reference/--no-reference", help="Gradient boosting beside ours, to compare with."),
+    ] = True,
     seed: Seed = 0,
 ) -> None:
     """Compare every sensible model of a table.
@@ -91,13 +97,14 @@ def compare(
             comparison = posterior.comparison.Comparison.of(
                 table,
                 None,
-                models=chosen,
+                models=None if chosen is None else [_model(name) for name in chosen],
                 folds=folds,
                 repeats=repeats,
                 costs=None if costs is None else read_costs(costs, classes),
                 positive=None if positive is None else label_of(positive, classes, "--positive"),
                 false_alarms=false_alarms,
                 seed=seed,
+                reference=reference,
                 progress=told,
             )
         if not talk.json:
@@ -108,6 +115,19 @@ def compare(
         console.data({**schema_data(table), **comparison_data(comparison), "report": where})
     elif where is not None:
         console.say(Text.assemble(("report: ", "bold"), where))
+
+
+def _model(name: str) -> Any:
+    """A name of ours as it is; an estimator of `module:Class`, with its settings as they come."""
+    module, colon, kind = name.partition(":")
+    if not colon:
+        return name
+    try:
+        return getattr(import_module(module), kind)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"--models {name}: {error}; give it as module:Class, a class that needs no settings"
+        ) from error
 
 
 def show(console: CommandConsole, comparison: "Comparison") -> None:
@@ -153,7 +173,7 @@ def leaderboard(comparison: "Comparison", width: int) -> tuple[list[str], list[l
         ("fit", lambda r: seconds(r.fit_seconds)),
         ("predict", lambda r: seconds(r.predict_seconds)),
     ]
-    cells = [(head, [show(result) for result in comparison.results]) for head, show in ways]
+    cells = [(head, [show(result) for result in comparison.shown]) for head, show in ways]
     kept = [(head, column) for head, column in cells if any(str(cell) not in {"–", ""} for cell in column)]
     kept = fitting(kept, width)
     return [head for head, _ in kept], [
@@ -193,6 +213,7 @@ def comparison_data(comparison: "Comparison") -> dict[str, Any]:
     """The comparison for a script."""
     return {
         "results": [figures(result) for result in comparison.results],
+        "reference": None if comparison.reference is None else figures(comparison.reference),
         "recommended": comparison.recommended.name,
         "recommendation": comparison.recommendation,
         "ties": [result.name for result in comparison.ties],

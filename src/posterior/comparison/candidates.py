@@ -13,6 +13,7 @@ from posterior._types import BEST
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.inputs import compared_table
+from posterior.comparison.outside import choice_of_estimator
 from posterior.comparison.printing import counted
 from posterior.estimators import (
     GenerativeClassifier,
@@ -22,10 +23,14 @@ from posterior.estimators import (
 )
 from posterior.families import MultivariateNormal
 
-Approach: TypeAlias = Literal["baseline", "generative", "discriminative", "discriminant"]
+Approach: TypeAlias = Literal[
+    "baseline", "generative", "discriminative", "discriminant", "other", "reference"
+]
 
 # A covariance of more columns than this costs more than all other models together.
 WIDEST_BLOCK = 500
+# Classes times columns cubed up to which covariances are tuned: some seconds for all folds.
+MOST_TUNED = 10**7
 # With more rows than this, leaving out each in turn says no more than ten folds.
 MOST_LEFT_OUT = 10_000
 # Squares and products are tried where there are so many rows for each coefficient.
@@ -34,6 +39,8 @@ ROWS_FOR_EACH = 5
 MOST_COEFFICIENTS = 1500
 # Strengths of a ridge, from strong to weak, in units of the columns' deviations.
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
+# Those of a lasso, which leaves columns out.
+LASSO_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 WORDS = {"categorical": "categorical", "binary": "true/false", "count": "count", "text": "text"}
 
 
@@ -84,13 +91,17 @@ def _gaussian(table: TableFacts, tied: Any) -> EstimatorChoice:
     unused = f"; {rest} of other kinds not used" if rest else ""
     about = f"{counted(len(table.continuous), 'continuous column')}{unused}"
     choice = EstimatorChoice((estimator,), table.continuous, about)
-    return choice if tied != "auto" else _tuned(table, choice)
+    if tied != "auto":
+        return choice
+    _refuse_long_tuning(table)
+    return _tuned(table, choice)
 
 
 def _block(table: TableFacts) -> EstimatorChoice:
     if not table.others:
         raise NotForThisTableError("every column is continuous: it would be rda")
     _refuse_no_block(table, 2)
+    _refuse_long_tuning(table)
     estimator = GenerativeClassifier(_joint(table, "auto"), remainder="auto", kinds=_kinds(table))
     kinds: list[str] = [table.schema.columns[j].kind for j in table.others]
     beside = ", ".join(f"{kinds.count(kind)} {word}" for kind, word in WORDS.items() if kind in kinds)
@@ -121,6 +132,26 @@ def _regression(table: TableFacts, degree: int) -> EstimatorChoice:
         chosen_by="held-out rows",
         size=size,
         default=strengths.index(1.0),
+    )
+
+
+def _lasso(table: TableFacts) -> EstimatorChoice:
+    settings, size = _linear_settings(table, 1), _n_coefficients(table, 1)
+    if table.n_rows >= ROWS_FOR_EACH * size:
+        raise NotForThisTableError(
+            f"{table.n_rows:,} rows are enough for a ridge of {size:,} coefficients, {ROWS_FOR_EACH} for each"
+        )
+    if size > MOST_COEFFICIENTS:
+        raise NotForThisTableError(
+            f"{size:,} coefficients, and strengths of more than {MOST_COEFFICIENTS:,} are not tried"
+        )
+    estimators = tuple(
+        LogisticRegression(C=C, l1_ratio=1.0, standardize=True, **settings) for C in LASSO_STRENGTHS
+    )
+    about = f"{_about_linear(table, 1)}, of which most have no coefficient"
+    default = LASSO_STRENGTHS.index(1.0)
+    return EstimatorChoice(
+        estimators, table.linear.used, about, chosen_by="held-out rows", size=size, default=default
     )
 
 
@@ -189,6 +220,15 @@ def _refuse_no_block(table: TableFacts, least: int) -> None:
         )
 
 
+def _refuse_long_tuning(table: TableFacts) -> None:
+    d = len(table.continuous)
+    if table.n_classes * d**3 > MOST_TUNED:
+        raise NotForThisTableError(
+            f"{d:,} continuous columns and {table.n_classes} classes: covariances for every setting and fold "
+            "would take longer than all else"
+        )
+
+
 def _kinds(table: TableFacts) -> Any:
     """What a user declared, and which columns are texts, which a part of the rows may not show.
 
@@ -227,6 +267,14 @@ _ALL = (
         "linear log odds, with a ridge",
         partial(_regression, degree=1),
     ),
+    Candidate(
+        "lasso",
+        "lasso",
+        "discriminative",
+        "linear log odds, few columns, where rows are few for each",
+        _lasso,
+        "logistic",
+    ),
     Candidate("quadratic", "quadratic", "discriminative", "logistic with squares and products", _quadratic),
     Candidate(
         "least-squares", "least squares", "discriminant", "regression on class indicators", _least_squares
@@ -264,19 +312,44 @@ def register_candidate(candidate: Candidate) -> None:
         raise ValueError(f"there is a model {name!r} already, {MODELS[name].title}; choose another name")
 
 
-def candidates_named(names: Sequence[str] | None) -> list[Candidate]:
-    """The models of these names, each once; all for None."""
+def candidates_named(names: Sequence[Any] | None) -> list[Candidate]:
+    """The models of these names and estimators of a user's own, each once; all of ours for None.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> [candidate.name for candidate in candidates_named(["lda", DecisionTreeClassifier()])]
+    ['lda', 'DecisionTreeClassifier']
+    """
     if names is None:
         return list(MODELS.values())
     wanted = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in wanted if name not in MODELS]
+    unknown = [name for name in wanted if not _is_estimator(name) and name not in MODELS]
     if unknown or not wanted:
-        raise ValueError(f"there is no model {listed(unknown) or 'to try'}; choose among {', '.join(MODELS)}")
-    return [MODELS[name] for name in dict.fromkeys(wanted)]
+        raise ValueError(
+            f"there is no model {listed(unknown) or 'to try'}; choose among {', '.join(MODELS)}, or pass an "
+            "estimator with fit and predict_proba"
+        )
+    found: dict[str, Candidate] = {}
+    for each in wanted:
+        if not _is_estimator(each):
+            found[each] = MODELS[each]
+            continue
+        title = name = type(each).__name__
+        while name in found:
+            number = int(name.partition(" ")[2] or 1) + 1
+            name = f"{title} {number}"
+        approach: Approach = getattr(each, "approach", "other")
+        made = partial(choice_of_estimator, each)
+        found[name] = Candidate(name, name, approach, "an estimator that was given", made)
+    return list(found.values())
+
+
+def _is_estimator(given: Any) -> bool:
+    """Whether something is an estimator that can be trained and asked for classes."""
+    return not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "predict")
 
 
 def candidates_for(
-    names: Sequence[str] | None, table: TableFacts
+    names: Sequence[Any] | None, table: TableFacts
 ) -> tuple[list[tuple[Candidate, EstimatorChoice]], dict[str, str]]:
     """The models of these names made for a table, and by name why others do not apply to it."""
     found, left_out = [], {}

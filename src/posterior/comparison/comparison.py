@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
 from posterior.comparison.advice import advice, nothing_knowable, unknowable_rows, without_class
 from posterior.comparison.candidates import Candidate, candidates_for
-from posterior.comparison.choosing import EstimatorChoice
+from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.evaluation import Counter, Evaluation
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
@@ -27,6 +27,7 @@ from posterior.comparison.leaks import (
     without_columns,
 )
 from posterior.comparison.measures import Marking
+from posterior.comparison.outside import REFERENCE, reference_choice
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
@@ -46,7 +47,8 @@ class Comparison:
     order, `knowable` marks those that count in the log loss, and `groups` are theirs, if any. `n_rows` is the
     number of rows with a class. `left_out` names the models that were not tried, with the reason; `notes` say
     what else is worth knowing. `leaks` are columns that tell the class almost alone, and may be known only
-    after it is; `without_leaks` is the comparison without them.
+    after it is; `without_leaks` is the comparison without them. `reference` is the result of an outside
+    model, gradient boosting, which is never recommended.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -75,6 +77,7 @@ class Comparison:
     leaks: tuple[Leak, ...] = ()
     without_leaks: "Comparison | None" = field(default=None, repr=False)
     positive_why: str = ""
+    reference: Result | None = None
 
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
@@ -82,7 +85,7 @@ class Comparison:
         X: TableLike,
         y: Labels | str | None,
         *,
-        models: Sequence[str] | None = None,
+        models: Sequence[Any] | None = None,
         folds: int | None = None,
         repeats: int | None = None,
         groups: Labels | str | None = None,
@@ -92,6 +95,7 @@ class Comparison:
         positive: Label | None = None,
         false_alarms: float = 0.005,
         seed: int = 0,
+        reference: bool = True,
         progress: Progress | None = None,
     ) -> Self:
         """Try models on held-out rows.
@@ -102,8 +106,9 @@ class Comparison:
             Numbers, categories, texts and gaps as they are.
         y : array-like of shape (n_samples,) or str
             The class of each row, or the name of the column that holds it; rows without one are left out.
-        models : list of str, default=None
-            Some of `MODELS`, by name; None is all that suit the table.
+        models : list of str and estimators, default=None
+            Some of `MODELS`, by name, and estimators of your own: one of scikit-learn gets the table as
+            numbers, categories as codes and gaps as NaN. None is all of `MODELS` that suit the table.
         folds, repeats : int, default=None
             How many parts the rows are dealt out in, and how often: by default 10 and 2 for up to 1,000
             rows, 10 and 1 for up to 10,000, and 5 and 1 for more.
@@ -123,6 +128,9 @@ class Comparison:
             The share of the other class that may be taken for it.
         seed : int, default=0
             How rows are dealt out.
+        reference : bool, default=True
+            Whether gradient boosting by scikit-learn is tried on the same rows where no `models` are named,
+            as an outside reference that is never recommended; not where it would take longer than all else.
         progress : callable, default=None
             Called as `progress(done, total, what)` after each step.
 
@@ -140,6 +148,7 @@ class Comparison:
             sought_class(positive, table),
             share_of(false_alarms),
             seed,
+            reference and models is None,
         )
         said = [*_looks_like_numbers(table), *(str(warning.message) for warning in caught)]
         comparison = cls._of_table(table, setting, progress, said)
@@ -166,7 +175,18 @@ class Comparison:
         facts = TableFacts(table)
         candidates, left_out = candidates_for(setting.models, facts)
         evaluation = Evaluation(facts, validation, marking, scored, scored & ~unknowable)
+        if setting.reference:
+            n_fits = 1 + sum(once.n_models for once in dealt)
+            outside = Candidate(
+                REFERENCE, "gradient boosting", "reference", "", partial(reference_choice, n_fits=n_fits)
+            )
+            try:
+                candidates.append((outside, outside.choice(facts)))
+            except NotForThisTableError as error:
+                left_out[outside.title] = str(error)
         found = _results(candidates, evaluation, left_out, progress)
+        reference = next((result for result in found if result.name == REFERENCE), None)
+        found = [result for result in found if result is not reference]
         ranking = Ranking.of(
             found, marking.codes, marking.knowable, by_cost=priced is not None, groups=marking.groups
         )
@@ -192,6 +212,7 @@ class Comparison:
                 *unknowable_rows(table.classes, table.codes[unknowable]),
                 *(f"{', '.join(titles)}: {text}" for text, titles in evaluation.notes.items()),
             ),
+            reference=reference,
         )
 
     def _with_leaks(self, table: LabelledTable, setting: Setting, progress: Progress | None) -> Self:
@@ -201,12 +222,13 @@ class Comparison:
         strong = strong_columns(table, setting.dealt[0])
 
         def skill_without() -> float:
-            some = replace(setting, models=[self.recommended.name], dealt=setting.dealt[:1])
+            some = replace(setting, models=[self.recommended.name], dealt=setting.dealt[:1], reference=False)
             found = self._without(table, strong, some, None)
             return 0.0 if found is None else skill_of(found.recommended.log_loss, self.codes)
 
         leaks = named_leaks(strong, skill_without)
-        rest = self._without(table, leaks, setting, progress) if leaks else None
+        others = replace(setting, reference=False)
+        rest = self._without(table, leaks, others, progress) if leaks else None
         return replace(self, leaks=leaks, without_leaks=None if rest is None else rest._advised())
 
     @classmethod
@@ -248,6 +270,8 @@ class Comparison:
     def verdict(self) -> str:
         """Which model to use and why; where columns tell the class almost alone, with and without them."""
         told = self.ranking.sentence()
+        if self.reference is not None:
+            told = f"{told} {self.ranking.against(self.reference)}".rstrip()
         if not self.leaks:
             return told
         which = "it" if len(self.leaks) == 1 else "them"
@@ -268,7 +292,12 @@ class Comparison:
     @property
     def _columns(self) -> dict[str, list[Any]]:
         best = {result.name for result in (self.recommended, *self.ties)}
-        return columns_of(self.results, best)
+        return columns_of(self.shown, best)
+
+    @property
+    def shown(self) -> tuple[Result, ...]:
+        """The results, the best first, and the outside reference last, if there is one."""
+        return self.results if self.reference is None else (*self.results, self.reference)
 
     def __str__(self) -> str:
         told = [f"not tried: {name} ({reason})" for name, reason in self.left_out.items()]

@@ -12,7 +12,7 @@ has no more than half of its skill.
 
 import shlex
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,8 @@ MOST_ROWS, MOST_FOLDS, FEW_FOLDS = 5_000, 10, 5
 LEAVES, LEAST_SHARE = 16, 0.005
 # Equal parts that a column of numbers is cut into for a first look, and the skill in sample that it needs.
 PARTS, WORTH_A_LOOK = 32, 0.4
+# Comparisons of numbers with cuts that are made at once.
+CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def strong_columns(rows: LabelledTable, folds: Folds) -> tuple[Leak, ...]:
     if folds.n_models > MOST_FOLDS:
         folds = deal(rows.codes, folds=FEW_FOLDS, repeats=1, groups=rows.groups)[0]
     trial = _Trial(rows.codes, len(rows.classes), folds)
-    found = [trial.leak(rows.schema.names[j], _cells(rows, j)) for j in usable]
+    looked = list(_worth_a_look(rows, usable, trial))
+    found = [trial.leak(rows.schema.names[j], _cells(rows, j)) for j in looked]
     named = [
         leak
         if (origin := read_from(rows.schema, leak.column)) == leak.column
@@ -163,8 +166,6 @@ class _Trial:
     def leak(self, name: str, cells: "tuple[AnyArray, bool]") -> Leak | None:
         """What a column achieves by itself; None where its skill is below HALF."""
         values, is_number = cells
-        if self._skill_in_sample(_parts(values) if is_number else values) < WORTH_A_LOOK:
-            return None
         logs, plain = np.full((2, len(values), self.n_classes), np.nan)
         for learnt, held_out in self.folds.parts():
             levels = _leaves(values, self.codes, learnt) if is_number else values
@@ -196,14 +197,34 @@ class _Trial:
         found = np.bincount(place * self.n_classes + codes, minlength=n_levels * self.n_classes)
         return found.reshape(n_levels, self.n_classes).astype(np.float64)
 
-    def _skill_in_sample(self, levels: Ints) -> float:
-        """The share of the entropy of the class that levels remove on the rows themselves."""
+    def skill_in_sample(self, levels: Ints) -> float:
+        """The share of the entropy of the class that levels remove on the rows, less that by chance.
+
+        By chance each level beyond the first removes (K − 1)/2 nats of all rows together (Miller 1955).
+        """
         place = np.unique(levels, return_inverse=True)[1].reshape(-1)
         counts = self._counts(place, self.codes, int(place.max()) + 1)
         own = counts[place, self.codes] / counts.sum(axis=1)[place]
         share = counts.sum(axis=0) / len(place)
         entropy = -float(np.log(share[self.codes]).mean())
-        return 1 + float(np.log(own).mean()) / entropy if entropy > 0 else 0.0
+        if not entropy > 0:
+            return 0.0
+        by_chance = (len(counts) - 1) * (self.n_classes - 1) / (2 * len(place) * entropy)
+        return 1 + float(np.log(own).mean()) / entropy - by_chance
+
+
+def _worth_a_look(rows: LabelledTable, columns: Sequence[int], trial: _Trial) -> Iterator[int]:
+    """The columns that tell enough of the class on the rows themselves, numbers cut into equal parts."""
+    numbers = [j for j in columns if not rows.schema.columns[j].size]
+    for j in sorted(set(columns) - set(numbers)):
+        if trial.skill_in_sample(rows.levels(j)) >= WORTH_A_LOOK:
+            yield j
+    at_once = max(1, CELLS // (PARTS * len(rows)))
+    for start in range(0, len(numbers), at_once):
+        some = tuple(numbers[start : start + at_once])
+        for j, parts in zip(some, _parts(rows.values(some)).T, strict=True):
+            if trial.skill_in_sample(parts) >= WORTH_A_LOOK:
+                yield j
 
 
 def _cells(rows: LabelledTable, j: int) -> "tuple[AnyArray, bool]":
@@ -218,10 +239,19 @@ def _ignored(rows: LabelledTable, j: int) -> bool:
 
 
 def _parts(values: Floats) -> Ints:
-    """Numbers cut into parts of about as many rows; gaps are one of their own."""
-    there = ~np.isnan(values)
-    cuts = np.unique(np.quantile(values[there], np.arange(1, PARTS) / PARTS)) if there.any() else np.empty(0)
-    return np.where(there, np.searchsorted(cuts, values, side="left"), -1)
+    """Columns (n, m) of numbers, each cut into parts of about as many rows; gaps are one of their own."""
+    shares = np.arange(1, PARTS) / PARTS
+    gaps = np.isnan(values)
+    if not gaps.any():
+        cuts = np.quantile(values, shares, axis=0)
+        return np.asarray((values > cuts[:, None]).sum(axis=0))
+    out = np.full(values.shape, -1)
+    for j in range(values.shape[1]):
+        there = ~gaps[:, j]
+        if there.any():
+            cuts = np.quantile(values[there, j], shares)
+            out[there, j] = np.searchsorted(cuts, values[there, j], side="left")
+    return out
 
 
 def _leaves(values: Floats, codes: Ints, learnt: Ints) -> Ints:

@@ -106,6 +106,22 @@ class Ranking:
         told = f"Use {best.name} ({best.about}): {self.measure} {_with_error(mean)}{self._ahead(ties)}"
         return f"{told}; {self._tied(ties)}." if ties else f"{told}."
 
+    def against(self, reference: Result) -> str:
+        """How the best does beside an outside reference, in a sentence; empty where that has no measure."""
+        differences = self._differences(reference)
+        if differences is None:
+            return ""
+        behind, name = Mean.of(differences), f"the outside reference, {reference.title}"
+        if exceeds_noise(-differences):
+            ahead = _with_error(Mean(-behind.value, behind.error))
+            return (
+                f"But {name}, is ahead by {ahead}: it finds curves or columns that act together, which none "
+                "of these models has; it is not kept, and shows what better columns could gain."
+            )
+        if exceeds_noise(differences):
+            return f"That is {_short(behind.value)} below {name}."
+        return f"It does as well as {name}."
+
     def _more_often_right(self, result: Result, baseline: Result) -> bool:
         """Whether one names the right class more often than the most common class is, beyond noise.
 

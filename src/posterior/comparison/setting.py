@@ -31,12 +31,13 @@ class Sought(NamedTuple):
 class Setting:
     """How models are compared: which, on which folds, and what counts."""
 
-    models: Sequence[str] | None
+    models: Sequence[Any] | None
     dealt: tuple[Folds, ...]
     costs: Costs | None
     positive: Sought | None
     false_alarms: float
     seed: int
+    reference: bool = False
 
 
 def sought_class(given: Any, table: LabelledTable) -> Sought | None:

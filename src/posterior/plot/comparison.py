@@ -16,6 +16,8 @@ LOOKS = {
     "discriminative": {"color": COLOURS[5], "marker": "s"},
     "baseline": {"color": INK, "marker": "D"},
     "discriminant": {"color": COLOURS[2], "marker": "^"},
+    "other": {"color": COLOURS[3], "marker": "v"},
+    "reference": {"color": INK, "marker": "x"},
 }
 # Losses that differ by more than so many times are shown on a logarithmic axis.
 WIDE = 8.0
