@@ -1,5 +1,7 @@
 """Likelihood, number of parameters and information criteria of models of p(class | row)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from posterior._blas import one_blas_thread
@@ -29,15 +31,20 @@ class InformationCriteria(LinearProbabilities):
         """Number of free parameters, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
 
         H is the Hessian of minus the log-likelihood and P that of the penalty; of a lasso the coefficients
-        count that are not zero. It takes a pass over the training rows, which a copy or a file does not have.
+        count that are not zero. It takes a pass over the training rows, which a copy does not have; a file
+        keeps it.
         """
         fit = self._solved()
+        if fit.objective is None and fit.n_parameters is not None:
+            return fit.n_parameters
         try:
             objective = fit.checked()
         except ValueError as error:
             raise RefusedError(str(error)) from error
         with one_blas_thread:
-            return effective_parameters(objective, fit.solution.theta)
+            found = effective_parameters(objective, fit.solution.theta)
+        self.fit_ = replace(fit, n_parameters=found)
+        return found
 
     @property
     def aic_(self) -> float:

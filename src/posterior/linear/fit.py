@@ -169,7 +169,7 @@ class Fit:
     """A fitted model, what was minimised, and how; `separation` says why there is no optimum, if so.
 
     `objective` holds on to the rows, for those who ask for standard errors; without it the rest stays, with
-    the `summaries` that were asked for while it was there.
+    the `summaries` and the effective number of parameters that were asked for while it was there.
     """
 
     model: LinearModel
@@ -177,6 +177,7 @@ class Fit:
     objective: Objective | None = None
     separation: Separation | None = None
     summaries: tuple[Summary, ...] = ()
+    n_parameters: float | None = None
 
     @classmethod
     def of(cls, objective: Objective, solution: Solution, separation: Separation | None = None) -> "Fit":

@@ -4,6 +4,7 @@ What follows from something else is not written but made again by the estimator'
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import reduce
 from inspect import Parameter, signature
 from operator import or_
@@ -139,14 +140,15 @@ def in_a_file(hint: Any) -> Any:
 
 
 def remember_summary(estimator: Any) -> None:
-    """Have a linear model make the table that `summary()` gives, while its rows are there."""
+    """Have a linear model make the table that `summary()` gives, and count its parameters, with its rows."""
     fit = vars(estimator).get("fit_") if isinstance(estimator, LinearEstimator) else None
     if fit is None or fit.objective is None or fit.objective.size > SUMMARISED:
         return
-    try:
-        estimator.summary()
-    except ValueError:  # there is none: the fit is penalised, has no optimum, or its rows have changed
-        return
+    for name in ("summary", "n_parameters_"):
+        with suppress(ValueError, AttributeError):  # there is none: no optimum, or the rows have changed
+            found = getattr(estimator, name)
+            if callable(found):
+                found()
 
 
 def _generative(tag: str, kind: Any, density: Any = None) -> Record:
