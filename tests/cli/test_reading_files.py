@@ -190,3 +190,33 @@ def test_a_file_is_looked_at_and_not_written(folder, capsysbinary):
     assert b"only a bundled table is written" in capsysbinary.readouterr().err
     assert list(columns(capsysbinary, "prices.csv", "--drop", "other")) == ["price"]
     assert run(["data", "prices.csv", "--drop", "other", "--drop", "price"]) == 2
+
+
+def test_a_target_is_read_as_a_column_is(tmp_path, capsys):
+    spelt = "".join(f"{i},{('yes', 'Yes', 'Y', 'no', 'No', 'N')[i % 6]}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("x,ok\n" + spelt)
+    assert run(["compare", str(tmp_path / "t.csv"), "-t", "ok", "--models", "majority"]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "'ok' is read as spellings of 'N', 'Y' merged; --classes takes each cell as it is written" in said
+    assert run(["compare", str(tmp_path / "t.csv"), "-t", "ok", "--models", "majority", "--classes"]) == 0
+    assert "Yes 10" in " ".join("".join(capsys.readouterr()).split())
+    money = "".join(f'{i},"€{i},{500 + i}"\n' for i in range(100, 160))
+    (tmp_path / "m.csv").write_text("x,price\n" + money)
+    assert run(["compare", str(tmp_path / "m.csv"), "-t", "price"]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "looks like a number to predict" in said
+    assert "currency" in said
+
+
+def test_data_takes_a_table_of_a_file(tmp_path, capsys):
+    (tmp_path / "t.json").write_text('{"rows": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}')
+    assert run(["data", f"{tmp_path / 't.json'}#rows"]) == 0
+    assert "2 rows" in "".join(capsys.readouterr())
+
+
+def test_fitting_one_model_names_a_column_that_gives_the_class_away(tmp_path, capsys):
+    rows = "".join(f"{i % 7},{i % 2},{'ab'[i % 2]}\n" for i in range(80))
+    (tmp_path / "t.csv").write_text("x,paid,ok\n" + rows)
+    model = str(tmp_path / "m.posterior")
+    assert run(["fit", str(tmp_path / "t.csv"), "-t", "ok", "--model", "naive-bayes", "-o", model]) == 0
+    assert "Careful: 'paid'" in " ".join("".join(capsys.readouterr()).split())

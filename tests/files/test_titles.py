@@ -117,3 +117,16 @@ def test_a_command_says_what_it_left_out(tmp_path, capsys):
     assert "above the header" not in capsys.readouterr().err
     (tmp_path / "new.csv").write_text("title\nsum,shop\n3,a\n")
     assert run(["predict", model, str(tmp_path / "new.csv")]) == 0
+
+
+@pytest.mark.parametrize("header", ["a;b;c;cls", ";b;c;cls"])
+def test_decimal_commas_are_no_table_of_their_own(tmp_path, header):
+    rows = "".join(f"{20 + i};{i % 4},25;1,{10 + i};{'xy'[i % 2]}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(f"{header}\n{rows}")
+    table = read(tmp_path / "t.csv", decimal=",")
+    assert table.num_rows == 60
+    assert table.column_names[1:] == ["b", "c", "cls"]
+    assert table["c"][0].as_py() == 1.1
+    (tmp_path / "titled.csv").write_text(f"Verkäufe 2024\na;b;c;cls\n{rows}")
+    with pytest.warns(DataWarning, match="a line above the header left out"):
+        assert read(tmp_path / "titled.csv", decimal=",").column_names == ["a", "b", "c", "cls"]

@@ -56,7 +56,8 @@ def data(
 
 def _is_file(name: str) -> bool:
     with suppress(OSError):  # a name that is too long for one
-        return not files.is_bundled(name) and (name == "-" or Path(name).exists())
+        path, _ = files.split_part(name)
+        return not files.is_bundled(name) and (path == "-" or Path(path).expanduser().exists())
     return False
 
 

@@ -76,6 +76,8 @@ def fit(
         refuse_model(model, regressions=False)
         if not talk.json:
             show_reading(console, table)
+        if model != BEST and (leaks := posterior.comparison.leaks.certain_leaks(table)):
+            console.note(posterior.comparison.leaks.caution_of(leaks))
         name = _best(console, table, seed) if model == BEST else model
         candidate = posterior.comparison.MODELS[name]
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
@@ -166,4 +168,7 @@ def _best(console: CommandConsole, table: LabelledTable, seed: int) -> str:
         comparison = posterior.comparison.Comparison.of(table, None, seed=seed, progress=told)
     if not console.as_json:
         show(console, comparison)
+    if comparison.leaks:
+        names = " ".join(f"--drop {leak.read_from or leak.column}" for leak in comparison.leaks)
+        console.note(f"the model is fitted with the columns that tell the class; {names} leaves them out")
     return comparison.recommended.name

@@ -10,7 +10,9 @@ import posterior
 from posterior import datasets, files
 from posterior.cli.console import CommandConsole
 from posterior.cli.options import ColumnOptions, FileOptions, known_column, listed_columns
+from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable
+from posterior.schema.cells import Numbers
 
 if TYPE_CHECKING:  # models are imported when a table is read
     from posterior.comparison.regression import NumberTable
@@ -59,7 +61,7 @@ def read_labelled(
     path: str, target: str | None, reading: FileOptions, columns: ColumnOptions, **aside: str | None
 ) -> LabelledTable:
     """Read a file and take its class column out; `aside` are columns that say which rows belong together."""
-    parts = _read(path, target, reading, columns, **aside)
+    parts = _read(path, target, reading, columns, as_written=False, **aside)
     _refuse_numbers(parts.target, parts.cells)
     return parts.labelled()
 
@@ -75,7 +77,7 @@ def read_either(
     **aside: str | None,
 ) -> "LabelledTable | NumberTable":
     """Read a file whose target is a class or a number: as the user says, else as it looks, and say so."""
-    parts = _read(path, target, reading, columns, **aside)
+    parts = _read(path, target, reading, columns, as_written=as_numbers is False, **aside)
     if as_numbers is None and parts.holds_numbers:
         held = posterior.comparison.regression.described_numbers(_values(parts.cells))
         console.note(
@@ -92,7 +94,13 @@ def read_either(
 
 
 def _read(
-    path: str, target: str | None, reading: FileOptions, columns: ColumnOptions, **aside: str | None
+    path: str,
+    target: str | None,
+    reading: FileOptions,
+    columns: ColumnOptions,
+    *,
+    as_written: bool,
+    **aside: str | None,
 ) -> Parts:
     table = reading.table(path)
     names = table.column_names
@@ -120,7 +128,20 @@ def _read(
         raise ValueError(f"there is no column beside {target!r} to learn from")
     kinds = {name: kind for name, kind in (kinds or {}).items() if name in X.column_names} or None
     together = {option: table[name] for option, name in extra.items()}
-    return Parts(X, classes, target, kinds, together)
+    return Parts(X, classes if as_written else _as_read(target, classes), target, kinds, together)
+
+
+def _as_read(target: str, cells: Any) -> Any:
+    """The cells of the target as a column is read: numbers in disguise as numbers, spellings merged."""
+    table = LabelledTable.unlabelled(pa.table({target: cells}))
+    reading = next(iter(table.schema.readings), None)
+    if reading is None or len(reading.outputs) != 1:  # a date, of which no single column is made
+        return cells
+    (read,) = reading.read(table.source.column(0))
+    values = read.floats() if isinstance(read, Numbers) else read.objects()
+    how = reading.reasons[0].removeprefix("strings, ")
+    warn(f"{target!r} is read as {how}; --classes takes each cell as it is written", DataWarning)
+    return pa.chunked_array([pa.array(values, from_pandas=True)])
 
 
 def _is_numeric(cells: Any) -> bool:

@@ -36,7 +36,7 @@ def advice(best: Result, codes: Ints, knowable: Bools, *, leaks: bool = False) -
             told.append(
                 f"the posteriors of {best.title} have a calibration error of {best.calibration_error:.3f}, "
                 f"where chance alone would make it {found.expected_if_calibrated:.3f}: before acting on "
-                'them, calibrate them, as DecisionClassifier(model, calibration="temperature") does'
+                'them, calibrate them by a DecisionClassifier with calibration="temperature"'
             )
     return told
 

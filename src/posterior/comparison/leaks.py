@@ -95,6 +95,12 @@ def strong_columns(rows: LabelledTable, folds: Folds) -> tuple[Leak, ...]:
     return tuple(sorted(named, key=lambda leak: -leak.skill))
 
 
+def certain_leaks(rows: LabelledTable) -> tuple[Leak, ...]:
+    """The columns whose skill is ALONE or more, for whoever fits one model and compares none."""
+    folds = deal(rows.codes, folds=min(FEW_FOLDS, len(rows)), repeats=1, groups=rows.groups)[0]
+    return tuple(leak for leak in strong_columns(rows, folds) if leak.skill >= ALONE)
+
+
 def named_leaks(strong: Sequence[Leak], skill_without: Callable[[], float]) -> tuple[Leak, ...]:
     """Those of the strong columns that the rule names; `skill_without` is a model's without any of them.
 

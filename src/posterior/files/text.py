@@ -105,16 +105,21 @@ class TextTable:
         """Pass over lines above the header, where there plainly are some, and say so; return how many."""
         sample = text.look_for_line(LONGEST_LINE).decode(errors="ignore")
         given = self._reading.delimiter or delimiter
-        for mark in _CANDIDATES if given is None else (given,):
-            rows = _numbered_start(sample, mark, self._reading.quote, whole=text.ends_in_sight)
+        cut = {
+            mark: _numbered_start(sample, mark, self._reading.quote, whole=text.ends_in_sight)
+            for mark in (_CANDIDATES if given is None else (given,))
+        }
+        # What cuts every line into as many cells cuts the table, whatever else numbers have commas for.
+        even = {mark: rows for mark, rows in cut.items() if _is_even(rows)}
+        if any(all(cell.strip() for cell in rows[0][1]) for rows in even.values()):
+            return 0  # a table from its first line on
+        for mark, rows in (even or cut).items():
             titles = title_rows([row for _, row in rows])
-            if titles:
+            if titles and not _has_other_mark(rows[titles][1], mark):
                 lines, title = rows[titles][0], mark.join(rows[0][1]).strip(mark + " ")
                 tell_titles(self._source.name, "line", lines, title)
                 text.skip_lines(lines)
                 return lines
-            if rows and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1:
-                break  # a table from its first line on
         return 0
 
     def _passes_header(self, text: Decoded) -> bool:
@@ -299,6 +304,17 @@ def _numbered_start(
     except csv.Error:
         return []
     return found if whole or len(found) > HEADER_ROWS else found[:-1]
+
+
+def _has_other_mark(header: list[str], mark: str) -> bool:
+    """Whether a name of a column has something that would cut it: another mark than the comma of numbers."""
+    others = set(_CANDIDATES) - {mark, ","}
+    return any(other in cell for cell in header for other in others)
+
+
+def _is_even(rows: list[tuple[int, list[str]]]) -> bool:
+    """Whether there are rows of several cells, all of as many as the first."""
+    return bool(rows) and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1
 
 
 def _any(records: Iterator[list[str]]) -> bool:

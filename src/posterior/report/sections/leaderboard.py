@@ -70,8 +70,8 @@ MORE = (
 def leaderboard(subject: Subject) -> list[PageBlock]:
     """All models, the best first, then those that were not tried and why."""
     comparison, ranking = subject.comparison, subject.comparison.ranking
-    scale = _scale(ranking)
-    measures = [m for m in _measures(comparison) if any(_has(r, m) for r in comparison.results)]
+    scale = _scale(ranking, comparison.shown)
+    measures = [m for m in _measures(comparison) if any(_has(r, m) for r in comparison.shown)]
     heads = [
         Head("model"),
         Head(ranking.measure, "number", COST if ranking.by_cost else LOSS),
@@ -79,7 +79,7 @@ def leaderboard(subject: Subject) -> list[PageBlock]:
         Head("accuracy", "number", "share of rows whose most probable class is the true one"),
         *_heads(measures),
     ]
-    rows = [_row(comparison, result, scale, measures) for result in comparison.results]
+    rows = [_row(comparison, result, scale, measures) for result in comparison.shown]
     best = [result.name for result in comparison.results].index(comparison.recommended.name)
     ties = TIES.format("costs" if ranking.by_cost else "losses")
     told = f"Every number is about rows that the model had not seen: {comparison.folds}."
@@ -97,7 +97,7 @@ def _heads(measures: Sequence[Measure]) -> list[Head]:
 
 def _more(comparison: Comparison, best: int) -> PageTable:
     """What the leaderboard has no room for."""
-    rows: list[list[AnyCell]] = [[Cell(r.title), *_numbers(r, MORE)] for r in comparison.results]
+    rows: list[list[AnyCell]] = [[Cell(r.title), *_numbers(r, MORE)] for r in comparison.shown]
     return PageTable(
         "The same models, in the same order", [Head("model"), *_heads(MORE)], rows, frozenset({best})
     )
@@ -162,10 +162,10 @@ def _interval(loss: float, error: float) -> tuple[float, float, float]:
     return loss - margin, loss, loss + margin
 
 
-def _scale(ranking: Ranking) -> Scale:
+def _scale(ranking: Ranking, results: Sequence[Result]) -> Scale:
     """The scale of all intervals; one that reaches down to zero does not stretch it."""
     ends: list[float] = []
-    for mean in map(ranking.mean, ranking.results):
+    for mean in map(ranking.mean, results):
         if mean is not None:
             low, at, high = _interval(*mean)
             ends += [max(low, 0.5 * at) if at > 0 else low, high]

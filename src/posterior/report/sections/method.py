@@ -29,6 +29,7 @@ MEANINGS = (
     ("discriminative", "learns p(class | row) and nothing else."),
     ("discriminant", "gives a class and no probability."),
     ("baseline", "looks at no column: what any model must beat."),
+    ("reference", "gradient boosting of another library, to compare with: it is not kept or recommended."),
 )
 
 
