@@ -31,7 +31,13 @@ RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 CORE = (
     *("persistence/test_round_trip", "persistence/test_model_files", "persistence/test_hints"),
     *("schema/test_inferring", "schema/test_columns", "schema/test_encode", "files/test_reading"),
-    *("laws/test_tables_in", "laws/test_sklearn_checks", "laws/test_models", "laws/test_probabilities"),
+    *(
+        "laws/test_tables_in",
+        "schema/test_date_readings",
+        "laws/test_sklearn_checks",
+        "laws/test_models",
+        "laws/test_probabilities",
+    ),
     *("estimators/test_logistic", "estimators/test_linear_regression", "linear/test_laws"),
     *("families/test_laws", "families/test_gaps", "kernels/test_compiled_gaussian"),
     *("cli/test_commands", "comparison/test_candidates"),

@@ -134,7 +134,7 @@ def part_of(times: Seconds, part: Part) -> Floats:
     elif part == "hour":
         numbers = (times - days.astype("M8[s]")).astype(np.int64) / 3600
     else:
-        start, end = years.astype("M8[s]"), (years + 1).astype("M8[s]")
+        start, end = years.astype("M8[s]"), (years + np.timedelta64(1, "Y")).astype("M8[s]")
         numbers = years.astype(np.int64) + 1970 + (times - start) / (end - start)
     return np.asarray(numbers, dtype=np.float64)
 
