@@ -319,7 +319,7 @@ def read_objects(values: Sequence[Any], name: str) -> Cells:
 def _moment(value: Any) -> Any:
     """Return a date or time without its time zone, NaT for a gap."""
     if is_missing(value) or not isinstance(value, datetime.date):
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     return np.datetime64(value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value)
 
 
