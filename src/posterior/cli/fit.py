@@ -169,6 +169,6 @@ def _best(console: CommandConsole, table: LabelledTable, seed: int) -> str:
     if not console.as_json:
         show(console, comparison)
     if comparison.leaks:
-        names = " ".join(f"--drop {leak.read_from or leak.column}" for leak in comparison.leaks)
-        console.note(f"the model is fitted with the columns that tell the class; {names} leaves them out")
+        options = posterior.comparison.leaks.drop_options(comparison.leaks)
+        console.note(f"the model is fitted with the columns that tell the class; {options} leaves them out")
     return comparison.recommended.name

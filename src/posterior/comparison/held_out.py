@@ -7,11 +7,8 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.local import n_threads
-from posterior.estimators.held_out import Tick, adds_up, held_out_scores
+from posterior.estimators.held_out import SERIAL_ROWS, Tick, adds_up, held_out_scores
 from posterior.schema import Folds, LabelledTable
-
-# Fits to fewer rows than this spend their time where threads wait for each other.
-SERIAL_ROWS = 5_000
 
 
 class HeldOutScores(NamedTuple):

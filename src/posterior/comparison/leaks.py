@@ -118,6 +118,16 @@ def named_leaks(strong: Sequence[Leak], skill_without: Callable[[], float]) -> t
     )
 
 
+def drop_options(leaks: Sequence[Leak]) -> str:
+    """The options that leave these columns out, each once, as a shell takes them.
+
+    >>> month = Leak("paid on[month]", 1.0, 0.0, 1.0, read_from="paid on")
+    >>> drop_options([month, Leak("paid", 1.0, 0.0, 1.0)])
+    "--drop 'paid on' --drop paid"
+    """
+    return " ".join(f"--drop {shlex.quote(name)}" for name in dict.fromkeys(leak.to_drop for leak in leaks))
+
+
 def caution_of(leaks: Sequence[Leak]) -> str:
     """What is said of columns that tell the class almost alone; nothing where there are none.
 
@@ -130,7 +140,7 @@ def caution_of(leaks: Sequence[Leak]) -> str:
     *others, last = map(str, leaks)
     named = f"{', '.join(others)} and {last}" if others else last
     tells, known, it = ("each tell", "they are", "them") if others else ("tells", "it is", "it")
-    drop = " ".join(f"--drop {shlex.quote(name)}" for name in dict.fromkeys(leak.to_drop for leak in leaks))
+    drop = drop_options(leaks)
     return (
         f"Careful: {named} {tells} the class almost alone. If {known} known only after the class is, no "
         f"figure here holds for new rows: leave {it} out ({drop})."

@@ -9,13 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators.held_out import SERIAL_ROWS
 from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
 from posterior.estimators.table_estimator import TableEstimator
 from posterior.estimators.target import labelled_table
 from posterior.schema import LabelledTable, Schema, Source, read_table
-
-# Fits to fewer rows than this are slower with several threads than with one.
-SERIAL_ROWS = 5_000
 
 
 class EncodedTableClassifier(ClassifierMixin, TableEstimator):

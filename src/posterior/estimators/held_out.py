@@ -22,6 +22,8 @@ from posterior.notices import DataWarning, warn
 from posterior.schema import Folds, LabelledTable
 
 FOLDS = 5  # where rows must be held out and nobody said how
+# Fits to fewer rows than this spend their time where threads wait for each other.
+SERIAL_ROWS = 5_000
 
 P = TypeVar("P")
 Tick = Callable[[], None]
