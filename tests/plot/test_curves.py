@@ -14,12 +14,20 @@ from sklearn.datasets import load_iris
 from places import DATA
 from posterior import LDA, LogisticRegression, NaiveBayes
 from posterior.comparison.learning_curve import Curve, LearningCurve
-from posterior.decision import average_cost, decide, least_expected_cost, risk_coverage_curve
+from posterior.decision import (
+    average_cost,
+    decide,
+    detection_curve,
+    least_expected_cost,
+    risk_coverage_curve,
+)
 from posterior.plot import (
     ComparisonDisplay,
     CostThresholdDisplay,
     LearningCurveDisplay,
+    PrecisionRecallDisplay,
     RiskCoverageDisplay,
+    RocDisplay,
 )
 
 mpl.use("Agg")
@@ -312,3 +320,28 @@ def test_a_comparison_shows_log_losses_with_intervals_and_shades_ties():
     assert [tick.get_fontweight() for tick in ticks] == ["bold", "normal", "normal", "normal"]
     assert axes.texts[-1].get_text() == "no log loss; accuracy 0.900"
     assert title_of(display) == "Take LDA."
+
+
+# -- finding one class ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [RocDisplay, PrecisionRecallDisplay])
+def test_the_curve_drawn_is_that_of_detection_curve_and_the_mark_is_on_it(kind):
+    y, logs = drawn(2)
+    display = kind.from_predictions(y, logs, threshold=0.3).plot()
+    curve = detection_curve(y, logs)
+    across, up = (curve.false_alarms, curve.recall) if kind is RocDisplay else (curve.recall, curve.precision)
+    _, line, mark = display.ax_.lines
+    np.testing.assert_array_equal(line.get_xydata(), np.column_stack([across, up]))
+    called, found = np.exp(logs[:, 1]) > 0.3, curve.recall[display.marked]
+    assert found == pytest.approx(called[y == 1].mean())
+    assert mark.get_xydata().tolist() == [[across[display.marked], up[display.marked]]]
+
+
+def test_names_of_classes_are_no_mathematics_in_curves():
+    y, logs = drawn(2)
+    names = np.array(["$a", "$b_1$"])
+    display = RocDisplay.from_predictions(names[y], logs, classes=names).plot()
+    display.figure_.canvas.draw()
+    assert r"\$b_1\$" in display.ax_.get_ylabel()
+    assert display.marked is None

@@ -5,6 +5,7 @@ from posterior.decision.confusion import ConfusionTable, confusion_table
 from posterior.decision.cost_table import Costs
 from posterior.decision.costs import average_cost, decide, expected_cost
 from posterior.decision.coverage import RiskCoverage, risk_coverage_curve
+from posterior.decision.detection import DetectionCurve, detection_curve
 from posterior.decision.explanation import Explanation
 from posterior.decision.fusion import fuse, fusion_parts, fusion_weights
 from posterior.decision.outliers import chi2_p_values, conformal_p_values, conformal_threshold
@@ -43,6 +44,7 @@ __all__ = [
     "ConfusionTable",
     "Costs",
     "Coverage",
+    "DetectionCurve",
     "Explanation",
     "HeldOutDecisions",
     "LearntRejectRule",
@@ -63,6 +65,7 @@ __all__ = [
     "conformal_threshold",
     "confusion_table",
     "decide",
+    "detection_curve",
     "effective_priors",
     "estimate_priors",
     "expected_cost",

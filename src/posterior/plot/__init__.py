@@ -10,8 +10,10 @@ from posterior.plot.densities import DensityDisplay
 from posterior.plot.learning import LearningCurveDisplay
 from posterior.plot.panels import ClassPanelDisplay
 from posterior.plot.paths import SolverPathDisplay
+from posterior.plot.precision_recall import PrecisionRecallDisplay
 from posterior.plot.regions import DecisionRegionDisplay
 from posterior.plot.reliability import ReliabilityDisplay
+from posterior.plot.roc import RocDisplay
 
 __all__ = [
     "ClassPanelDisplay",
@@ -22,8 +24,10 @@ __all__ = [
     "DecisionRegionDisplay",
     "DensityDisplay",
     "LearningCurveDisplay",
+    "PrecisionRecallDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "RocDisplay",
     "SolverPathDisplay",
     "best_plane",
 ]

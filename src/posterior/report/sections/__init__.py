@@ -13,6 +13,7 @@ from posterior.report.sections.next_steps import next_steps
 from posterior.report.sections.odd_rows import odd_rows
 from posterior.report.sections.plane import the_best_plane
 from posterior.report.sections.table import the_table
+from posterior.report.sections.threshold import the_threshold
 from posterior.report.subject import Subject
 
 __all__ = ["SECTIONS", "Part"]
@@ -30,6 +31,7 @@ SECTIONS = (
     Part("table", "The table", the_table),
     Part("models", "The models", leaderboard),
     Part("chosen", "The recommended model", the_chosen_model),
+    Part("threshold", "The threshold", the_threshold),
     Part("plane", "Decision regions", the_best_plane),
     Part("densities", "What each class looks like", densities),
     Part("coefficients", "Coefficients", coefficients),

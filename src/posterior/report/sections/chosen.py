@@ -91,14 +91,25 @@ def _matrix(subject: Subject, outcomes: Outcomes) -> PageTable:
             Tinted(count(counts[k, j]), float(shares[k, j]), bool(right[k, j]))
             for j in range(len(outcomes.actions))
         ]
-        last = percent(float(shares[k, k])) if outcomes.costs is None else figure(float(outcomes.costs[k]))
-        rows.append([Name(name), *cells, Number(last)])
+        rows.append([Name(name), *cells, *_told(outcomes, k)])
     heads = [Head("true class"), *(Head(cut(name, 24), "number", name) for name in outcomes.actions)]
     if outcomes.costs is None:
-        heads.append(Head("found", "number", "recall"))
+        heads += [
+            Head("recall", "number", "share of the class that is found"),
+            Head("precision", "number", "share that is right of the rows taken for the class"),
+        ]
         return PageTable("True class (rows) against predicted class (columns)", heads, rows)
     heads.append(Head("average cost", "number", "what its rows cost on average"))
     return PageTable(f"True class (rows) against {_done(subject)} (columns)", heads, rows)
+
+
+def _told(outcomes: Outcomes, k: int) -> list[AnyCell]:
+    """What is told of a class beside its counts: recall and precision, or what its rows cost."""
+    if outcomes.costs is not None:
+        return [Number(figure(float(outcomes.costs[k])))]
+    counts = outcomes.counts
+    right, rows, named = counts[k, k], counts[k].sum(), counts[:, k].sum()
+    return [Number(percent(right / total if total else None)) for total in (rows, named)]
 
 
 def _done(subject: Subject) -> str:
