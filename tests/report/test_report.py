@@ -584,6 +584,16 @@ def test_shades_of_white_look_the_same_on_white_and_let_a_dark_page_through() ->
 
 
 STYLE = files("posterior.report").joinpath("templates", "style.css").read_text(encoding="utf-8")
+# What looks as it would without a rule of its own: tags of approaches, counts that are right, cells of bars.
+PLAIN = {"generative", "discriminative", "discriminant", "baseline", "reference", "right", "share"}
+
+
+@pytest.mark.parametrize("which", ["text", "nasty"])
+def test_every_class_of_the_page_is_in_its_style_sheet(which: str, request: pytest.FixtureRequest) -> None:
+    page = Page(request.getfixturevalue(which))
+    used = {name for value in page.values("class") for name in value.split()}
+    assert {"small", "best", "tinted"} <= used
+    assert used <= set(re.findall(r"\.([a-z][\w-]*)", STYLE)) | PLAIN
 
 
 def colours(scheme: str) -> dict[str, str]:
