@@ -293,6 +293,26 @@ def test_the_log_odds_of_a_row_add_up(model, capsysbinary):
     assert "island" in shown
 
 
+def test_a_text_is_explained_by_its_words(folder, capsysbinary):
+    texts = [
+        "cheap watches for you today",
+        "the meeting is at noon",
+        "cheap tickets and pills",
+        "notes of it all",
+    ]
+    lines = [f"{text} {i},{['spam', 'ham'][i % 2]}" for i, text in enumerate(texts * 10)]
+    (folder / "mail.csv").write_text("note,k\n" + "\n".join(lines) + "\n")
+    printed(
+        capsysbinary, "fit", "mail.csv", "-t", "k", "-m", "naive-bayes", "--kind", "note=text", "-o", "mail"
+    )
+    whole = as_json(capsysbinary, "explain", "mail", "mail.csv")
+    found = as_json(capsysbinary, "explain", "mail", "mail.csv", "--words")
+    assert found["by_feature"]["note[cheap]"] > 0
+    by_word = [value for name, value in found["by_feature"].items() if name.startswith("note[")]
+    assert sum(by_word) == pytest.approx(whole["by_feature"]["note"], abs=1e-9)
+    assert "note[cheap]" in printed(capsysbinary, "explain", "mail", "mail.csv", "--words")
+
+
 def test_an_explanation_is_of_the_probabilities_that_are_acted_on(model, capsysbinary):
     priors = ("--priors", "Adelie=0.000001,Chinstrap=0.499999,Gentoo=0.5")
     for row in ("0", "99"):

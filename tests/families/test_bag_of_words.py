@@ -408,6 +408,69 @@ def test_contributions_have_one_term_for_the_text():
     assert found.values.sum(axis=1) == pytest.approx(found.total, rel=1e-9, abs=1e-9)
 
 
+@both_models
+@pytest.mark.parametrize("hashing", [False, 64], ids=["known", "hashed"])
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+def test_contributions_by_word_add_up_to_the_term_of_the_text_and_to_the_total(model, hashing, alpha):
+    table, y = mixed_table()
+    X = pd.DataFrame(table)
+    family = BagOfWords(model, alpha=alpha, hashing=hashing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        fitted = NaiveBayes(families={"text": family}).fit(X, y)
+        some = X[:20].assign(note=[*(X["note"][:17]), "the aax aax aax fresh of it", "", None])
+        whole = fitted.contributions(some, of="a", against="b")
+        found = fitted.contributions(some, of="a", against="b", words=True)
+    words = [j for j, name in enumerate(found.terms) if name.startswith("note[")]
+    others = [j for j in range(len(found.terms)) if j not in words]
+    assert [found.terms[j] for j in others] == [name for name in whole.terms if name != "note"]
+    by_text = whole.values[:, whole.terms.index("note")]
+    finite = np.isfinite(found.values).all(axis=1) & np.isfinite(by_text)
+    assert finite.sum() > 2
+    np.testing.assert_allclose(found.values[:, words].sum(axis=1)[finite], by_text[finite], atol=1e-9)
+    np.testing.assert_array_equal(found.total, whole.total)
+    assert not found.values[-1, words].any()  # a missing text says nothing
+    assert not found.there[-1, words].any()
+
+
+def test_a_word_adds_its_log_ratio_as_often_as_it_is_there():
+    texts, y = drawn_texts(60)
+    fitted = alone(BagOfWords(), texts, y)
+    words, probability = fitted.model_.distributions[0][1].word_probabilities
+    known = dict(zip(words, np.log(probability[0] / probability[2]), strict=True))
+    some = words[:3]
+    found = fitted.contributions(
+        pd.DataFrame({"text": [f"{some[0]} {some[1]} {some[0]} unheard", some[2]]}),
+        of=0,
+        against=2,
+        words=True,
+    )
+    assert found.terms == ("prior", *(f"text[{word}]" for word in some))
+    np.testing.assert_allclose(found.values[0, 1:3], [2 * known[some[0]], known[some[1]]])
+    assert found.there[:, 1:].tolist() == [[True, True, False], [False, False, True]]
+    first, second = str(found).split("\n\n")
+    assert some[2] not in first
+    assert some[0] not in second
+
+
+@both_models
+def test_words_of_rows_do_not_depend_on_the_size_of_a_chunk_or_on_other_rows(model, monkeypatch):
+    texts, y = drawn_texts(80)
+    fitted = alone(BagOfWords(model), texts, y)
+    X = pd.DataFrame({"text": texts})
+    whole = fitted.contributions(X, of=0, against=1, words=True)
+    for name in ("FILL_ROWS", "FILL_CELLS"):
+        monkeypatch.setattr(local, name, 64)
+    in_parts = fitted.contributions(X, of=0, against=1, words=True)
+    assert in_parts.terms == whole.terms
+    np.testing.assert_array_equal(in_parts.values, whole.values)
+    for i in (0, 5, 41):
+        single = fitted.contributions(X[i : i + 1], of=0, against=1, words=True)
+        there = whole.there[i]
+        assert single.terms == tuple(np.array(whole.terms)[there].tolist())
+        np.testing.assert_allclose(single.values[0], whole.values[i, there], rtol=1e-9, atol=1e-12)
+
+
 def test_a_row_is_left_out_of_a_table_with_texts_as_by_fitting_without_it():
     table, y = mixed_table(60)
     X = pd.DataFrame(table)

@@ -31,6 +31,9 @@ def explain(
     decision: DecisionOptions,
     talk: OutputOptions,
     row: Annotated[int, typer.Option("--row", metavar="N", min=0, help="Which row; the first is 0.")] = 0,
+    words: Annotated[
+        bool, typer.Option("--words", help="A text by its words, each with its own bar.")
+    ] = False,
 ) -> None:
     """Show why a row gets its class, by feature."""
     console = CommandConsole(talk)
@@ -39,8 +42,8 @@ def explain(
         decide(opened.model, decision)
         X = opened.columns_of(row_of(opened, data, reading, row), data)
         said = {name: values[0] for name, values in predictions(opened.model, X).items()}
-        parts = contributions_of(opened.model, X)
-        words = opened.model.explain(X)[0] if isinstance(opened.model, DecisionClassifier) else None
+        parts = contributions_of(opened.model, X, words=words)
+        decided = opened.model.explain(X)[0] if isinstance(opened.model, DecisionClassifier) else None
     order = np.argsort(-np.abs(parts.values[0]), kind="stable")
     terms = [(parts.terms[j], float(parts.values[0, j])) for j in order]
     if talk.json:
@@ -52,12 +55,12 @@ def explain(
                 "against": parts.against[0],
                 "log_odds": parts.total[0],
                 "by_feature": dict(terms),
-                "explanation": None if words is None else str(words),
+                "explanation": None if decided is None else str(decided),
             }
         )
         return
-    if words is not None:
-        console.tell(Text(str(words)))
+    if decided is not None:
+        console.tell(Text(str(decided)))
     console.say(
         Text(f"\nlog odds of {parts.of[0]} against {parts.against[0]}: {parts.total[0]:+.2f}", style="bold")
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +15,8 @@ class Contributions:
 
     The columns of `values` follow `terms`. A generative model has the prior, then (with Gaussian blocks) the
     baseline, their log odds at the centre of the class means, then the features; a linear one the baseline,
-    its log odds at the centre of training, then the features. They add up to `total`.
+    its log odds at the centre of training, then the features. They add up to `total`. `there` (n, T) says
+    which terms a row has, where some are words of other rows; None where all rows have all.
 
     >>> from posterior import GaussianNB
     >>> model = GaussianNB().fit([[1.0, 7.0], [2.0, 8.0], [3.0, 7.0], [4.0, 8.0]], ["a", "a", "b", "b"])
@@ -31,6 +32,7 @@ class Contributions:
     total: Floats
     of: AnyArray
     against: AnyArray
+    there: Bools | None = None
 
     @classmethod
     def between(
@@ -61,12 +63,15 @@ class Contributions:
         return cls(tuple(names), log_odds(terms, first, second), total, classes[first], classes[second])
 
     def __str__(self) -> str:
-        blocks = []
-        for row, of, against, total in zip(self.values, self.of, self.against, self.total, strict=True):
-            width = max(len(t) for t in self.terms)
+        blocks, lead = [], 1 + (self.terms[1:2] == ("baseline",))
+        there = np.ones(self.values.shape, dtype=np.bool_) if self.there is None else self.there
+        for i, (row, of, against, total) in enumerate(
+            zip(self.values, self.of, self.against, self.total, strict=True)
+        ):
             lines = [f"log odds of {of} against {against}: {total:+.2f}"]
-            lead = 1 + (self.terms[1:2] == ("baseline",))
-            order = [*range(lead), *(lead + np.argsort(-np.abs(row[lead:]), kind="stable"))]
+            ranked = lead + np.argsort(-np.abs(row[lead:]), kind="stable")
+            order = [*range(lead), *ranked[there[i, ranked]].tolist()]
+            width = max(len(self.terms[j]) for j in order)
             lines += [f"  {self.terms[j]:<{width}}  {row[j]:+.2f}" for j in order]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)

@@ -1,5 +1,7 @@
 """What can be read off a fitted generative model."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,18 +21,33 @@ class ModelReading(GenerativePrediction):
     """Explanations, parameter counts, criteria and boundaries of the model in `model_`."""
 
     def contributions(
-        self, X: TableLike, of: Label | None = None, against: Label | None = None
+        self, X: TableLike, of: Label | None = None, against: Label | None = None, *, words: bool = False
     ) -> Contributions:
         """Log odds of two classes by feature, adding up to the total.
 
         By default each row's most probable class against its runner-up; with one class given, the best
         other one. A naive Bayes feature adds its log density ratio; the features of a Gaussian block share
         its quadratic form about the centre of the class means, whose own log odds are the baseline.
+
+        With `words=True` a text adds a term for each of its words that the model knows, named text[word],
+        as often as it is there; where absent words count too (a Bernoulli model), text[absent words] is what
+        all of them add. Meant for a few rows: there is a term for every word that any of them holds.
+
+        >>> from posterior import NaiveBayes
+        >>> texts = [["cheap cheap watches today"], ["the meeting is at noon"], ["cheap tickets for today"]]
+        >>> model = NaiveBayes(kinds={"x0": "text"}).fit(texts, ["spam", "ham", "spam"])
+        >>> print(model.contributions([["a cheap meeting today"]], words=True))
+        log odds of spam against ham: +1.94
+          prior        +0.69
+          x0[cheap]    +1.20
+          x0[today]    +0.92
+          x0[meeting]  -0.88
         """
         data = self._dataset(X)
-        names, terms = self.model_.log_terms(data)
+        names, terms = self.model_.log_terms(data, words=words)
         logs = self.model_.log_posterior(data)
-        return Contributions.between(names, terms, logs, self.classes_, of, against)
+        found = Contributions.between(names, terms, logs, self.classes_, of, against)
+        return replace(found, there=(terms != 0).any(axis=2)) if words else found
 
     @property
     def priors_(self) -> Floats:

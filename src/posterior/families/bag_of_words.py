@@ -17,7 +17,7 @@ from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.left_out.words import bernoulli_without_own_words, multinomial_without_own_words
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.parameters import Parameter, level_name, most_telling
-from posterior.families.sums import ALPHAS, check_alpha
+from posterior.families.sums import ALPHAS, check_alpha, log_times
 from posterior.families.vocabulary import (
     chosen_words,
     frequencies,
@@ -94,8 +94,7 @@ class BagOfWordsDistribution(Distribution):
     def _by_text(self, block: AnyArray, score: Callable[[Any], Floats]) -> Floats:
         """The scores (n, K) of the texts' counts; 0 for a missing text."""
         there = text_is_there(block)
-        counts = word_counts(block[there, 0].tolist(), self.vectorizer, self.distribution.n_columns)
-        return _spread(score(counts), there)
+        return _spread(score(self._counts(block, there)), there)
 
     def log_density(self, block: AnyArray) -> Floats:
         """Log probability of the words of each text under each class."""
@@ -108,6 +107,34 @@ class BagOfWordsDistribution(Distribution):
     def log_terms(self, block: AnyArray) -> Floats:
         """One term: the log density of the text, (n, 1, K)."""
         return self.log_density(block)[:, None, :]
+
+    def words_in(self, block: AnyArray) -> Ints:
+        """The numbers of the known words that texts hold, in order."""
+        return np.unique(self._counts(block, text_is_there(block)).indices).astype(np.int64)
+
+    def word_terms(self, block: AnyArray, words: Ints) -> tuple[list[str], Floats]:
+        """Terms of the words that a text holds; of a Bernoulli distribution first that of all it lacks."""
+        there = text_is_there(block)
+        given, counts = self.distribution, self._counts(block, there)[:, words].toarray()
+        bernoulli = isinstance(given, BernoulliDistribution)
+        terms = np.zeros((len(block), bernoulli + len(words), self.n_classes))
+        if isinstance(given, BernoulliDistribution):
+            log_off = np.where(np.isneginf(given.log_off), 0.0, given.log_off)
+            log_word, counts = given.log_on - log_off, np.minimum(counts, 1.0)
+        else:
+            log_word = given.log_probability
+        size = (*counts.shape, self.n_classes)
+        terms[there, bernoulli:] = log_times(np.broadcast_to(counts[:, :, None], size), log_word[:, words].T)
+        if bernoulli:
+            total = terms.sum(axis=1)
+            possible = ~np.isneginf(total)
+            terms[:, 0] = np.where(possible, self.log_density(block), 0.0) - np.where(possible, total, 0.0)
+        names = [level_name(self.words, int(j)) for j in words]
+        return [*["absent words"] * bernoulli, *names], terms
+
+    def _counts(self, block: AnyArray, there: Bools) -> Any:
+        """How often the texts that are there hold each known word, a sparse array."""
+        return word_counts(block[there, 0].tolist(), self.vectorizer, self.distribution.n_columns)
 
     def marginal(self, columns: Sequence[int]) -> "BagOfWordsDistribution":
         """The same distribution; there is no other column."""

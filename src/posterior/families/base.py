@@ -188,6 +188,17 @@ class Distribution(ABC):
         """Words and their probabilities (K, V) under each class, for texts by words that are known."""
         return None
 
+    def words_in(self, block: Any) -> Ints | None:
+        """The numbers of the known words that texts hold, in order; None where it reads no words."""
+        return None
+
+    def word_terms(self, block: Any, words: Ints) -> tuple[list[str], Floats]:
+        """Names, and terms (n, T, K) that add up to the log density, of words that include all in the block.
+
+        They are named in brackets after the column's name. A word that a text lacks adds 0 to it.
+        """
+        raise NotImplementedError
+
     @property
     def n_events(self) -> int:
         """How many events have a probability, where `parameters` may list only some of them; else 0."""

@@ -201,24 +201,47 @@ class GenerativeModel:
                 total += part
         return total
 
-    def log_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
+    def log_terms(self, dataset: Dataset, *, words: bool = False) -> tuple[tuple[str, ...], Floats]:
         """Names and values (n, T, K) of terms by feature that add up to the log joint.
 
-        The prior comes first; then, where there are Gaussian blocks, their log density at the centre.
+        The prior comes first; then, where there are Gaussian blocks, their log density at the centre. With
+        `words` a text has a term for each of its words instead of one, named as in text[word].
         """
-        used = [(b, d) for b, d in self.distributions]
+        used = self.distributions
         base = sum((d.log_base for _, d in used), np.zeros(self.n_classes))
         lead = [self.log_prior, base] if base.any() else [self.log_prior]
-        labels = ("prior", "baseline")[: len(lead)]
-        names = (*labels, *(self.schema.names[j] for b, _ in used for j in b.columns))
+        held = [self._words_in(b, d, dataset) if words else None for b, d in used]
+        names = ["prior", "baseline"][: len(lead)]
+        for (block, distribution), some in zip(used, held, strict=True):
+            names += self._term_names(block, distribution, some)
 
         def terms(chunk: Chunk) -> Floats:
             parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
             self.refuse_overflow(chunk)
-            parts += [d.log_terms(b.read(chunk)) for b, d in used]
+            for (b, d), some in zip(used, held, strict=True):
+                cells = b.read(chunk)
+                parts.append(d.log_terms(cells) if some is None else d.word_terms(cells, some)[1])
             return np.concatenate(parts, axis=1)
 
-        return names, dataset.map(terms, dense=len(names) * self.n_classes)
+        return tuple(names), dataset.map(terms, dense=len(names) * self.n_classes)
+
+    def _words_in(self, block: FittedBlock, distribution: Distribution, dataset: Dataset) -> Ints | None:
+        """The numbers of the words that the texts of a data set hold; None for a block of no texts."""
+        if block.reads != "texts":
+            return None
+
+        def found(chunk: Chunk) -> list[Ints | None]:
+            return [distribution.words_in(block.read(chunk))]
+
+        parts = [some for some in dataset.reduce(found, dense=1) if some is not None]
+        return np.unique(np.concatenate(parts)) if parts else None
+
+    def _term_names(self, block: FittedBlock, distribution: Distribution, words: Ints | None) -> list[str]:
+        names = [self.schema.names[j] for j in block.columns]
+        if words is None:
+            return names
+        found, _ = distribution.word_terms(np.empty((0, 1), dtype=object), words)
+        return [f"{names[0]}[{word}]" for word in found]
 
     def own_terms(self, dataset: Dataset) -> tuple[tuple[str, ...], Floats]:
         """Names and values (n, T) of terms by feature of the log density under the class `y` of each row.

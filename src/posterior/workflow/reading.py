@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from posterior.estimators import FusionClassifier, LogisticRegression
+from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.contributions import Contributions
 from posterior.schema import Schema
 from posterior.workflow.layers import peeled
@@ -28,8 +29,10 @@ def schema_of(model: Any) -> Schema:
 ADJUSTED = "priors and calibration"
 
 
-def contributions_of(model: Any, X: Any) -> Contributions:
+def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contributions:
     """Log odds of a row's class against the runner-up by feature, of any model that can tell.
+
+    With `words` a text has a term for each of its words; linear models read no texts.
 
     What is around the model (other class frequencies, calibration) adds a term of its own, so that the terms
     add up to the log odds that are acted on.
@@ -51,13 +54,14 @@ def contributions_of(model: Any, X: Any) -> Contributions:
         raise ValueError(f"one row is explained at a time; found {len(logs)}")
     first, second = np.argsort(-logs[0], kind="stable")[:2]
     of, against = model.classes_[first], model.classes_[second]
-    parts: Contributions = found.contributions(X, of=of, against=against)
+    by_word = {"words": True} if words and isinstance(found, GenerativeEstimator) else {}
+    parts: Contributions = found.contributions(X, of=of, against=against, **by_word)
     total = logs[:, first] - logs[:, second]
     rest = total - parts.total
     if abs(rest[0]) < SAME:
         return parts
     values = np.column_stack([parts.values, rest])
-    return replace(parts, terms=(*parts.terms, ADJUSTED), values=values, total=total)
+    return replace(parts, terms=(*parts.terms, ADJUSTED), values=values, total=total, there=None)
 
 
 def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
