@@ -38,8 +38,8 @@ CORE = (
         "laws/test_models",
         "laws/test_probabilities",
     ),
-    *("estimators/test_logistic", "estimators/test_linear_regression", "linear/test_laws"),
-    *("families/test_laws", "families/test_gaps", "kernels/test_compiled_gaussian"),
+    *("estimators/test_logistic", "estimators/test_linear_regression", "estimators/test_callbacks"),
+    *("linear/test_laws", "families/test_laws", "families/test_gaps", "kernels/test_compiled_gaussian"),
     *("cli/test_commands", "comparison/test_candidates"),
 )
 

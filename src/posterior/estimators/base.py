@@ -7,8 +7,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posterior.engines import LocalDataset
+from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
+from posterior.estimators.state import install
+from posterior.estimators.table_estimator import columns_of
 from posterior.estimators.target import labelled_table
 from posterior.estimators.validation import Validation
 from posterior.generative import (
@@ -38,6 +41,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
@@ -60,6 +64,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         schema = self._schema(table.source)
         spec = self._spec(schema, table.source)
         data = LocalDataset(schema, schema.encode(table.source), table.codes, table.weight)
+        shown_on_the_way(self._attributes)
         model = self._fitted(spec, data, table.classes, sample_weight)
         self._accept(model)
         self._install(model)
@@ -161,7 +166,11 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
 
     def _install(self, model: GenerativeModel) -> None:
         """Take over a finished model; the only place where fitted attributes are set."""
-        self._install_fitted(model.schema, model_=model, classes_=model.classes)
+        install(self, **self._attributes(model))
+
+    def _attributes(self, model: GenerativeModel) -> dict[str, Any]:
+        """What an estimator has that has learnt this model."""
+        return columns_of(model.schema) | {"model_": model, "classes_": model.classes}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

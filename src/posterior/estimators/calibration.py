@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores
 from posterior.decision.scaling import CALIBRATORS
+from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.fitted_classifier import (
     Adjustment,
@@ -78,6 +79,7 @@ class CalibratedClassifier(MetaClassifier):
         self.method = method
         self.cv = cv
 
+    @with_callbacks
     def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
         """Fit the classifier, and the scaling to rows it has not seen.
 

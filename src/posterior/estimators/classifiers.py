@@ -18,7 +18,7 @@ from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
 from posterior.estimators._sklearn import routing_enabled
 from posterior.estimators.linear import LinearEstimator
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import takes_tables
 
 # Fitted attributes in which classifiers tell their class priors.

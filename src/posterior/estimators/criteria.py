@@ -6,7 +6,7 @@ import numpy as np
 
 from posterior._blas import one_blas_thread
 from posterior.estimators.linear_probabilities import LinearProbabilities
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.linear.effective_parameters import effective_parameters
 
 

@@ -19,6 +19,7 @@ from posterior.decision.reliability import CalibrationTest
 from posterior.decision.rule import as_labels
 from posterior.decision.scaling import CalibrationMap
 from posterior.decision.shift import PriorEstimate, estimate_priors
+from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.decider import Decider, DecisionChanges, DecisionSettings
 from posterior.estimators.decision_explanations import explanations
@@ -36,8 +37,7 @@ from posterior.estimators.parameters import (
     Reject,
     Weights,
 )
-from posterior.estimators.reading import RefusedError
-from posterior.estimators.state import install
+from posterior.estimators.state import RefusedError, install
 from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import CalibrationWarning, DataWarning, warn
 from posterior.schema import LabelledTable
@@ -185,6 +185,7 @@ class DecisionClassifier(MetaClassifier):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
         """Fit the classifier, and learn from held-out rows what the rules need to know.
 

@@ -9,7 +9,7 @@ from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, Kinds, Numbers
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.families import (
     Bernoulli,
     BernoulliDistribution,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators.callbacks import fit_inside, with_callbacks
 from posterior.estimators.held_out import SERIAL_ROWS
 from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
 from posterior.estimators.table_estimator import TableEstimator
@@ -48,13 +49,15 @@ class EncodedTableClassifier(ClassifierMixin, TableEstimator):
         self.estimator = estimator
         self.kinds = kinds
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Train the classifier on the encoded table."""
         table = X if isinstance(X, LabelledTable) else self._table(X, y)
         schema = table.schema
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
         with _threads(len(table)):
-            inner = clone(self.estimator).fit(encoded_numbers(schema, table.source), table.labels, **params)
+            numbers = encoded_numbers(schema, table.source)
+            inner = fit_inside(clone(self.estimator), numbers, table.labels, **params)
         self._install_fitted(schema, estimator_=inner, classes_=inner.classes_, _columns=schema)
         return self
 

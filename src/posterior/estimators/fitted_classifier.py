@@ -14,6 +14,7 @@ from posterior.decision.priors import PriorShift
 from posterior.decision.reject import HeldOutDecisions, LearntRejectRule, RejectRule, least_expected_cost
 from posterior.decision.reliability import CalibrationTest, calibration_test
 from posterior.decision.scaling import CALIBRATORS, CalibrationMap
+from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.classifiers import (
     classes_of,
     impossible_model,
@@ -23,7 +24,7 @@ from posterior.estimators.classifiers import (
 )
 from posterior.estimators.held_out import HeldOutRows, hold_out
 from posterior.estimators.outliers import OutlierRule
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import rows_for
 from posterior.schema import LabelledTable
 from posterior.schema.classes import refuse_one_class
@@ -266,7 +267,9 @@ def fit_classifier(
     if frozen:
         check_is_fitted(estimator)
     labels = table.labels
-    model = estimator if frozen else clone(estimator).fit(rows_for(estimator, table), labels, **fit_params)
+    model = estimator
+    if not frozen:
+        model = fit_inside(clone(estimator), rows_for(estimator, table), labels, **fit_params)
     classes = classes_of(model)
     table = table.among(classes)
     refuse_one_class(classes)

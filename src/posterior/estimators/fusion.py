@@ -15,6 +15,7 @@ from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores, given_priors, impossible_classes, impossible_priors
 from posterior.decision.fusion import fuse, fusion_parts, model_weights
 from posterior.estimators._sklearn import BaseComposition, routing_enabled
+from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import is_frozen, routed
 from posterior.estimators.members import (
     FittedMember,
@@ -50,7 +51,7 @@ from posterior.schema.select import ColumnSelection
 from posterior.schema.sources import names_of
 
 
-class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
+class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseComposition):
     """One posterior from classifiers that see different columns, the prior counted once.
 
     p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'
@@ -155,6 +156,7 @@ class FusionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseComposition):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Fit each member to its columns.
 

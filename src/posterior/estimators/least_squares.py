@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.estimators.target import labelled_table
 from posterior.linear.least_squares import indicator_regression
 from posterior.schema.select import ColumnSelection
@@ -62,6 +63,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self.kinds = kinds
         self.columns = columns
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 

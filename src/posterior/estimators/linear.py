@@ -1,6 +1,6 @@
 """What every linear estimator shares: tables in, a design, a solver by its name, and what it reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.bayes import impossible_classes
 from posterior.engines import LocalDataset
-from posterior.estimators.reading import RefusedError
-from posterior.estimators.state import named_columns
-from posterior.estimators.table_estimator import TableEstimator, unseen_rows
+from posterior.estimators.callbacks import shown_on_the_way, was_stopped
+from posterior.estimators.state import RefusedError
+from posterior.estimators.table_estimator import TableEstimator, columns_of, unseen_rows
 from posterior.linear import (
     Certificate,
     Design,
@@ -29,6 +29,7 @@ from posterior.linear import (
 )
 from posterior.linear.extremes import refuse_extremes
 from posterior.linear.inference import Kind as CovarianceKind
+from posterior.linear.solvers.base import Halfway
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
@@ -118,10 +119,18 @@ class LinearEstimator(TableEstimator):
         """Take over a finished model; the only place where fitted attributes are set."""
         self._install_fitted(design.schema, design_=design, model_=model, **fitted)
 
+    def _shown_on_the_way(self, design: Design, fitted: Callable[[Fit], dict[str, Any]]) -> None:
+        """Let callbacks see what a solver would end with if it stopped at one of its steps."""
+
+        def attributes(state: Halfway) -> dict[str, Any]:
+            found = fitted(Fit.halfway(state))
+            return columns_of(design.schema) | {"design_": design, "model_": found["fit_"].model} | found
+
+        shown_on_the_way(attributes)
+
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file; what is impossible about them, in words."""
-        schema = self.design_.schema
-        self.__dict__.update(named_columns(schema.n_inputs, schema.inputs if schema.named else None))
+        self.__dict__.update(columns_of(self.design_.schema))
         return ""
 
     def _impossible_coefficients(self, n_scores: int) -> str:
@@ -164,7 +173,7 @@ class LinearEstimator(TableEstimator):
             told += redundancy(self.terms_, objective)
         if told:
             warn("; ".join(told), DataWarning)
-        if not fit.solution.converged and fit.separation is None:
+        if not fit.solution.converged and fit.separation is None and not was_stopped():
             remedy = "Use a larger max_iter or a larger tol"
             solver = self._solver()
             if solver is not None and solver.coordinates == "user":

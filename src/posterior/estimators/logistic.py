@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._blas import one_blas_thread
 from posterior._text import first_true
 from posterior._types import AnyArray, Floats
+from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
 from posterior.estimators.parameters import (
@@ -30,6 +31,7 @@ from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
     SGD,
+    Fit,
     IncrementalSolver,
     LinearModel,
     Problem,
@@ -163,6 +165,7 @@ class LogisticRegression(InformationCriteria):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
@@ -193,6 +196,19 @@ class LogisticRegression(InformationCriteria):
         loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
         problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
         solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
+        name = getattr(y, "name", None)
+
+        def fitted(fit: Fit) -> dict[str, Any]:
+            found = fit if scaled is None else replace(fit, model=scaled.unscaled(fit.model))
+            return {
+                **_exposed(classes, found.model),
+                "fit_": found,
+                "n_iter_": np.array([fit.solution.iterations], dtype=np.int32),
+                "target_name_": name if isinstance(name, str) else None,
+                "weight_": total,
+            }
+
+        self._shown_on_the_way(design, fitted)
         choice = None
         if setting.strength is None:
             choice, fit = chosen_fit(problem, solver, total)
@@ -200,20 +216,9 @@ class LogisticRegression(InformationCriteria):
             start = self._start(scan, classes)
             start = start if start is None or scaled is None else scaled.scaled(start)
             fit = solve(problem, solver, start).labelled(classes.tolist())
-        if scaled is not None:
-            fit = replace(fit, model=scaled.unscaled(fit.model))
-        name = getattr(y, "name", None)
-        self._install(
-            design,
-            fit.model,
-            **_exposed(classes, fit.model),
-            fit_=fit,
-            n_iter_=np.array([fit.solution.iterations], dtype=np.int32),
-            target_name_=name if isinstance(name, str) else None,
-            weight_=total,
-            choice_=choice,
-            C_=self.C if choice is None else 1.0 / choice.best,
-        )
+        found = fitted(fit)
+        best = self.C if choice is None else 1.0 / choice.best
+        self._install(design, found["fit_"].model, **found, choice_=choice, C_=best)
         self._report(fit)
         if choice is not None and choice.at_edge:
             warn(

@@ -13,6 +13,7 @@ from posterior._types import AnyArray, Floats
 from posterior.bayes import impossible_priors
 from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
+from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.classifiers import (
     impossible_model,
     is_frozen,
@@ -21,7 +22,7 @@ from posterior.estimators.classifiers import (
     weight_taken,
 )
 from posterior.estimators.held_out import held_out_scores
-from posterior.estimators.reading import RefusedError
+from posterior.estimators.state import RefusedError
 from posterior.math import are_places
 from posterior.schema import Column, Folds, LabelledTable, Schema, Source, read_table
 from posterior.schema.decode import table_of
@@ -78,7 +79,8 @@ class Member:
         with said_by(self.name):
             model, labels = self.estimator, table.labels
             if not is_frozen(model):
-                model = clone(model).fit(take(table.source, self.columns), labels, **self.fit_params)
+                rows = take(table.source, self.columns)
+                model = fit_inside(clone(model), rows, labels, **self.fit_params)
             self._refuse_model(model, table.classes)
             weight = table.weight if is_frozen(model) else weight_taken(self.estimator, self.fit_params)
             return FittedMember(

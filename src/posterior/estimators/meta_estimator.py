@@ -10,13 +10,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from posterior._types import AnyArray
 from posterior.estimators._sklearn import check_method_params, num_samples
+from posterior.estimators.callbacks import CallbackSupport
 from posterior.estimators.classifiers import routed
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights
 from posterior.schema import LabelledTable
 
 
-class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier with another one inside, its parameter `estimator`."""
 
     estimator: Any

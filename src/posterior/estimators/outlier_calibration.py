@@ -12,6 +12,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.decision.averaging import NUMBERS, averages, ordered_cells
 from posterior.decision.outliers import conformal_p_values, conformal_threshold
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.classifiers import inside, weighting
 from posterior.estimators.table_estimator import rows_for
 from posterior.math import log_sum_exp
@@ -158,7 +159,7 @@ def trained(estimator: Any, table: LabelledTable) -> Any:
     """A clone of the estimator, fitted to these rows."""
     params = {} if table.weight is None else weighting(estimator, table.weight)
     labels = table.labels if table.is_labelled else None
-    return clone(estimator).fit(rows_for(estimator, table), labels, **params)
+    return fit_inside(clone(estimator), rows_for(estimator, table), labels, **params)
 
 
 def split(table: LabelledTable, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -12,6 +12,7 @@ from posterior._types import Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
 from posterior.estimators.base import GenerativeEstimator
+from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
@@ -23,8 +24,7 @@ from posterior.estimators.outlier_calibration import (
     unwrapped,
 )
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
-from posterior.estimators.reading import RefusedError
-from posterior.estimators.state import install
+from posterior.estimators.state import RefusedError, install
 from posterior.estimators.table_estimator import rows_for
 from posterior.estimators.target import read_labels, read_weights
 from posterior.math import log_sum_exp
@@ -35,7 +35,7 @@ METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
 
 
-class OutlierRule(BaseEstimator):
+class OutlierRule(CallbackSupport, BaseEstimator):
     """Rows that no class explains: log p(row) below what rows that were held out show.
 
     A generative model knows how likely a row is in every class, and so how likely it is at all. Some of the
@@ -112,6 +112,7 @@ class OutlierRule(BaseEstimator):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Train on some rows and calibrate on the others; a frozen model is only calibrated.
 

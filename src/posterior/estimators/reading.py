@@ -9,12 +9,9 @@ from posterior._types import AnyArray, Floats
 from posterior.estimators.contributions import Contributions, class_code
 from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.parameters import Label, TableLike
+from posterior.estimators.state import RefusedError
 from posterior.forms import Conic, LinearForm, decision_points
 from posterior.generative import ClassStatistics, Note
-
-
-class RefusedError(AttributeError, ValueError):
-    """An attribute that a fitted model cannot have, with the reason; `hasattr` says False."""
 
 
 class ModelReading(GenerativePrediction):

@@ -9,12 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._text import first_true
 from posterior._types import Floats
+from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
 from posterior.estimators.penalty import is_number
 from posterior.estimators.target import counted, read_numbers, read_weights
 from posterior.linear import (
     ElasticNet,
+    Fit,
     GaussianLoss,
     LaplaceLoss,
     LinearModel,
@@ -152,6 +154,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
 
     # -- learning ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: TableLike, y: Numbers, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and the column to predict.
 
@@ -181,24 +184,25 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             scan = Scan.of(scan.dataset, scaled)
         total = float(len(target) if weight is None else weight.sum())
         problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
-        fit = solve(problem, self._chosen(problem), self._mean(scan, target, weight))
-        if scaled is not None:
-            fit = replace(fit, model=scaled.unscaled(fit.model))
-        name = getattr(y, "name", None)
-        noise = self._loss.noise
-        noise_scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
-        self._install(
-            design,
-            fit.model,
-            fit_=fit,
-            coef_=fit.model.coef[0].copy(),
-            intercept_=float(fit.model.intercept[0]),
-            n_iter_=fit.solution.iterations,
-            weight_=total,
-            target_name_=None if name is None else str(name),
-            noise_scale_=0.0 if noise_scale <= ROUNDING * float(np.abs(target).max()) else noise_scale,
-        )
-        self._report(fit)
+        name, noise = getattr(y, "name", None), self._loss.noise
+
+        def fitted(fit: Fit) -> dict[str, Any]:
+            found = fit if scaled is None else replace(fit, model=scaled.unscaled(fit.model))
+            scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
+            return {
+                "fit_": found,
+                "coef_": found.model.coef[0].copy(),
+                "intercept_": float(found.model.intercept[0]),
+                "n_iter_": fit.solution.iterations,
+                "weight_": total,
+                "target_name_": None if name is None else str(name),
+                "noise_scale_": 0.0 if scale <= ROUNDING * float(np.abs(target).max()) else scale,
+            }
+
+        self._shown_on_the_way(design, fitted)
+        found = fitted(solve(problem, self._chosen(problem), self._mean(scan, target, weight)))
+        self._install(design, found["fit_"].model, **found)
+        self._report(found["fit_"])
         return self
 
     def _restored(self) -> str:

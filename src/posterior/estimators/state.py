@@ -9,6 +9,10 @@ import numpy as np
 SOMETIMES = frozenset({"classes_", "n_features_in_", "feature_names_in_", "fit_", "stream_"})
 
 
+class RefusedError(AttributeError, ValueError):
+    """An attribute that a fitted model cannot have, with the reason; `hasattr` says False."""
+
+
 def install(estimator: Any, **fitted: Any) -> None:
     """Give an estimator the attributes of a finished fit, in one step.
 

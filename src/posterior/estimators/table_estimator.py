@@ -6,12 +6,13 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from posterior.estimators.callbacks import CallbackSupport, fit_inside
 from posterior.estimators.state import install, named_columns
 from posterior.notices import warn
 from posterior.schema import Encoded, LabelledTable, Schema, Source
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(CallbackSupport, BaseEstimator):
     """An estimator that reads new tables by the schema it has learnt; a subclass says where that is."""
 
     @property
@@ -26,8 +27,7 @@ class TableEstimator(BaseEstimator):
 
     def _install_fitted(self, schema: Schema, **fitted: Any) -> None:
         """Take over a finished fit with what is known of its columns, in one step."""
-        names = schema.inputs if schema.named else None
-        install(self, **named_columns(schema.n_inputs, names), **fitted)
+        install(self, **columns_of(schema), **fitted)
 
     def _aligned(self, source: Source) -> Source:
         """The columns of training, in their order."""
@@ -41,6 +41,11 @@ class TableEstimator(BaseEstimator):
         return self.schema_.encode(self._aligned(source))
 
 
+def columns_of(schema: Schema) -> dict[str, Any]:
+    """What scikit-learn asks an estimator to know of the user's columns."""
+    return named_columns(schema.n_inputs, schema.inputs if schema.named else None)
+
+
 def takes_tables(estimator: Any) -> bool:
     """Whether an estimator takes a `LabelledTable`, as those of this package do.
 
@@ -52,8 +57,8 @@ def takes_tables(estimator: Any) -> bool:
 def fit_table(estimator: Any, table: LabelledTable, **fit_params: Any) -> Any:
     """Let an estimator of any kind learn from a table, and return it."""
     if takes_tables(estimator) and not fit_params:
-        return estimator.fit(table, None)
-    return estimator.fit(table.native, table.labels, **fit_params)
+        return fit_inside(estimator, table, None)
+    return fit_inside(estimator, table.native, table.labels, **fit_params)
 
 
 def rows_for(estimator: Any, table: LabelledTable) -> Any:

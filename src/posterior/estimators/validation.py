@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._tasks import Tasks
 from posterior._types import AnyArray, DataFrame, Floats, Ints
 from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.parameters import FoldsLike, Kinds, Labels, TableLike, Weights
-from posterior.estimators.reading import RefusedError
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
+from posterior.estimators.state import RefusedError
 from posterior.estimators.target import counted, read_labels, read_weights
 from posterior.generative import (
     GenerativeModel,
@@ -193,10 +194,13 @@ class Validation(GenerativePrediction):
             return spec.fit(data, classes)
         cv: Any = getattr(self, "cv", 10)
         y = np.asarray(data.y)
+        parts = Tasks("part", 2, leaves=False)  # the choice, and the model with what was chosen
         if leaves_one_out(cv):
-            each = replace(data, folds=np.arange(len(y)))
-            settled, tuning = tune_left_out(spec, each, classes, self._selection)
-            return _tuned(settled.fit(data, classes), tuning)
+            every = replace(data, folds=np.arange(len(y)))
+            with parts.next():
+                settled, tuning = tune_left_out(spec, every, classes, self._selection)
+            with parts.next():
+                return _tuned(settled.fit(data, classes), tuning)
         if names_rows(cv) and np.ndim(sample_weight) == 1:
             # Folds are given for all rows, and those of weight zero are not here any more.
             given = read_folds(cv, np.zeros(len(sample_weight), np.int64))
@@ -204,8 +208,10 @@ class Validation(GenerativePrediction):
         else:
             folds = read_folds(cv, y)
         rows = replace(data, folds=folds.numbers)
-        settled, tuning = tune(spec, rows, classes, folds.n_folds, self._selection)
-        return _tuned(settled.fit(data, classes), tuning)
+        with parts.next():
+            settled, tuning = tune(spec, rows, classes, folds.n_folds, self._selection)
+        with parts.next():
+            return _tuned(settled.fit(data, classes), tuning)
 
     @property
     def best_params_(self) -> dict[str, Any]:

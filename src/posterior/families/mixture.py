@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._loading import load_module
+from posterior._tasks import Tasks, each
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Family, Repair
 from posterior.families.gaussian import MultivariateNormalDistribution
@@ -335,7 +336,7 @@ class MixtureOfNormals(Family[CompleteSample]):
         scatter = ordered.scatter
         single, spare = self._one.estimate(scatter), _spread(scatter)
         parts = []
-        for k in range(ordered.n_classes):
+        for k in each("class", range(ordered.n_classes), ordered.n_classes, leaves=False):
             rows = ordered.rows_of(k)
             n, fewer = self._affordable(rows, k)
             part = self._several(rows, n, k, spare) if n > 1 else _only(single, k)
@@ -373,7 +374,7 @@ class MixtureOfNormals(Family[CompleteSample]):
         z -= mean
         scale, flat = self._scale(z, kernels.rounding_of(rows), spare)
         with _quietly_on_one_thread():
-            found = mixture.GaussianMixture(
+            found = _watched(mixture.GaussianMixture)(
                 n,
                 covariance_type=COVARIANCE_TYPE[self.shape],
                 tol=self.tol,
@@ -381,7 +382,9 @@ class MixtureOfNormals(Family[CompleteSample]):
                 max_iter=self.max_iter,
                 n_init=self.n_init,
                 random_state=self.random_state,
-            ).fit(z / scale)
+            )
+            found.told = Tasks("iteration", self.n_init * self.max_iter)
+            found.fit(z / scale)
         order = np.lexsort(found.means_.T[::-1])
         covariance = _matrices(found.covariances_, self.shape, n, len(scale))[order]
         location = Location(np.tile(pivot, (n, 1)), mean + found.means_[order] * scale)
@@ -418,6 +421,22 @@ def _spread(s: Scatter) -> Floats:
     within, over_all = np.diagonal(s.scatter.sum(axis=0)), np.diagonal(s.total())
     size = np.sqrt(np.where(within > 0, within, over_all) / total)
     return np.where(size > 0, size, 1.0)
+
+
+@cache
+def _watched(mixture: Any) -> Any:
+    """scikit-learn's mixture that tells of each iteration; it ends early where somebody says stop."""
+
+    class WatchedMixture(mixture):  # type: ignore[misc]  # scikit-learn ships no types
+        told: Tasks
+
+        def _m_step(self, *args: Any, **kwargs: Any) -> None:
+            with self.told.next():
+                super()._m_step(*args, **kwargs)
+            if self.told.stopped:
+                self.tol = np.inf  # which no further iteration gains
+
+    return WatchedMixture
 
 
 @cache

@@ -5,13 +5,14 @@ every row is known and blocks are independent given the class, so each block has
 of them are filled in one reading an iteration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
+from posterior._tasks import State, Tasks
 from posterior._types import Floats
 from posterior.dataset import Chunk, Rows, read
 from posterior.families import Distribution, Expected, GapFillingFamily
@@ -102,7 +103,25 @@ class _Gaps:
         parts = zip(families, self.anchors, point.expected.blocks, strict=True)
         return [f.estimate(anchor.added(e.statistics)) for f, anchor, e in parts]
 
-    def climb(self, here: _Point, tolerance: float, most: int) -> tuple[_Point, list[float], bool]:
+    def settled(self, point: _Point) -> tuple[_Point, _Point]:
+        """What is to be expected at a point, and where the families themselves are that fit it."""
+        if self.families != self.likeliest:  # they may ask for moments that the likeliest do without
+            point = self.point(point.given, self.read(self.families, point.given))
+        return point, self.at(self.estimated(self.families, point))
+
+    def expectations(self, top: _Point, end: _Point) -> list[Expected[Any]]:
+        """Expected statistics of the blocks, with the log-likelihood of what is estimated from them."""
+        parts = zip(self.anchors, top.expected.blocks, end.expected.blocks, strict=True)
+        return [Expected(anchor.added(e.statistics), last.log_likelihood) for anchor, e, last in parts]
+
+    def climb(
+        self,
+        here: _Point,
+        tolerance: float,
+        most: int,
+        told: Tasks,
+        shown: Callable[[_Point], State | None],
+    ) -> tuple[_Point, list[float], bool]:
         """The top, the log-likelihood on the way there, and whether it was reached in `most` readings.
 
         Between two steps of EM a leap follows them further along their line (Varadhan & Roland 2008,
@@ -111,18 +130,24 @@ class _Gaps:
         """
         families = self.likeliest
         path = [here.height]
-        while len(path) <= most:
+        while len(path) <= most and not told.stopped:
+            told.begin(shown(here))
             step = self.at(self.estimated(families, here))
-            if not step.height > here.height:
+            rises = step.height > here.height
+            told.end(shown(step if rises else here))
+            if not rises:
                 return here, path, True
             path.append(step.height)
-            if step.height - here.height <= tolerance or len(path) > most:
+            if step.height - here.height <= tolerance or len(path) > most or told.stopped:
                 return step, path, step.height - here.height <= tolerance
+            told.begin(shown(step))
             next_step = self.estimated(families, step)
             lines = zip(families, here.given, step.given, next_step, strict=True)
             leap = self.at([f.leap(*steps) for f, *steps in lines])
             here = leap if leap.height > step.height else self.at(next_step)
-            if not here.height > step.height:
+            rises = here.height > step.height
+            told.end(shown(here if rises else step))
+            if not rises:
                 return step, path, True
             path.append(here.height)
         return here, path, False
@@ -158,12 +183,17 @@ class _Counts:
 
 
 def filled_in(
-    blocks: Sequence[Block], plans: Sequence[Plan], statistics: ClassStatistics, rows: Rows
+    blocks: Sequence[Block],
+    plans: Sequence[Plan],
+    statistics: ClassStatistics,
+    rows: Rows,
+    model: Callable[[Filled], Any] | None = None,
 ) -> Filled:
     """Iterate until the log-likelihood gains less than the family's tolerance for a row.
 
     The iterations are by maximum likelihood, whatever the family's shrinkage: so each of them raises the
-    log-likelihood. Ties and shrinkage are applied once, to what the likeliest model expects.
+    log-likelihood. Ties and shrinkage are applied once, to what the likeliest model expects. `model` makes
+    the model of what is filled in, for those who watch the iterations.
     """
     open_plans = {i: p for i, p in enumerate(plans) if statistics.blocks[i].has_gaps and p.keep}
     if not open_plans:
@@ -178,25 +208,35 @@ def filled_in(
     gaps = replace(gaps, anchors=anchors)
     tolerance = min(f.tol for f in families) * float(statistics.weight.sum())
     most = max(f.max_iter for f in families)
-    top, path, reached = gaps.climb(gaps.point(start, first), tolerance, most)
-    if families != gaps.likeliest:  # they may ask for moments that the likeliest do without
-        top = gaps.point(top.given, gaps.read(families, top.given))
-    end = gaps.at(gaps.estimated(families, top))
-    expected = {
-        i: Expected(anchor.added(e.statistics), last.log_likelihood)
-        for i, anchor, e, last in zip(
-            open_plans, anchors, top.expected.blocks, end.expected.blocks, strict=True
-        )
-    }
+
+    def filled(point: _Point) -> tuple[Filled, _Point]:
+        top, end = gaps.settled(point)
+        found = dict(zip(open_plans, gaps.expectations(top, end), strict=True))
+        return Filled(found, np.array([end.height]), end.expected.log_likelihood), end
+
+    def shown(point: _Point) -> State | None:
+        return None if model is None else lambda: model(filled(point)[0])
+
+    told = Tasks("iteration", most)
+    top, path, reached = gaps.climb(gaps.point(start, first), tolerance, most, told, shown)
+    found, end = filled(top)
     if reached and families == gaps.likeliest:  # one iteration more, which may lose a digit to rounding
         path = [height for height in path if height <= end.height]
     if reached and (not path or end.height >= path[-1]):
         path.append(end.height)
-    notes = [] if reached else [unfinished_note(most, path[-1] - path[-2], tolerance)]
-    for family, anchor, where in zip(families, anchors, columns, strict=True):
+    unfinished = not reached and not told.stopped
+    notes = [unfinished_note(most, path[-1] - path[-2], tolerance)] if unfinished else []
+    notes += _held(gaps, statistics)
+    return replace(found, path=np.array(path), notes=tuple(notes))
+
+
+def _held(gaps: _Gaps, statistics: ClassStatistics) -> list[Note]:
+    """The notes on classes with so few rows that a prior holds them, or an error where none may be."""
+    notes = []
+    for family, anchor, where in zip(gaps.families, gaps.anchors, gaps.columns, strict=True):
         labels = statistics.classes[anchor.rows > 0].tolist()
         if labels:
             notes.append(held_note(labels, [statistics.schema.names[j] for j in where]))
             if family.refuses:
                 raise ValueError(refusal(notes[-1]))
-    return Filled(expected, np.array(path), end.expected.log_likelihood, tuple(notes))
+    return notes

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from posterior._tasks import each
 from posterior._types import AnyArray
 from posterior.dataset import Chunk, Dataset
 from posterior.families import NoClosedFormError
@@ -36,7 +37,7 @@ def tune_left_out(
     losses = np.empty((data.n_rows, len(tried)))
     few = WORK // (data.n_rows * max(spec.dense, 1) ** 2)
     rows, y = np.arange(data.n_rows), data.map(lambda chunk: np.asarray(chunk.y), dense=0)
-    for c, candidate in enumerate(tried):
+    for c, candidate in enumerate(each("candidate", tried, len(tried))):
         model = settled(ready, axes, candidate.values).estimate(statistics)
         try:
             losses[:, c] = -left_out_log_posterior(model, data, most_refits=few)[rows, y]

@@ -78,7 +78,11 @@ class GenerativeSpec:
         if not statistics.has_gaps:
             return self.estimate(statistics)
         plans = self.plans(statistics, rows)
-        return self._estimate(statistics, plans, filled_in(self.blocks, plans, statistics, rows))
+
+        def model(filled: Filled) -> GenerativeModel:
+            return self._estimate(statistics, plans, filled)
+
+        return model(filled_in(self.blocks, plans, statistics, rows, model))
 
     def plans(self, statistics: ClassStatistics, rows: Rows | None = None) -> list[Plan]:
         """What is kept of each block; rows with gaps may spare columns that complete rows would drop."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from posterior._blas import one_blas_thread
+from posterior._tasks import each
 from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, ReadOnce, Rows
@@ -167,7 +168,8 @@ def tune(
         return lambda chunk: models.losses(ReadOnce(chunk), picks)
 
     dense = max(spec.dense, len(tried))
-    score = held_out_score(rows, training_parts(ready, rows, classes, n_folds), learn, len(tried), dense)
+    parts = each("fold", training_parts(ready, rows, classes, n_folds), n_folds, leaves=False)
+    score = held_out_score(rows, parts, learn, len(tried), dense)
     found = rows.reduce(
         lambda chunk: Losses.of(score(chunk), chunk.y, chunk.weight, len(classes)), dense=dense
     )

@@ -29,7 +29,7 @@ from posterior.linear.solvers import (
     Solver,
     solver_named,
 )
-from posterior.linear.solvers.base import Coordinates, minimum
+from posterior.linear.solvers.base import Coordinates, Halfway, minimum
 from posterior.linear.solvers.newton import cholesky_factor, newton_step
 from posterior.linear.summary import Summary
 from posterior.stats.scatter import Scatter
@@ -187,6 +187,12 @@ class Fit:
         return cls(
             LinearModel(coef, level, basis.centre, basis.far).checked(), solution, objective, separation
         )
+
+    @classmethod
+    def halfway(cls, state: Halfway) -> "Fit":
+        """The fit that a solver would end with if it stopped here."""
+        point = state.objective.slope(state.theta)
+        return cls.of(state.objective, Solution(point, state.iterations, False, None, float("nan")))
 
     def labelled(self, labels: Sequence[Any]) -> "Fit":
         """The same, with the classes called by their labels."""

@@ -10,12 +10,13 @@ from typing import Annotated
 import numpy as np
 
 from posterior._blas import one_blas_thread
+from posterior._tasks import Tasks
 from posterior._types import Floats
 from posterior.linear.fit import Fit, Problem
 from posterior.linear.leave_one_out import MeanLoss, leave_one_out_loss
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
-from posterior.linear.solvers.base import Solution, Solver, minimum
+from posterior.linear.solvers.base import Halfway, Solution, Solver, minimum
 from posterior.linear.solvers.newton import Newton
 
 # C from 1e-4 to 1e4, strong penalties first.
@@ -110,14 +111,17 @@ class _Search:
     solver: Solver
     losses: dict[float, MeanLoss] = field(default_factory=dict)
     solutions: dict[float, Solution] = field(default_factory=dict)
+    tasks: Tasks = field(default_factory=lambda: Tasks("strength", leaves=False))
 
     def look(self, strength: float) -> float:
         """The loss of a strength, from the fit with the next stronger one, or else the next weaker one."""
         if strength not in self.losses:
             objective = self.objective_for(strength)
+            self.tasks.begin()
             solution = minimum(self.solver, objective, self._start(strength))
             self.solutions[strength] = solution
             self.losses[strength] = leave_one_out_loss(objective, solution.theta)
+            self.tasks.end(lambda: Halfway(objective, solution.theta, solution.iterations))
         return self.losses[strength].mean
 
     def _start(self, strength: float) -> Floats | None:

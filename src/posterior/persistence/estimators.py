@@ -44,6 +44,8 @@ from posterior.schema import Schema
 FOLLOWING = ("classes_", "n_features_in_", "feature_names_in_")
 # What is made again when it is asked for: the settings of a decision as they were read.
 MADE_AGAIN = ("_read",)
+# Who watches a fit has no place in a model file: scikit-learn's callbacks.
+CALLBACKS = ("_skl_callbacks",)
 # Settings that are declared as anything, and of which more is known.
 NARROWER = {"random_state": int | None, "estimator": BaseEstimator}
 # How scikit-learn notes set_output(transform="pandas").
@@ -75,7 +77,7 @@ def record_of_estimator(
         for name, value in vars(estimator).items():
             if name in learnt or name in perhaps:
                 found[name] = value
-            elif name not in settings and name not in FOLLOWING + MADE_AGAIN:
+            elif name not in settings and name not in FOLLOWING + MADE_AGAIN + CALLBACKS:
                 raise ModelFileError(
                     f"has an attribute {name!r} that is none of {kind.__name__}'s, and no place in a model "
                     f"file; delete it first: del model.{name}"

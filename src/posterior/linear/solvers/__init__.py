@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posterior.linear.solvers.base import Coordinates, IncrementalSolver, Solution, Solver, Step
+from posterior.linear.solvers.base import Coordinates, IncrementalSolver, Iterations, Solution, Solver, Step
 from posterior.linear.solvers.fisher_scoring import FisherScoring
 from posterior.linear.solvers.gradient_descent import GradientDescent
 from posterior.linear.solvers.lbfgs import LBFGS
@@ -98,6 +98,7 @@ __all__ = [
     "FisherScoring",
     "GradientDescent",
     "IncrementalSolver",
+    "Iterations",
     "LeastAbsolute",
     "Newton",
     "ProximalNewton",

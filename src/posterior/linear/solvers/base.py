@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from posterior._tasks import Tasks
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import Certificate, by_bulk
 from posterior.linear.losses import Loss
@@ -52,6 +53,32 @@ class Solution:
     def theta(self) -> Floats:
         """θ at the end."""
         return self.point.theta
+
+
+class Halfway(NamedTuple):
+    """Where a solver is after some iterations."""
+
+    objective: Objective
+    theta: Floats
+    iterations: int
+
+
+class Iterations:
+    """The iterations of a solver, told to whoever watches the fit: each begins at a θ and ends at another."""
+
+    def __init__(self, objective: Objective, most: int) -> None:
+        self.objective = objective
+        self._tasks = Tasks("iteration", most)
+
+    def begin(self, theta: Floats) -> None:
+        """The next iteration begins here."""
+        done = self._tasks.n_begun
+        self._tasks.begin(lambda: Halfway(self.objective, theta, done))
+
+    def end(self, theta: Floats) -> bool:
+        """It has ended here; whether somebody says stop."""
+        done = self._tasks.n_begun
+        return self._tasks.end(lambda: Halfway(self.objective, theta, done))
 
 
 class Solver(ABC):
@@ -116,12 +143,15 @@ def minimum(solver: Solver, objective: Objective, start: Floats | None = None) -
     bulk = objective.of_bulk()
     if bulk is None:
         return solver.minimize(objective, start)
-    first = solver.minimize(bulk, start)
+    parts = Tasks("part", 2, leaves=False)
+    with parts.next():
+        first = solver.minimize(bulk, start)
     point = objective.slope(first.theta)
     proof = by_bulk(objective, point)
     if first.converged and proof is not None:
         return replace(first, point=point, certificate=proof)
-    found = solver.minimize(objective, first.theta)
+    with parts.next():
+        found = solver.minimize(objective, first.theta)
     if not found.converged and found.certificate is not None and not found.certificate.proven:
         # On the way derivatives say nothing: gross cells make them small, or large, far from the minimum.
         return replace(found, certificate=None)

@@ -9,7 +9,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, relative_gradient
+from posterior.linear.solvers.base import Iterations, Solution, Solver, Step, relative_gradient
 from posterior.linear.solvers.newton import ARMIJO, cholesky_factor
 
 # The smallest number of scoring steps, and the largest while they promise more than 1 of log likelihood.
@@ -51,16 +51,19 @@ class FisherScoring(Solver):
         scale = float(np.linalg.norm(origin.gradient))
         steps: list[Step] = []
         inverse, updates, done = _inverse(objective, point), 0, False
+        told, stopped = Iterations(objective, self.max_iter), False
         for iteration in range(self.max_iter + 1):
             if self.path:
                 steps.append(Step.at(objective, point))
             decrement = float(point.gradient @ inverse @ point.gradient)
             done = relative_gradient(point, scale) <= self.tol
-            if done or iteration == self.max_iter:
+            if done or stopped or iteration == self.max_iter:
                 break
+            told.begin(point.theta)
             there = _onward(objective, point, inverse, decrement)
             if there is None and updates == 0:
                 done = decrement <= _rounding(point)
+                told.end(point.theta)
                 break
             far = iteration + 1 < SCORING[decrement * point.weight > 1.0]
             before, point = point, there or point
@@ -68,6 +71,7 @@ class FisherScoring(Solver):
                 inverse, updates = _inverse(objective, point), 0
             else:
                 inverse, updates = _updated(inverse, before, point), updates + 1
+            stopped = told.end(point.theta)
         proof = Certificate(decrement / 2, "quasi-Newton decrement", proven=False)
         return Solution(point, iteration, done, proof, relative_gradient(point, scale), tuple(steps))
 

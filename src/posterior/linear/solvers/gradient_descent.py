@@ -15,6 +15,7 @@ from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.solvers.base import (
     Coordinates,
+    Iterations,
     Solution,
     Solver,
     Step,
@@ -64,17 +65,21 @@ class GradientDescent(Solver):
         point = origin if start is None else objective.slope(start)
         scale = without_gross_cells(objective, float(np.linalg.norm(origin.gradient)))
         before, at, run, steps = point, point.theta, -1, [Step.at(objective, point)]
+        told, stopped = Iterations(objective, self.max_iter), False
         for iteration in range(self.max_iter + 1):
             move = -step * (even @ point.gradient.reshape(objective.shape)).ravel()
             level = objective.bulk is None and -float(point.gradient @ move) <= rounding * abs(point.value)
             done = level or relative_gradient(point, scale) <= self.tol
-            if done or iteration == self.max_iter or not point.value <= ASTRAY * max(origin.value, 1.0):
+            astray = not point.value <= ASTRAY * max(origin.value, 1.0)
+            if done or stopped or astray or iteration == self.max_iter:
                 break
+            told.begin(point.theta)
             before, last, at = point, at, point.theta + move
             run = run + 1 if self.momentum and point.gradient @ (at - last) < 0 else 0
             point = objective.slope(at + run / (run + 3) * (at - last))
             if self.path:
                 steps.append(Step.at(objective, point))
+            stopped = told.end(point.theta)
         proof = best_proof(objective, point, origin) or by_secant(point, before)
         path = tuple(steps) if self.path else ()
         return Solution(point, iteration, bool(done), proof, relative_gradient(point, scale), path)

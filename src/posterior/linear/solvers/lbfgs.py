@@ -8,10 +8,18 @@ from typing import ClassVar
 import numpy as np
 
 from posterior._linalg import EPSILON
+from posterior._tasks import Tasks
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, best_proof, better
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, gradient_scale, relative_gradient
+from posterior.linear.solvers.base import (
+    Iterations,
+    Solution,
+    Solver,
+    Step,
+    gradient_scale,
+    relative_gradient,
+)
 
 SUFFICIENT = 1e-4
 FLATTER = 0.9
@@ -44,27 +52,41 @@ class LBFGS(Solver):
 
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of a smooth objective."""
+        step = objective.scan.n_rows // max(SAMPLE, 10 * objective.size)
+        if start is not None or not self.stages or step < 2:
+            return self._descend(objective, start)
+        parts = Tasks("part", 2, leaves=False)
+        with parts.next():  # roughly the minimum over a sample of the rows
+            rough = replace(self, tol=ROUGH, path=False)
+            start = rough._descend(objective.every(step), None).theta
+        with parts.next():
+            return self._descend(objective, start)
+
+    def _descend(self, objective: Objective, start: Floats | None) -> Solution:
+        """From zero, or a start that is lower, to the minimum."""
         origin = point = objective.slope(objective.zero())
-        if start is None:
-            start = self._sampled(objective)
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
         scale = gradient_scale(objective, origin)
         pairs: deque[tuple[Floats, Floats]] = deque(maxlen=self.memory)
         steps = [Step.at(objective, point)]
         lowest, flattest, idle = np.inf, np.inf, 0
-        while relative_gradient(point, scale) > self.tol and len(steps) <= self.max_iter:
+        told, stopped = Iterations(objective, self.max_iter), False
+        while relative_gradient(point, scale) > self.tol and len(steps) <= self.max_iter and not stopped:
             here = steps[-1]
             idle = idle + 1 if here.value >= lowest and here.gradient >= flattest else 0
             lowest, flattest = min(lowest, here.value), min(flattest, here.gradient)
+            told.begin(point.theta)
             there = self._next(objective, point, pairs) if idle < IDLE else None
             if there is None:
+                told.end(point.theta)
                 break
             s, y = there.theta - point.theta, there.gradient - point.gradient
             if s @ y > EPSILON * (y @ y):
                 pairs.append((s, y))
             point = there
             steps.append(Step.at(objective, point))
+            stopped = told.end(point.theta)
         gap = 0.5 * abs(float(point.gradient @ inverse_hessian_product(pairs, point.gradient)))
         guess = Certificate(gap, "quasi-Newton decrement", proven=False)
         steep = relative_gradient(point, scale)
@@ -73,14 +95,6 @@ class LBFGS(Solver):
         done = steep <= self.tol or rounded
         proof = better(best_proof(objective, point, origin), guess)
         return Solution(point, len(steps) - 1, done, proof, steep, tuple(steps) if self.path else ())
-
-    def _sampled(self, objective: Objective) -> Floats | None:
-        """Roughly the minimum over a sample of the rows, where there are many to a coefficient."""
-        step = objective.scan.n_rows // max(SAMPLE, 10 * objective.size)
-        if not self.stages or step < 2:
-            return None
-        rough = replace(self, tol=ROUGH, stages=False, path=False)
-        return rough.minimize(objective.every(step)).theta
 
     def _next(self, objective: Objective, point: Point, pairs: deque[tuple[Floats, Floats]]) -> Point | None:
         """A lower point; where the quasi-Newton direction has none, the gradient is followed."""

@@ -20,7 +20,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Bools, Floats
 from posterior.linear.certificate import Certificate
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step
+from posterior.linear.solvers.base import Iterations, Solution, Solver, Step
 from posterior.linear.solvers.newton import cholesky_factor
 from posterior.linear.whitening import WhitenedRows, whitened_rows
 
@@ -63,8 +63,13 @@ class LeastAbsolute(Solver):
         state, iterations = program.start(), 0
         best = program.answer(state.v, program.weight * np.sign(program.residual))
         steps = [program.step(best)]
-        while not program.settled(best, ROUNDING) and state.gap > ROUNDING * best.value:
-            moved = program.moved(state) if iterations < self.max_iter else None
+        told, stopped = Iterations(objective, self.max_iter), False
+        while not program.settled(best, ROUNDING) and state.gap > ROUNDING * best.value and not stopped:
+            if iterations == self.max_iter:
+                break
+            told.begin(program.theta(state.v))
+            moved = program.moved(state)
+            stopped = told.end(program.theta((moved or state).v))
             if moved is None:
                 break
             state, iterations = moved, iterations + 1
@@ -73,7 +78,7 @@ class LeastAbsolute(Solver):
             if self.path:
                 steps.append(program.step(program.answer(state.v, state.dual)))
         best = min(best, program.answer(state.v, state.dual), key=_Answer.order)
-        if not program.settled(best, self.tol) and iterations < self.max_iter:
+        if not program.settled(best, self.tol) and iterations < self.max_iter and not stopped:
             best = min(best, program.by_highs(), key=_Answer.order)
         last = program.step(best)
         gradient = last.gradient / max(program.steepest, 1e-300)
@@ -220,10 +225,11 @@ class _Program:
         """An answer as a step of a path; its gradient is the residual of Σ a z = 0."""
         n = len(self.weight)
         off = self.rows.pull(answer.dual) / n
-        return Step(self._theta(answer), answer.value * self.unit, float(np.linalg.norm(off)), n)
+        return Step(self.theta(answer.v), answer.value * self.unit, float(np.linalg.norm(off)), n)
 
-    def _theta(self, answer: _Answer) -> Floats:
-        return np.asarray(self.origin + self.unit * (self.turn @ answer.v))
+    def theta(self, v: Floats) -> Floats:
+        """The coordinates of the objective from those of the program."""
+        return np.asarray(self.origin + self.unit * (self.turn @ v))
 
 
 def _walked(s: _State, dv: Floats, da: Floats, du: Floats, dt: Floats) -> _State:

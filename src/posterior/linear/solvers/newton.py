@@ -9,11 +9,19 @@ import numpy as np
 from scipy.linalg import lapack
 
 from posterior._linalg import CLEAR, EPSILON, smallest_residual
+from posterior._tasks import Tasks
 from posterior._types import Floats
 from posterior.linear.certificate import Certificate, better, by_some_rows
 from posterior.linear.model import DIVERGED
 from posterior.linear.objective import Objective, Point
-from posterior.linear.solvers.base import Solution, Solver, Step, gradient_scale, relative_gradient
+from posterior.linear.solvers.base import (
+    Iterations,
+    Solution,
+    Solver,
+    Step,
+    gradient_scale,
+    relative_gradient,
+)
 from posterior.linear.solvers.lbfgs import inverse_hessian_product
 
 # Rows of the samples on which the first steps are made, and what is left of the decrement when they are left.
@@ -53,39 +61,47 @@ class Newton(Solver):
     def minimize(self, objective: Objective, start: Floats | None = None) -> Solution:
         """The minimum of a smooth objective."""
         steps: list[Step] = []
-        sampled = self._sampled(objective, steps) if start is None else None
-        if sampled is not None:
-            origin, there, inverse = sampled
+        stages = self._stages(objective) if start is None else []
+        if not stages:
+            return self._from(objective, start, steps)
+        parts = Tasks("part", len(stages) + 1, leaves=False)
+        origin, there, inverse = self._sampled(objective, stages, steps, parts)
+        with parts.next():
             point = objective.slope(there.theta)
             if point.value <= origin.value:
                 return self._descend(objective, point, origin, steps, inverse)
+            return self._from(objective, None, steps)
+
+    def _from(self, objective: Objective, start: Floats | None, steps: list[Step]) -> Solution:
+        """From zero, or a start that is lower, to the minimum."""
         origin = point = objective.slope(objective.zero())
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
         return self._descend(objective, point, origin, steps)
 
+    def _stages(self, objective: Objective) -> list[tuple[int, float]]:
+        """Which samples to begin with: every so many rows, and what is left of the decrement at their end."""
+        rows = objective.scan.n_rows
+        found = [(rows // n, left) for n, left in STAGES if self.stages and n >= 10 * objective.size]
+        return [(step, left) for step, left in found if step >= 2]
+
     def _sampled(
-        self, objective: Objective, steps: list[Step]
-    ) -> "tuple[Point, Point, Inverse | None] | None":
+        self, objective: Objective, stages: list[tuple[int, float]], steps: list[Step], parts: Tasks
+    ) -> "tuple[Point, Point, Inverse | None]":
         """A sample's slope at zero coefficients, the minimum over samples of the rows, and H⁻¹ there."""
-        origin: Point | None = None
-        walk: _Walk | None = None
-        for n_rows, left in STAGES if self.stages else ():
-            step = objective.scan.n_rows // n_rows
-            if step < 2 or n_rows < 10 * objective.size:
-                continue
-            sample = objective.every(step).in_memory()
-            point = sample.slope(objective.zero() if walk is None else walk.point.theta)
-            origin = origin or point
-            known = None if walk is None else walk.inverse
-            walk = self._walk(sample, point, steps, partial(_near, left=left), known)
-            final = sample
-        if origin is None or walk is None:
-            return None
+        points: list[Point] = []
+        theta, inverse = objective.zero(), None
+        for step, left in stages:
+            with parts.next():
+                final = objective.every(step).in_memory()
+                points.append(final.slope(theta))
+                told = Iterations(final, self.max_iter)
+                walk = self._walk(final, points[-1], steps, partial(_near, left=left), told, inverse)
+                theta, inverse = walk.point.theta, walk.inverse
         # The curvature where the steps on all rows begin, if the sample has any in every direction.
         hessian = final.curvature(walk.point.theta)
         known = Inverse(cholesky_factor(hessian)) if smallest_residual(hessian) > CLEAR else None
-        return origin, walk.point, known
+        return points[0], walk.point, known
 
     def _descend(
         self,
@@ -107,14 +123,15 @@ class Newton(Solver):
             # Gross cells make the decrement small wherever the others are not fitted yet.
             return objective.bulk is None and idle > 1 and decrement <= ROUNDED * abs(point.value)
 
-        walk = self._walk(objective, point, steps, arrived, inverse)
+        told = Iterations(objective, self.max_iter)
+        walk = self._walk(objective, point, steps, arrived, told, inverse)
         proof = by_some_rows(objective, walk.point) if walk.done else None
         while objective.bulk is not None and walk.done and proof is None and walk.iterations < self.max_iter:
             # Rows that are far out make the objective flat, and the decrement small, far from the minimum.
             further = farther(objective, walk.point, -walk.inverse.times(walk.point.gradient))
             if further is walk.point:
                 break
-            walk = self._walk(objective, further, steps, arrived, taken=walk.iterations + 1)
+            walk = self._walk(objective, further, steps, arrived, told, taken=walk.iterations + 1)
             proof = by_some_rows(objective, walk.point) if walk.done else None
         guess = Certificate(walk.decrement / 2, "Newton decrement", proven=False)
         proof = better(proof, guess)
@@ -127,6 +144,7 @@ class Newton(Solver):
         point: Point,
         steps: list[Step],
         arrived: Callable[[Point, float, int], bool],
+        told: Iterations,
         inverse: "Inverse | None" = None,
         taken: int = 0,
     ) -> "_Walk":
@@ -134,7 +152,7 @@ class Newton(Solver):
 
         `taken` is how many were taken before.
         """
-        before, iteration, idle, damping = np.inf, taken, 0, 0.0
+        before, iteration, idle, damping, stopped = np.inf, taken, 0, 0.0, False
         while True:
             if self.path:
                 steps.append(Step.at(objective, point))
@@ -145,12 +163,14 @@ class Newton(Solver):
             decrement = -float(gradient @ move)
             idle = idle + 1 if decrement > before / 4 else 0
             done = arrived(point, decrement, idle)
-            if done or iteration >= self.max_iter:
+            if done or stopped or iteration >= self.max_iter:
                 return _Walk(point, iteration, done, decrement, inverse)
+            told.begin(point.theta)
             there, whole = armijo_search(objective, point, move, decrement)
             if there is point:  # the Hessian misleads: one of this point, or a blend with steepest descent
                 damping = max(10 * damping, 1e-6) if fresh else 0.0
                 inverse, iteration = None, iteration + 1
+                stopped = told.end(point.theta)
                 continue
             damping = 0.0
             if idle and whole and objective.bulk is not None:
@@ -160,6 +180,7 @@ class Newton(Solver):
             again = whole and self.reuse and decrement * self.reuse <= before
             inverse = inverse.corrected(point, there) if again else None
             point, before, iteration = there, decrement, iteration + 1
+            stopped = told.end(point.theta)
 
 
 @dataclass(frozen=True, eq=False)

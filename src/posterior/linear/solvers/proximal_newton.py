@@ -15,7 +15,14 @@ from posterior.linear.loss_sums import SLOPE_TILE, CurvatureSums, LinearScores
 from posterior.linear.losses import pairs
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import RowBlock
-from posterior.linear.solvers.base import Coordinates, Solution, Solver, Step, without_gross_cells
+from posterior.linear.solvers.base import (
+    Coordinates,
+    Iterations,
+    Solution,
+    Solver,
+    Step,
+    without_gross_cells,
+)
 from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_subgradient
 
 ARMIJO = 1e-4
@@ -62,6 +69,7 @@ class ProximalNewton(Solver):
         hessians = _Hessians(objective)
         steps: list[Step] = []
         steep, fall, done, stuck = np.inf, -np.inf, False, False
+        told = Iterations(objective, self.max_iter)
         for iteration in range(self.max_iter + 1):
             rest = _rest(point, cost)
             before, steep = steep, float(np.linalg.norm(rest)) / scale
@@ -74,10 +82,12 @@ class ProximalNewton(Solver):
             done = arrived or stalled
             if done or stuck or iteration == self.max_iter:
                 break
+            told.begin(point.theta)
             move = self._move(hessians, point, rest, cost, min(0.1, steep))
             fall = float(point.gradient @ move + cost @ (np.abs(point.theta + move) - np.abs(point.theta)))
             there = _downhill(objective, point, move, fall, cost)
             stuck, point = there is point, there
+            stuck = told.end(point.theta) or stuck
         proof = proof or by_duality(objective, point, origin)
         return Solution(point, iteration, done, proof, steep, tuple(steps))
 

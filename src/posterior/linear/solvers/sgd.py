@@ -18,6 +18,7 @@ from posterior.linear.scan import RowBlock
 from posterior.linear.solvers.base import (
     Coordinates,
     IncrementalSolver,
+    Iterations,
     Progress,
     Solution,
     Step,
@@ -99,13 +100,16 @@ class SGD(IncrementalSolver):
         found = before = theta
         shuffle, state = np.random.default_rng(self.seed), Progress()
         steps, epoch, done = self._recorded(objective, theta), 0, False
-        while epoch < self.max_iter and not done:
+        told, stopped = Iterations(objective, self.max_iter), False
+        while epoch < self.max_iter and not done and not stopped:
+            told.begin(found)
             epoch, last, before = epoch + 1, state.loss, found
             order = shuffle.permutation(len(rows.target))
             theta, state = rule.update(loss, penalty, theta, rows, state, order)
             found = rule.found(theta, state)
             steps += self._recorded(objective, found)
             done = abs(state.loss - last) < self.tol
+            stopped = told.end(found)
         point, origin = objective.slope(found), objective.slope(objective.zero())
         proof = best_proof(objective, point, origin) or by_secant(point, objective.slope(before))
         gradient = relative_gradient(point, float(np.linalg.norm(origin.gradient)))
