@@ -1,5 +1,6 @@
 """Values, names and tables as lines of text, for messages and for what is printed."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -113,6 +114,35 @@ def name_text(name: Any) -> str:
     """
     text = str(name)
     return text if text.isprintable() else repr(text)
+
+
+def readable(value: float, digits: int = 3) -> str:
+    """A number to so many significant digits, never fewer than its whole part, thousands apart.
+
+    Beyond a million millions, and below a millionth, it is written with a power of ten.
+
+    >>> readable(15712.345), readable(12.3456), readable(0.0031416), readable(-3210.5, 2), readable(0.0)
+    ('15,712', '12.3', '0.00314', '-3,210', '0')
+    >>> readable(1.87e14), readable(2.5e-9), readable(float("inf"))
+    ('1.87e+14', '2.5e-09', 'inf')
+    """
+    if not value or not math.isfinite(value) or not 1e-6 <= abs(value) < 1e12:
+        return f"{value:.{digits}g}"
+    size = math.floor(math.log10(float(f"{abs(value):.{digits - 1}e}")))  # once rounded: 9.996 is 10.0
+    return f"{value:,.{max(digits - 1 - size, 0)}f}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in percent: more digits where it would look like nothing or like all.
+
+    >>> percent(0.1234), percent(0.0005), percent(0.9995), percent(1.0), percent(0.0), percent(3e-8)
+    ('12.3 %', '0.05 %', '99.95 %', '100.0 %', '0.0 %', '< 0.001 %')
+    """
+    nearest = 100 * min(share, 1 - share)  # to nothing or to all
+    for places in (digits, 2, 3):
+        if not nearest or nearest > 0.999 * 10.0**-places:
+            return f"{100 * share:.{places}f} %"
+    return "< 0.001 %" if share < 0.5 else "> 99.999 %"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

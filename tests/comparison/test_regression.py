@@ -1,5 +1,7 @@
 """Regressions compared on rows held out: the right one wins, measures are what they say, nothing peeks."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,3 +204,16 @@ def test_a_standardized_penalty_is_that_of_scaled_columns(penalty, alpha):
     assert model.predict(X) == pytest.approx(other.predict(scaled), rel=1e-9)
     assert model.coef_ == pytest.approx(other.coef_ / X.std(axis=0), rel=1e-7)
     assert model.noise_scale_ == pytest.approx(other.noise_scale_)
+
+
+def test_figures_are_plain_numbers_and_what_is_better_is_said():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    found = RegressionComparison.of(
+        x[:, None], 250_000 + 60_000 * x + 20_000 * rng.normal(size=120), repeats=1
+    )
+    said = str(found)
+    assert not re.search(r"\de[+-]\d", said)
+    assert re.search(r"off by 1\d,\d{3} on average", found.recommendation)
+    assert "(lower is better)" in found.recommendation
+    assert found.folds == "10 folds, small and large numbers in each"

@@ -1,6 +1,7 @@
 """Scores of probabilities, reliability curves, the calibration error and the calibration test."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -470,3 +471,23 @@ def test_posteriors_that_say_nothing_have_no_temperature_to_test():
     assert (found.df, found.p_value, found.gain, found.temperature) == (0, 1.0, 0.0, 1.0)
     with pytest.raises(ValueError, match="method must be one of"):
         calibration_test([0], [[0.0, -np.inf]], method="isotonic")
+
+
+@pytest.mark.parametrize(
+    ("rows", "temperature", "told"),
+    [
+        (2_000, 2.0, "too sure of themselves: .*chance alone would not gain as much"),
+        (2_000, 1.0, "are calibrated, as far as these tell: .*chance alone would gain as much"),
+        (
+            200_000,
+            1.07,
+            r"are calibrated, .*p < 0.001: more than chance .*, but too little to matter",
+        ),
+    ],
+)
+def test_a_p_value_says_which_way_it_points(rows, temperature, told):
+    rng = np.random.default_rng(0)
+    odds = rng.normal(size=rows)
+    y = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(int)
+    stated = np.stack([-np.logaddexp(0, temperature * odds), -np.logaddexp(0, -temperature * odds)], axis=1)
+    assert re.search(told, str(calibration_test(y, stated)))

@@ -163,7 +163,7 @@ def leaderboard(comparison: "Comparison", width: int) -> tuple[list[str], list[l
         ("", lambda r: r.approach),
         ("log loss", lambda r: with_error(r.log_loss, r.log_loss_se)),
         ("ties", lambda r: "=" if r.name in best and comparison.ties else ""),
-        ("accuracy", lambda r: number(r.accuracy)),
+        ("accuracy", lambda r: posterior.comparison.printing.rate_text(r.accuracy)),
         ("Brier", lambda r: number(r.brier)),
         ("calib.", lambda r: number(r.calibration_error)),
         ("AUC", lambda r: number(r.roc_auc)),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from posterior import files
 from posterior._plain import written
+from posterior._text import readable
 from posterior._types import Floats, Progress
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import DecisionOptions
@@ -161,7 +162,7 @@ class Scored:
         if self.numbers:
             share = 100 * self.inside / self.numbers
             words.append(
-                f"of {self.numbers:,} of known number: off by {self.off / self.numbers:.4g} on average, "
-                f"{share:.1f} % in their 90 % intervals"
+                f"of {self.numbers:,} of known number: off by {readable(self.off / self.numbers)} on "
+                f"average, {share:.1f} % in their 90 % intervals"
             )
         return "".join(f"; {word}" for word in words)

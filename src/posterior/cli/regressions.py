@@ -7,6 +7,7 @@ from rich.text import Text
 
 import posterior
 from posterior._plain import plain
+from posterior._text import readable
 from posterior._types import BEST
 from posterior.cli.console import CommandConsole
 from posterior.cli.tables import by_reason, columns_data, number, show_columns, table_of, with_error
@@ -26,6 +27,11 @@ FIGURES = (
         "absolute_error_se",
     ),
     *("root_mean_squared_error", "coverage", "interval_width", "fit_seconds"),
+)
+
+LOG_SCORE = (
+    "log score: minus the log of the density that a model gave to the true number, on average; lower is "
+    "better, by 0.69 where it gave twice as much"
 )
 
 
@@ -66,7 +72,7 @@ def show(console: CommandConsole, comparison: "RegressionComparison") -> None:
     """The regressions, the best first, and what it means."""
     heads = [
         "model",
-        "log score",
+        "log score ↓",
         "R²",
         "absolute error",
         "RMSE",
@@ -78,15 +84,16 @@ def show(console: CommandConsole, comparison: "RegressionComparison") -> None:
             Text(r.title, style="bold" if r is comparison.recommended else ""),
             with_error(r.log_score, r.log_score_se),
             number(r.r_squared),
-            f"{r.absolute_error:.4g} ± {r.absolute_error_se:.2g}",
-            f"{r.root_mean_squared_error:.4g}",
+            r.absolute_error_text,
+            readable(r.root_mean_squared_error, 4),
             f"{100 * r.coverage:.1f} %",
-            f"{r.interval_width:.4g}",
+            readable(r.interval_width, 4),
         ]
         for r in comparison.results
     ]
     console.say(Text(comparison.folds, style="dim"))
     console.say(table_of(heads, rows))
+    console.tell(Text(LOG_SCORE, style="dim"))
     for reason, names in by_reason(comparison.left_out).items():
         console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
     for note in comparison.notes:
@@ -156,8 +163,8 @@ def held_out_numbers(result: "RegressionResult") -> dict[str, Any]:
 
 def number_words(found: Mapping[str, Any]) -> str:
     """The same in words."""
-    error, inside = f"{found['absolute error']:.4g}", f"{100 * found['coverage']:.0f} %"
+    error, inside = readable(found["absolute error"]), f"{100 * found['coverage']:.0f} %"
     return (
         f"on rows held out: absolute error {error}, R² {number(found['R²'])}, log score "
-        f"{number(found['log score'])}, {inside} in their 90 % intervals"
+        f"{number(found['log score'])} (lower is better), {inside} in their 90 % intervals"
     )

@@ -24,12 +24,14 @@ def deal(
     groups: Ints | None = None,
     time: Ints | None = None,
     seed: int = 0,
+    evenly: str = "stratified",
 ) -> tuple[Folds, ...]:
     """Deal out rows of known classes, once for every repeat.
 
     By default in shuffled order, class by class: ten folds twice for up to 1,000 rows, ten folds once
     for up to 10,000, and five for more. With groups no group is in two folds; in time each fold is predicted
-    from the rows before it, and the first part is only learnt from.
+    from the rows before it, and the first part is only learnt from. `evenly` is what it is called that every
+    fold has its share of each class.
 
     >>> deal(np.array([0, 1] * 10), folds=5, repeats=2)[0].words
     '5 folds, stratified, dealt out 2 times'
@@ -57,7 +59,7 @@ def deal(
     if n_folds >= n:
         return (Folds(np.arange(n), n, "each row by the model of all others"),)
     n_folds = min(n_folds, largest)
-    words = f"{n_folds} folds, stratified{_times(n_repeats)}"
+    words = f"{n_folds} folds, {evenly}{_times(n_repeats)}"
     splitters = [StratifiedKFold(n_folds, shuffle=True, random_state=s) for s in seeds]
     return tuple(Folds(_numbers(splitter, codes), n_folds, words) for splitter in splitters)
 

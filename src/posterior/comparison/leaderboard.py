@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from posterior._text import aligned
-from posterior.comparison.printing import loss_text
+from posterior.comparison.printing import loss_text, rate_text
 from posterior.comparison.result import Result
 
 MEASURES = (
@@ -39,14 +39,15 @@ def as_html(columns: Mapping[str, Sequence[Any]], above: str, below: str) -> str
 
 def _cells(columns: Mapping[str, Sequence[Any]]) -> list[list[str]]:
     heads = [name.replace("_", " ") for name in columns]
-    return [heads, *([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))]
+    told = [[_cell(value, name) for value in values] for name, values in columns.items()]
+    return [heads, *(list(row) for row in zip(*told, strict=True))]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, column: str) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "=" if value else ""
     if isinstance(value, float):
-        return loss_text(value)
+        return rate_text(value) if column == "accuracy" else loss_text(value)
     return f"{value:,}" if isinstance(value, int) else str(value)

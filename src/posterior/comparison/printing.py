@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import percent, readable
 from posterior._types import AnyArray
 
 
@@ -19,12 +20,27 @@ def counted(n: int, what: str) -> str:
 def loss_text(value: float) -> str:
     """A loss with three digits behind the point, or three digits in all where it is large.
 
-    >>> [loss_text(v) for v in (0.03149, 12.3456, 1.87e14, float("nan"))]
-    ['0.031', '12.3', '1.87e+14', '–']
+    >>> [loss_text(v) for v in (0.03149, 12.3456, 15712.3, 1.87e14, float("nan"))]
+    ['0.031', '12.3', '15,712', '1.87e+14', '–']
     """
     if np.isnan(value):
         return "–"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) < 10 else readable(value)
+
+
+def rate_text(value: float | None) -> str:
+    """A rate between 0 and 1 with three digits behind the point, and more where it would look like 0 or 1.
+
+    >>> rate_text(0.98765), rate_text(0.9995), rate_text(0.00002), rate_text(1.0), rate_text(None)
+    ('0.988', '0.9995', '0.00002', '1.000', '–')
+    """
+    if value is None or np.isnan(value):
+        return "–"
+    for digits in (3, 4, 5, 6):
+        told = f"{value:.{digits}f}"
+        if value in (0.0, 1.0) or 0 < float(told) < 1:
+            return told
+    return told
 
 
 def with_error(value: float, error: float, error_rate: float) -> str:
@@ -34,9 +50,9 @@ def with_error(value: float, error: float, error_rate: float) -> str:
     ('0.457 ± 0.012 (18.2 %)', '20.0 %')
     """
     if np.isnan(value):
-        return "–" if np.isnan(error_rate) else f"{100 * error_rate:.1f} %"
+        return "–" if np.isnan(error_rate) else percent(error_rate)
     spread = "" if np.isnan(error) else f" ± {loss_text(error)}"
-    return f"{loss_text(value)}{spread} ({100 * error_rate:.1f} %)"
+    return f"{loss_text(value)}{spread} ({percent(error_rate)})"
 
 
 def as_json(values: AnyArray) -> list[Any]:

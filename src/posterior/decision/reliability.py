@@ -222,12 +222,22 @@ class CalibrationTest(Printed):
                 f"{100 * self.impossible:.2g} % of the held-out rows are of a class to which the posteriors "
                 "give a probability of zero"
             )
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
         how = self.fault if self.is_off else "are calibrated, as far as these tell"
-        scaled = f"log loss {self.log_loss:.3g}, {self.log_loss - self.gain:.3g} after scaling ({p})"
+        scaled = f"log loss {self.log_loss:.3g}, {self.log_loss - self.gain:.3g} after scaling"
+        scaled += f" ({self._significance})"
         if not np.isnan(self.temperature):
             scaled = f"temperature {self.temperature:.2g}, {scaled}"
         return f"held-out rows say that the posteriors {how}: {scaled}"
+
+    @property
+    def _significance(self) -> str:
+        """The p-value, and which way it points."""
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
+        if self.p_value >= SIGNIFICANT:
+            return f"{p}: chance alone would gain as much"
+        if self.is_off:
+            return f"{p}: chance alone would not gain as much"
+        return f"{p}: more than chance would gain, but too little to matter"
 
     def __str__(self) -> str:
         return self.words
@@ -255,7 +265,7 @@ def calibration_test(
     >>> too_sure = np.stack([-np.log1p(np.exp(2 * odds)), -np.log1p(np.exp(-2 * odds))], axis=1)
     >>> print(calibration_test(y, too_sure))
     held-out rows say that the posteriors are too sure of themselves: temperature 2, log loss 0.651, 0.598
-    after scaling (p < 0.001)
+    after scaling (p < 0.001: chance alone would not gain as much)
     """
     if method not in TESTED:
         raise ValueError(f"method must be one of {sorted(TESTED)}, found {method!r}")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from posterior import _text
+from posterior.comparison.printing import rate_text
 
 DASH = "–"
 # Letters of a name that a table has room for.
@@ -31,15 +32,15 @@ def figure(value: float | None, digits: int = 3) -> str:
 
     >>> figure(0.12345), figure(None), figure(float("nan")), figure(float("inf")), figure(-0.5, 1)
     ('0.123', '–', '–', '∞', '−0.5')
-    >>> figure(3.14e-21), figure(0.0), figure(123456.7)
-    ('3.1e−21', '0.000', '1.23e+05')
+    >>> figure(3.14e-21), figure(0.0), figure(123456.7), figure(1234.5)
+    ('3.1e−21', '0.000', '123,457', '1,234')
     """
     if value is None or math.isnan(value):
         return DASH
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if abs(value) >= 1e5:
-        told = f"{value:.3g}"
+    if abs(value) >= 1e3:
+        told = _text.readable(value, 4)
     elif 0 < abs(value) < 0.5 * 10.0**-digits:
         told = f"{value:.2g}"
     else:
@@ -48,21 +49,21 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def rate(value: float | None) -> str:
-    """A number between 0 and 1, to three digits whatever its size.
+    """A number between 0 and 1 to three digits, and to more where it would look like 0 or 1.
 
-    >>> rate(0.98765), rate(2e-9), rate(None)
-    ('0.988', '0.000', '–')
+    >>> rate(0.98765), rate(2e-4), rate(None)
+    ('0.988', '0.0002', '–')
     """
-    return DASH if value is None or math.isnan(value) else f"{value:.3f}"
+    return rate_text(value)
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent.
+    """A share in percent, never "0.0 %" of something, and a dash where there is none.
 
-    >>> percent(0.1234), percent(None), percent(1.0)
-    ('12.3 %', '–', '100.0 %')
+    >>> percent(0.1234), percent(None), percent(1.0), percent(0.0005)
+    ('12.3 %', '–', '100.0 %', '0.05 %')
     """
-    return DASH if share is None or math.isnan(share) else f"{100 * share:.{digits}f} %"
+    return DASH if share is None or math.isnan(share) else _text.percent(share, digits)
 
 
 def count(number: float, of: str = "", several: str = "") -> str:

@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from posterior._text import aligned, listed
+from posterior._text import aligned, listed, readable
 from posterior._types import Bools, Floats, Ints, Progress
 from posterior.comparison.choosing import best_of
 from posterior.comparison.folds import deal
 from posterior.comparison.measures import Mean, clustered, exceeds_noise
+from posterior.comparison.printing import loss_text
 from posterior.comparison.regression.models import REGRESSIONS, Regression
 from posterior.comparison.regression.result import LEVEL, HeldOutNumbers, RegressionResult
 from posterior.comparison.regression.table import NumberTable, described_numbers, number_table
@@ -72,7 +73,13 @@ class RegressionComparison:
             table = number_table(X, y, groups=groups, time=time, kinds=kinds)
             schema = table.schema
         dealt = deal(
-            table.part_of, folds=folds, repeats=repeats, groups=table.groups, time=table.time, seed=seed
+            table.part_of,
+            folds=folds,
+            repeats=repeats,
+            groups=table.groups,
+            time=table.time,
+            seed=seed,
+            evenly="small and large numbers in each",
         )
         trial, left_out = _Trial(table, dealt), dict[str, str]()
         found: list[RegressionResult] = []
@@ -121,24 +128,26 @@ class RegressionComparison:
                 "Nothing beats the mean of all rows by log score: these rows do not show that the columns "
                 "say anything of the number; more rows or other columns are needed."
             )
-        ties = [f"{r.title} (difference {Mean.of(self._behind(r)).value:.2g})" for r in self.ties[:3]]
+        ties = [
+            f"{r.title} (difference {readable(Mean.of(self._behind(r)).value, 2)})" for r in self.ties[:3]
+        ]
         tied = f"; {' and '.join(ties)} {'ties' if len(ties) == 1 else 'tie'} with it" if ties else ""
-        score = f"log score {best.log_score:.3f} ± {best.log_score_se:.3f}"
+        score = f"log score {loss_text(best.log_score)} ± {loss_text(best.log_score_se)} (lower is better)"
         inside = f"{100 * best.coverage:.0f} % of the numbers lie in their {100 * LEVEL:.0f} % intervals"
         return (
-            f"Use {best.name} ({best.about}): off by {best.absolute_error:.3g} on average, "
+            f"Use {best.name} ({best.about}): off by {readable(best.absolute_error)} on average, "
             f"R² {best.r_squared:.3f}, {score}; {inside}{tied}."
         )
 
     def __str__(self) -> str:
-        heads = ["model", "log score", "R²", "absolute error", "RMSE", f"in {100 * LEVEL:.0f} % interval"]
+        heads = ["model", "log score ↓", "R²", "absolute error", "RMSE", f"in {100 * LEVEL:.0f} % interval"]
         lines = [
             [
                 r.name,
-                f"{r.log_score:.3f} ± {r.log_score_se:.3f}",
+                f"{loss_text(r.log_score)} ± {loss_text(r.log_score_se)}",
                 f"{r.r_squared:.3f}",
-                f"{r.absolute_error:.4g} ± {r.absolute_error_se:.2g}",
-                f"{r.root_mean_squared_error:.4g}",
+                r.absolute_error_text,
+                readable(r.root_mean_squared_error, 4),
                 f"{100 * r.coverage:.1f} %",
             ]
             for r in self.results

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from posterior._loading import load_module
+from posterior._text import readable
 from posterior._types import Floats, Ints
 from posterior.comparison.measures import Mean, clustered
 from posterior.comparison.regression.models import FittedNumbers
@@ -77,6 +78,15 @@ class RegressionResult:
     losses: Floats = field(repr=False)
     predicted: Floats = field(repr=False)
     estimator: Any = field(repr=False)
+
+    @property
+    def absolute_error_text(self) -> str:
+        """The absolute error and its standard error in plain numbers, both to the same place."""
+        error = readable(self.absolute_error_se, 2)
+        places = len(error.partition(".")[2])
+        plain = "e" not in error and self.absolute_error < 1e12
+        value = f"{self.absolute_error:,.{places}f}" if plain else readable(self.absolute_error, 4)
+        return f"{value} ± {error}"
 
     @classmethod
     def of(
