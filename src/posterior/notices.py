@@ -10,6 +10,7 @@ __all__ = [
     "PosteriorWarning",
     "SeparationWarning",
     "UnseenCategoryWarning",
+    "sentences_of",
     "warn",
 ]
 
@@ -26,7 +27,17 @@ class CalibrationWarning(PosteriorWarning):
 
 
 class DataWarning(PosteriorWarning):
-    """Something in the training table that a person would want to know, with what was done about it."""
+    """Something in the training table that a person would want to know, with what was done about it.
+
+    One warning may say several things; `sentences` are these, one by one.
+
+    >>> DataWarning("'id' is left out", "'zip' holds codes").sentences
+    ("'id' is left out", "'zip' holds codes")
+    """
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 class OutsideSupportWarning(PosteriorWarning):
@@ -41,7 +52,16 @@ class UnseenCategoryWarning(PosteriorWarning):
     """Categories met in prediction that training had not seen, with their counts and treatment."""
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def sentences_of(message: object) -> tuple[str, ...]:
+    """The things that a warning says, one by one.
+
+    >>> sentences_of(UserWarning("one thing; in two parts"))
+    ('one thing; in two parts',)
+    """
+    return message.sentences if isinstance(message, DataWarning) else (str(message),)
+
+
+def warn(message: str | Warning, category: type[Warning]) -> None:
     """Issue a warning that points at the user's line: the first frame outside this package.
 
     Frames of scikit-learn and joblib are passed over too, so that what a pipeline calls points at the line

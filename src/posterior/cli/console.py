@@ -19,6 +19,7 @@ from posterior._text import escaped, one_line
 from posterior._types import Progress
 from posterior.cli.errors import as_options
 from posterior.cli.options import OutputOptions
+from posterior.notices import sentences_of
 
 # Where there is no terminal nobody knows how wide the paper is: wide enough for our tables.
 WIDTH = 132
@@ -45,7 +46,7 @@ class CommandConsole:
         )
         # What surrounds a result: beside it on a screen, apart from it where it is data.
         self.aside = self.err if not results or talk.json or talk.quiet else self.out
-        self._noted: set[str] = set()
+        self._noted: list[str] = []
 
     def say(self, what: Any = "") -> None:
         """The result itself."""
@@ -60,11 +61,12 @@ class CommandConsole:
         self.aside.print(what)
 
     def note(self, message: object) -> None:
-        """Something a person would want to know, once."""
-        text = as_options(one_line(message))
-        if text not in self._noted:
-            self._noted.add(text)
-            self.err.print(f"[yellow]note:[/yellow] {escape(text)}")
+        """What a person would want to know, each thing once: also if it was told as a part of another."""
+        for sentence in sentences_of(message):
+            text = as_options(one_line(sentence))
+            if not any(text in told for told in self._noted):
+                self._noted.append(text)
+                self.err.print(f"[yellow]note:[/yellow] {escape(text)}")
 
     def data(self, what: Any) -> None:
         """The result as JSON, where a script reads it; numbers that JSON does not know become null."""

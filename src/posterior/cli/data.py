@@ -38,7 +38,8 @@ def data(
             raise ValueError(
                 f"{name} is a file, and only a bundled table is written to {output}; leave out -o"
             )
-        _show_file(console, name, reading, columns)
+        with console.noticing():
+            _show_file(console, name, reading, columns)
         return
     if name is not None:
         form = "jsonl" if talk.json and output is None else None

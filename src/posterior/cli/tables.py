@@ -54,8 +54,8 @@ def show_columns(console: CommandConsole, read: LabelledTable, *, result: bool =
     tell(table_of(("column", "kind", "gaps", "levels", "why"), rows, left=2, wraps=("levels", "why")))
     if len(schema) > LINES and not result:
         tell(f"… and {len(schema) - LINES:,} columns more\n")
-    for name, hint in schema.remarks:
-        console.note(f"column {name!r}: {hint}")
+    for sentence in schema.sentences:
+        console.note(sentence)
 
 
 def schema_data(read: LabelledTable) -> dict[str, Any]:

@@ -210,7 +210,12 @@ class Comparison:
                 *without_class(table),
                 *said,
                 *unknowable_rows(table.classes, table.codes[unknowable]),
-                *(f"{', '.join(titles)}: {text}" for text, titles in evaluation.notes.items()),
+                *table.schema.sentences,
+                *(
+                    f"{', '.join(titles)}: {text}"
+                    for text, titles in evaluation.notes.items()
+                    if text not in table.schema.sentences
+                ),
             ),
             reference=reference,
         )

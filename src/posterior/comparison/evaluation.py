@@ -26,6 +26,7 @@ from posterior.comparison.measures import Marking
 from posterior.comparison.result import Result
 from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.families import NoClosedFormError
+from posterior.notices import sentences_of
 
 
 @dataclass
@@ -144,8 +145,8 @@ class Evaluation:
             start = time.perf_counter()
             fitted = fit_table(fresh, self.table.rows)
             seconds = time.perf_counter() - start
-        for warning in caught:
-            said = self.notes.setdefault(str(warning.message), [])
+        for sentence in (each for warning in caught for each in sentences_of(warning.message)):
+            said = self.notes.setdefault(sentence, [])
             if candidate.title not in said:
                 said.append(candidate.title)
         return fitted, seconds

@@ -19,7 +19,7 @@ from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
     Priors,
-    summary,
+    sentences,
 )
 from posterior.notices import DataWarning, warn
 from posterior.schema import Kind, Schema, Source
@@ -69,7 +69,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         self._accept(model)
         self._install(model)
         if model.notes:
-            warn(summary(model.notes), DataWarning)
+            warn(DataWarning(*sentences(model.notes)), DataWarning)
         return self
 
     def partial_fit(

@@ -172,7 +172,7 @@ class LinearEstimator(TableEstimator):
         if objective is not None and objective.penalty.free:
             told += redundancy(self.terms_, objective)
         if told:
-            warn("; ".join(told), DataWarning)
+            warn(DataWarning(*told), DataWarning)
         if not fit.solution.converged and fit.separation is None and not was_stopped():
             remedy = "Use a larger max_iter or a larger tol"
             solver = self._solver()
@@ -270,7 +270,7 @@ class LinearEstimator(TableEstimator):
 
 def odd_columns(schema: Schema, n_rows: int) -> list[str]:
     """What a person would want to know about the columns before anything is learnt from them."""
-    told = [f"column {name!r}: {hint}" for name, hint in schema.remarks]
+    told = schema.sentences
     many = (c for c in schema.columns if c.kind == "categorical" and not c.declared)
     told += [
         f"column {c.name!r} has {c.size} categories in {n_rows} rows, like an identifier: leave it out, or "

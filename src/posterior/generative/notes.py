@@ -46,9 +46,9 @@ def no_value_note(name: str) -> Note:
     return Note("no value", (name,), (), True, f"{name!r} has no value: left out")
 
 
-def hint_note(name: str, hint: str) -> Note:
-    """The note on a column that may not be what it seems."""
-    return Note("suspicious", (name,), (), False, f"column {name!r}: {hint}")
+def hint_note(name: str, hint: str, *, left_out: bool = False) -> Note:
+    """The note on a column that may not be what it seems, or that nobody reads, such as row numbers."""
+    return Note("suspicious", (name,), (), left_out, f"column {name!r}: {hint}")
 
 
 def unused_note(kind: str, strings: Sequence[str]) -> Note:
@@ -126,12 +126,12 @@ def gaps_message(names: Sequence[str]) -> str:
     )
 
 
-def summary(notes: Sequence[Note]) -> str:
-    """One message for all notes, long lists shortened."""
+def sentences(notes: Sequence[Note]) -> list[str]:
+    """What all notes say, long lists shortened."""
     texts = []
     for problem in dict.fromkeys(note.problem for note in notes):
         same = [note.text for note in notes if note.problem == problem]
         texts += same[:SHOWN]
         if len(same) > SHOWN:
             texts.append(f"and {len(same) - SHOWN} more like these")
-    return "; ".join(texts)
+    return texts

@@ -172,14 +172,13 @@ class GenerativeSpec:
         self, statistics: ClassStatistics, plans: Sequence[Plan], filled: Filled | None
     ) -> GenerativeModel:
         fitted: list[FittedBlock] = []
-        columns = statistics.schema.columns
-        notes = [no_value_note(columns[j].name) for j in self.without_family]
+        schema = statistics.schema
+        notes = [no_value_note(schema.columns[j].name) for j in self.without_family]
         notes += self.remarks
-        gone = [reading for reading in statistics.schema.readings if not reading.outputs]
-        notes += [replace(hint_note(r.name, r.hint), left_out=True) for r in gone]
-        hinted = statistics.schema.hinted
+        notes += [hint_note(reading.name, reading.hint, left_out=True) for reading in schema.gone]
+        hinted = schema.hinted
         used = [j for block in self.blocks for j in block.columns if j in hinted] if hinted else []
-        notes += [hint_note(columns[j].name, columns[j].hint) for j in used]
+        notes += [hint_note(schema.input_of(j), schema.columns[j].hint) for j in used]
         log_likelihood = 0.0
         parts = zip(self.blocks, statistics.blocks, plans, strict=True)
         for i, (block, sums, plan) in enumerate(parts):

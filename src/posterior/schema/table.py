@@ -143,11 +143,25 @@ class Schema:
             return frozenset()
         return frozenset(j for j, column in enumerate(self.columns) if column.hint)
 
+    def input_of(self, column: int) -> str:
+        """The column of the user's table that a column is read from, as signup[month] is from signup."""
+        return self.inputs[self.places[column]]
+
+    @property
+    def gone(self) -> list[ColumnReading]:
+        """The readings of columns that are left out."""
+        return [reading for reading in self.readings if not reading.outputs]
+
     @property
     def remarks(self) -> list[tuple[str, str]]:
         """What a user may want to change, by column: those that were left out, then those that are there."""
-        gone = [(reading.name, reading.hint) for reading in self.readings if not reading.outputs]
-        return [*gone, *((self.columns[j].name, self.columns[j].hint) for j in sorted(self.hinted))]
+        gone = [(reading.name, reading.hint) for reading in self.gone]
+        return [*gone, *((self.input_of(j), self.columns[j].hint) for j in sorted(self.hinted))]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The remarks as sentences."""
+        return [f"column {name!r}: {hint}" for name, hint in self.remarks]
 
     def __len__(self) -> int:
         return len(self.columns)
