@@ -78,7 +78,7 @@ def test_a_regression_is_fitted_and_predicts_with_intervals(table, tmp_path, cap
     assert run(["fit", table, "-t", "rent", "--model", model, "--drop", "stars", "-o", file]) == 0
     assert "on rows held out: absolute error" in said(capsys)[0]
     assert run(["predict", file, table, "-o", out, "--keep", "rent"]) == 0
-    assert "of 237 of known number: off by" in said(capsys)[1]
+    assert "on these rows (237 of known number): off by" in said(capsys)[1]
     found = read(out)
     assert found.column_names == ["rent", "predicted", "low_90", "high_90"]
     y, middle, low, high = (found[name].to_numpy() for name in found.column_names)

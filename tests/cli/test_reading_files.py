@@ -1,10 +1,9 @@
 """Files as people really have them, on the command line: what each column is read as, and that it is told."""
 
-import json
-
 import numpy as np
 import pytest
 
+from commands import as_json, printed, told
 from disguises import DISGUISES, amounts
 
 pytest.importorskip("typer", reason="the command line is an extra")
@@ -24,24 +23,10 @@ GOOD = np.where(np.sign(VALUES) + RNG.normal(size=N) > 0, "yes", "no")
 OTHER = RNG.normal(size=N)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def printed(capsysbinary, *arguments):
-    """What a command prints, and what it notes."""
-    code = run(list(arguments))
-    found = capsysbinary.readouterr()
-    assert code == 0, found.err.decode()
-    return found.out.decode(), " ".join(found.err.decode().split())
-
-
 def columns(capsysbinary, *arguments):
     """How the columns of a file are read."""
-    out, _ = printed(capsysbinary, "data", *arguments, "--json")
-    return {column["name"]: column for column in json.loads(out)["columns"]}
+    found = as_json(capsysbinary, "data", *arguments)
+    return {column["name"]: column for column in found["columns"]}
 
 
 def write(name, **cells):
@@ -65,12 +50,12 @@ def test_a_file_of_disguised_numbers_is_fitted_and_predicted_as_one_of_numbers(
 
 def test_what_is_assumed_is_told_with_the_flag_that_changes_it(folder, capsysbinary):
     write("prices.csv", price=["1,234", "52,000", "999,999", "10,500", "2,000"])
-    out, notes = printed(capsysbinary, "data", "prices.csv")
+    out, notes, _ = told(capsysbinary, "data", "prices.csv")
     assert "thousands with a comma" in out
     assert "column 'price': '1,234' is read as 1234 and could be 1.234" in notes
     assert "--kind price=decimal-comma reads it so" in notes
-    told = columns(capsysbinary, "prices.csv", "--kind", "price=decimal-comma")["price"]
-    assert (told["why"], "note" in told) == ("declared, decimal comma", False)
+    price = columns(capsysbinary, "prices.csv", "--kind", "price=decimal-comma")["price"]
+    assert (price["why"], "note" in price) == ("declared, decimal comma", False)
     assert (
         columns(capsysbinary, "prices.csv", "--kind", "price=categorical")["price"]["kind"] == "categorical"
     )
@@ -109,8 +94,8 @@ def test_a_file_of_dates_is_fitted_and_predicted_by_their_parts(name, folder, ca
     printed(capsysbinary, "fit", "parts.csv", "-t", "good", "-m", "naive-bayes", "-o", "b.model")
     printed(capsysbinary, "predict", "b.model", "parts.csv", "-o", "plain.csv")
     assert files.read("dates.csv").equals(files.read("plain.csv"))
-    told, _ = printed(capsysbinary, "inspect", "a.model")
-    assert "signup[month]" in told
+    shown = printed(capsysbinary, "inspect", "a.model")
+    assert "signup[month]" in shown
 
 
 def _part(name):
@@ -119,7 +104,7 @@ def _part(name):
 
 def test_the_ways_out_of_dates(folder, capsysbinary):
     write("days.csv", signup=["3/4/2020", "5/6/2020", "7/8/2021", "9/10/2021"])
-    _, notes = printed(capsysbinary, "data", "days.csv")
+    notes = told(capsysbinary, "data", "days.csv").notes
     assert "--kind signup=day-first or --kind signup=month-first reads them" in notes
     assert "signup[month]" in columns(capsysbinary, "days.csv", "--kind", "signup=day-first")
     assert (
@@ -135,8 +120,8 @@ def test_the_ways_out_of_dates(folder, capsysbinary):
 def test_a_comparison_and_its_report_take_dates(folder, capsysbinary):
     write("dates.csv", signup=[str(h) for h in HOURS.tolist()], good=GOOD)
     arguments = ("compare", "dates.csv", "-t", "good", "--models", "naive-bayes,logistic", "--folds", "3")
-    told = printed(capsysbinary, *arguments, "--repeats", "1", "--report", "report.html")
-    assert "signup[month]" in "".join(told)
+    shown = printed(capsysbinary, *arguments, "--repeats", "1", "--report", "report.html")
+    assert "signup[month]" in shown
     assert "signup[month]" in (folder / "report.html").read_text()
 
 
@@ -157,7 +142,7 @@ def test_each_finding_is_told_with_its_flag(folder, capsysbinary):
             "good": GOOD,
         },
     )
-    out, notes = printed(capsysbinary, "data", "codes.csv")
+    out, notes, _ = told(capsysbinary, "data", "codes.csv")
     assert (
         "column 'column_1': counts the rows, as its name says: left out; --kind column_1=continuous" in notes
     )
@@ -176,7 +161,7 @@ def test_each_finding_is_told_with_its_flag(folder, capsysbinary):
     assert (found["age"]["gaps"], "note" in found["age"]) == (9, False)
     assert found["paid"]["levels"] == ["no", "yes"]
     fit = ("fit", "codes.csv", "-t", "good", "-m", "naive-bayes", "-o", "a.model", "--missing", "-999")
-    assert "as its name says: left out" in printed(capsysbinary, *fit)[1]
+    assert "as its name says: left out" in told(capsysbinary, *fit).notes
     without = files.read("codes.csv").drop_columns(["column_1", "customer_id"])
     pa.csv.write_csv(without, "without.csv")
     printed(capsysbinary, "predict", "a.model", "codes.csv", "-o", "one.csv")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from examples import few_examples
-from posterior import LDA, LogisticRegression, SoftmaxRegression
+from posterior import LDA, LinearRegression, LogisticRegression, SoftmaxRegression
 from posterior.datasets import load_penguins
 from posterior.notices import DataWarning, PosteriorWarning
 
@@ -207,3 +207,26 @@ def test_what_is_said_of_new_gaps_points_at_the_caller():
     with pytest.warns(DataWarning, match="had none in training") as told:
         model.contributions([[None, 0.0, "red"]])
     assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"penalty": "l2", "alpha": 3.0},
+        {"penalty": "l1", "alpha": 0.1},
+        {"noise": "laplace"},
+    ],
+    ids=str,
+)
+def test_what_columns_add_to_a_number_adds_up_to_what_is_predicted(settings):
+    rows, y = mixed_rows(4)
+    target = np.array([a if a is not None else 1.0 for a, _, _ in rows]) - 3.0 * (y == "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PosteriorWarning)
+        model = LinearRegression(missing="indicator", **settings).fit(rows, target)
+    found = model.contributions(rows)
+    assert found.terms[:4] == ("baseline", "x0", "x1", "x2")
+    np.testing.assert_array_equal(found.total, model.predict(rows))
+    np.testing.assert_allclose(found.values.sum(axis=1), found.total, rtol=1e-12, atol=1e-9)
+    assert (found.values[:, 0] == found.values[0, 0]).all()

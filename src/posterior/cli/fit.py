@@ -15,10 +15,11 @@ from posterior.cli.compare import show
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import AsNumbers, read_either
+from posterior.cli.model_files import held_out_words
 from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
-from posterior.cli.regressions import fit_numbers, number_words, refuse_for_numbers
-from posterior.cli.tables import number, show_reading, with_error
+from posterior.cli.regressions import fit_numbers, refuse_for_numbers
+from posterior.cli.tables import show_reading
 from posterior.schema import LabelledTable
 
 
@@ -151,15 +152,6 @@ def held_out(model: Any) -> dict[str, Any]:
         "accuracy": float(right.mean()),
         "Brier score": float(posterior.decision.brier_score(rows.y, rows.log_posterior)),
     }
-
-
-def held_out_words(found: Mapping[str, Any]) -> str:
-    """The same in words."""
-    if "absolute error" in found:
-        return number_words(found)
-    loss = with_error(found["log loss"], found["log loss error"])
-    others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
-    return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
 
 
 def _best(console: CommandConsole, table: LabelledTable, seed: int) -> str:

@@ -8,9 +8,8 @@ from rich.text import Text
 from posterior import workflow
 from posterior._text import name_text
 from posterior.cli.console import CommandConsole
-from posterior.cli.fit import held_out_words
 from posterior.cli.grouped import grouped
-from posterior.cli.model_files import About, open_model
+from posterior.cli.model_files import About, held_out_words, open_model
 from posterior.cli.options import ModelFile, OutputOptions
 
 # Classes that are counted by name.

@@ -1,17 +1,19 @@
 """Model files as commands open them: the model, what is known of it, and the rows it is to look at."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from posterior import files
-from posterior._text import listed
+from posterior._text import listed, readable
 from posterior.cli.options import FileOptions
+from posterior.cli.tables import number, with_error
 from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
-from posterior.workflow import schema_of
+from posterior.workflow import columns_read, needed_columns, schema_of
 
 # What is told of rows held out: of classes, or of numbers.
 HELD_OUT = (
@@ -75,32 +77,44 @@ class Opened:
         """The columns of training."""
         return schema_of(self.model)
 
-    @property
+    @cached_property
     def _needed(self) -> set[str]:
-        return self.schema.needed
+        return needed_columns(self.model)
 
     def batches(self, path: str, reading: FileOptions, rows: int = 65_536) -> Iterator[pa.Table]:
         """The rows of a file, read as those of training were unless the user says otherwise."""
         options = {**self.about.reading, **_given(reading)}
-        # What is read from strings comes as it is written.
-        strings = {reading.name for reading in self.schema.readings}
-        read = [column for column in self.schema.columns if not column.ignored]
-        types = {column.name: _type(column) for column in read if column.name in self._needed - strings}
+        types = {name: _type(column) for name, column in columns_read(self.model).items()}
+        # What is read from strings comes as it is written, and what is a number already as that.
+        types |= {reading.name: "own" for reading in self.schema.readings}
         return files.batches(path, **options, types=types, rows=rows)
 
     def columns_of(self, table: pa.Table, path: str) -> pa.Table:
-        """The columns that the model looks at; others are nobody's business here."""
-        needed = [name for name in self.schema.inputs if name in self._needed]
+        """The columns of training: gaps where one is absent that the model does not look at."""
         found = set(table.column_names)
-        absent = [name for name in needed if name not in found]
-        if absent:
+        absent = [name for name in self.schema.inputs if name not in found]
+        if lacking := [name for name in absent if name in self._needed]:
             raise ValueError(
-                f"{path} has no column {listed(absent)}, which the model was fitted with; "
+                f"{path} has no column {listed(lacking)}, which the model was fitted with; "
                 f"it has {listed(table.column_names, 12)}"
             )
-        if not needed:  # the class frequencies, whatever the row says
-            return pa.table({name: pa.nulls(len(table)) for name in self.schema.inputs[:1]})
-        return table.select([name for name in self.schema.inputs if name in found])
+        gaps = pa.nulls(len(table))
+        return pa.table({name: gaps if name in absent else table[name] for name in self.schema.inputs})
+
+
+def held_out_words(found: Mapping[str, Any]) -> str:
+    """How well a model does on rows it had not seen, in words; nothing where none were held out."""
+    if not found:
+        return ""
+    if "absolute error" in found:
+        error, inside = readable(found["absolute error"]), f"{100 * found['coverage']:.0f} %"
+        return (
+            f"on rows held out: absolute error {error}, R² {number(found['R²'])}, log score "
+            f"{number(found['log score'])} (lower is better), {inside} in their 90 % intervals"
+        )
+    loss = with_error(found["log loss"], found["log loss error"])
+    others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
+    return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
 
 
 def open_model(path: str) -> Opened:

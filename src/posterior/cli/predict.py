@@ -2,27 +2,31 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import typer
 from rich.text import Text
 
 from posterior import files
 from posterior._plain import written
 from posterior._text import readable
-from posterior._types import Floats, Progress
+from posterior._types import Floats, Ints, Progress
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import DecisionOptions
 from posterior.cli.grouped import grouped
-from posterior.cli.model_files import Opened, open_model
+from posterior.cli.model_files import Opened, held_out_words, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
 from posterior.cli.tables import number
 from posterior.estimators import DecisionClassifier
+from posterior.schema import LabelledTable
+from posterior.schema.readings import ForeignCellsError
+from posterior.schema.readings.spellings import known_spelling
 from posterior.workflow import predictions
 
 
@@ -60,6 +64,9 @@ def predict(
         files.write_batches(output, scored.tables(batches, told), format=form, raw=raw)
     where = "" if output == "-" else f" in {output}"
     console.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
+    if scored.are_those_of_training:
+        said = "these look like the rows that the model learnt from, which say little of others"
+        console.note("; ".join(filter(None, (said, held_out_words(opened.about.held_out)))))
 
 
 def decide(model: Any, decision: DecisionOptions) -> None:
@@ -82,6 +89,15 @@ def refuse_keeping(keep: Sequence[str], names: Sequence[str], found: Mapping[str
             raise ValueError(f"--keep {name}: what is written has a column of this name; rename yours first")
 
 
+def numbers_of(cells: Any) -> Floats:
+    """The numbers of a target column, also in disguise; NaN where there is none, or where it holds others."""
+    with suppress(ValueError):
+        return np.asarray(cells.cast(pa.float64()).to_numpy())
+    with suppress(ValueError):
+        return LabelledTable.unlabelled(pa.table({"y": cells}), {"y": "continuous"}).values((0,))[:, 0]
+    return np.full(len(cells), np.nan)
+
+
 @dataclass
 class Scored:
     """Batches scored one after the other, and how well, where the file holds the classes too."""
@@ -90,13 +106,13 @@ class Scored:
     path: str
     keep: tuple[str, ...] = ()
     rows: int = 0
-    known: int = 0
     right: int = 0
     loss: float = 0.0
     strange: int = 0
     numbers: int = 0
     off: float = 0.0
     inside: int = 0
+    met: Counter[int] = field(default_factory=Counter)
     done: Counter[Any] = field(default_factory=Counter)
 
     def tables(self, batches: Iterator[pa.Table], told: Progress) -> Iterator[pa.Table]:
@@ -105,8 +121,9 @@ class Scored:
             if not len(batch) and not self.rows:
                 raise ValueError(f"{self.path} has a header and no row to predict")
             X = self.opened.columns_of(batch, self.path)
-            logs = self._log_posterior(X)
-            found = predictions(self.opened.model, X, logs)
+            with self.rows_named():
+                logs = self._log_posterior(X)
+                found = predictions(self.opened.model, X, logs)
             if not self.rows:
                 refuse_keeping(self.keep, batch.column_names, found)
             self.rows += len(batch)
@@ -117,6 +134,19 @@ class Scored:
             kept = {name: batch[name] for name in self.keep}
             yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
 
+    @contextmanager
+    def rows_named(self) -> Iterator[None]:
+        """Say of a cell that is not as in training where it is in the file."""
+        try:
+            yield
+        except ForeignCellsError as error:
+            cell, row = error.cells[0], self.rows + error.row + 1
+            raise ValueError(
+                f"{self.path} has {cell!r} in row {row:,} of column {error.column!r}, which is read as "
+                f"{error.read_as}; write it as in training, take the row out, or pass --missing "
+                f"{quote(cell)} if it marks a gap"
+            ) from error
+
     def _log_posterior(self, X: pa.Table) -> Floats | None:
         model = self.opened.model
         return np.asarray(model.predict_log_proba(X)) if hasattr(model, "predict_log_proba") else None
@@ -125,23 +155,27 @@ class Scored:
         target = self.opened.about.target
         if target not in batch.column_names or logs is None:
             return
-        place = {written(label): k for k, label in enumerate(self.opened.model.classes_.tolist())}
-        cells = batch[target].to_pylist()
-        codes = np.array([-1 if cell is None else place.get(written(cell), -1) for cell in cells], dtype=int)
+        codes = self._codes(batch[target].to_pylist())
         self.strange += int(((codes < 0) & np.asarray(batch[target].is_valid())).sum())
         known = np.flatnonzero(codes >= 0)
-        self.known += len(known)
+        self.met.update(codes[known].tolist())
         self.right += int((logs[known].argmax(axis=1) == codes[known]).sum())
         self.loss -= float(logs[known, codes[known]].sum())
+
+    def _codes(self, cells: list[Any]) -> Ints:
+        """The class of each cell by its place, in whatever spelling; −1 for a gap and for another class."""
+        place = {written(label): k for k, label in enumerate(self.opened.model.classes_.tolist())}
+        code = {
+            cell: -1 if cell is None else place.get(known_spelling(written(cell), place) or "", -1)
+            for cell in set(cells)
+        }
+        return np.array([code[cell] for cell in cells], dtype=np.int64)
 
     def _score_numbers(self, batch: pa.Table, found: Mapping[str, Any]) -> None:
         target = self.opened.about.target
         if target not in batch.column_names or "low_90" not in found:
             return
-        cells = batch[target]
-        if pa.types.is_string(cells.type):
-            cells = pc.cast(cells, pa.float64(), safe=False)
-        y = cells.to_numpy().astype(np.float64)
+        y = numbers_of(batch[target])
         known = ~np.isnan(y)
         self.numbers += int(known.sum())
         self.off += float(np.abs(y - found["predicted"])[known].sum())
@@ -156,13 +190,23 @@ class Scored:
         words = [f"{n:,} {action}" for action, n in others.items()]
         if self.strange:
             words.append(f"{self.strange:,} of a class that the model does not know")
-        if self.known:
-            right, loss = self.right / self.known, number(self.loss / self.known)
-            words.append(f"of {self.known:,} of known class: accuracy {right:.3f}, log loss {loss}")
+        if known := self.met.total():
+            right, loss = self.right / known, number(self.loss / known)
+            words.append(f"on these rows ({known:,} of known class): accuracy {right:.3f}, log loss {loss}")
         if self.numbers:
             share = 100 * self.inside / self.numbers
+            off = readable(self.off / self.numbers)
             words.append(
-                f"of {self.numbers:,} of known number: off by {readable(self.off / self.numbers)} on "
-                f"average, {share:.1f} % in their 90 % intervals"
+                f"on these rows ({self.numbers:,} of known number): off by {off} on average, "
+                f"{share:.1f} % in their 90 % intervals"
             )
         return "".join(f"; {word}" for word in words)
+
+    @property
+    def are_those_of_training(self) -> bool:
+        """Whether there are as many rows as in training, of each class where there are classes."""
+        about, labels = self.opened.about, getattr(self.opened.model, "classes_", None)
+        if labels is None:
+            return 0 < self.numbers == about.rows
+        met = {str(label): self.met[k] for k, label in enumerate(labels.tolist())}
+        return self.met.total() > 0 and met == about.classes

@@ -159,12 +159,3 @@ def held_out_numbers(result: "RegressionResult") -> dict[str, Any]:
         "log score": result.log_score,
         "coverage": result.coverage,
     }
-
-
-def number_words(found: Mapping[str, Any]) -> str:
-    """The same in words."""
-    error, inside = readable(found["absolute error"]), f"{100 * found['coverage']:.0f} %"
-    return (
-        f"on rows held out: absolute error {error}, R² {number(found['R²'])}, log score "
-        f"{number(found['log score'])} (lower is better), {inside} in their 90 % intervals"
-    )

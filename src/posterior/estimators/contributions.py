@@ -77,6 +77,34 @@ class Contributions:
         return "\n\n".join(blocks)
 
 
+@dataclass(frozen=True, eq=False)
+class NumberContributions:
+    """Predicted numbers split by feature, one line of `values` a row, which add up to `total`.
+
+    The columns of `values` follow `terms`: the baseline, which is the number predicted at the centre of
+    training, then what each feature adds to it.
+
+    >>> from posterior import LinearRegression
+    >>> print(LinearRegression().fit([[1.0], [2.0], [4.0]], [10.0, 20.0, 40.0]).contributions([[3.0]]))
+    predicted: 30
+      baseline  +23.3333
+      x0        +6.66667
+    """
+
+    terms: tuple[str, ...]
+    values: Floats
+    total: Floats
+
+    def __str__(self) -> str:
+        width = max(map(len, self.terms))
+        blocks = []
+        for row, total in zip(self.values, self.total, strict=True):
+            order = [0, *(1 + np.argsort(-np.abs(row[1:]), kind="stable"))]
+            lines = [f"  {self.terms[j]:<{width}}  {row[j]:+.6g}" for j in order]
+            blocks.append("\n".join([f"predicted: {total:.6g}", *lines]))
+        return "\n\n".join(blocks)
+
+
 def class_code(classes: AnyArray, label: Any) -> int:
     """The position of a class; a label that is none is refused."""
     labels = classes.tolist()

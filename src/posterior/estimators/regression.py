@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._text import first_true
 from posterior._types import Floats
 from posterior.estimators.callbacks import with_callbacks
+from posterior.estimators.contributions import NumberContributions
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
 from posterior.estimators.penalty import is_number
@@ -315,6 +316,27 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 "of; use more rows or fewer columns"
             )
         return noise.distribution(score, self.noise_scale_)
+
+    def contributions(self, X: TableLike) -> NumberContributions:
+        """Predicted numbers by column of the table, adding up to what `predict` says.
+
+        The baseline is the number predicted at the means of training (at zero for solvers that do not centre
+        the columns). A column adds Σ coef·(x − mean) over its levels, its gaps and its square; a product of
+        two columns is a term of its own, "a:b".
+
+        >>> from posterior.datasets import load_penguins
+        >>> penguins = load_penguins().frame.dropna()
+        >>> X, y = penguins[["bill_depth_mm", "sex"]], penguins["body_mass_g"]
+        >>> print(LinearRegression().fit(X, y).contributions(X[:1]))
+        predicted: 4303.54
+          baseline       +4207.06
+          sex            +556.012
+          bill_depth_mm  -459.531
+
+        """
+        scan, model = self._reading(X), self._current
+        names, terms = model.score_terms(scan)
+        return NumberContributions(names, terms[:, :, 0], model.read(scan)[:, 0])
 
     # -- what can be read off ---------------------------------------------------------------------
 

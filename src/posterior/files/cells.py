@@ -11,6 +11,8 @@ from posterior.files.errors import FileError, in_quotes
 from posterior.files.options import Reading
 
 CellType: TypeAlias = Literal["empty", "boolean", "integer", "number", "text"]
+# What a caller may say of a column; "own" is a number where the format says so, else a text as it is written.
+GivenType: TypeAlias = CellType | Literal["own"]
 
 CELL_TYPES: tuple[CellType, ...] = get_args(CellType)
 ARROW_TYPES: dict[CellType, Any] = {
@@ -20,6 +22,8 @@ ARROW_TYPES: dict[CellType, Any] = {
     "number": pa.float64(),
     "text": pa.string(),
 }
+GIVEN_TYPES: tuple[GivenType, ...] = (*CELL_TYPES[1:], "own")
+NUMBERS: frozenset[CellType] = frozenset({"integer", "number"})
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _SPOKEN: dict[CellType, str] = {
     "empty": "empty",
@@ -205,16 +209,16 @@ def _fits(column: Any, wanted: CellType, decimal: str) -> bool:
     return True
 
 
-def checked_types(types: Mapping[str, str] | None) -> dict[str, CellType] | None:
+def checked_types(types: Mapping[str, str] | None) -> dict[str, GivenType] | None:
     """Return types that a caller gave, after a look at them."""
     if types is None:
         return None
-    found: dict[str, CellType] = {}
+    found: dict[str, GivenType] = {}
     for name, word in types.items():
-        known = next((one for one in CELL_TYPES if one == word), None)
-        if known is None or known == "empty":
+        known = next((one for one in GIVEN_TYPES if one == word), None)
+        if known is None:
             raise ValueError(
-                f"types: {word!r} of column {name!r} is unknown; choose one of {', '.join(CELL_TYPES[1:])}"
+                f"types: {word!r} of column {name!r} is unknown; choose one of {', '.join(GIVEN_TYPES)}"
             )
         found[name] = known
     return found

@@ -12,7 +12,7 @@ from posterior.files.options import Reading
 from posterior.files.parts import chosen_part
 from posterior.files.sources import BLOCK, ByteSource
 from posterior.files.text import CellBlock
-from posterior.files.values import typed_texts
+from posterior.files.values import typed_block
 
 _ROWS = 1 << 16
 _FIRST_ROWS = 256
@@ -67,12 +67,8 @@ class SqliteTable:
             raise self._trouble(error) from error
 
     def _block(self, rows: list[tuple[Any, ...]]) -> CellBlock:
-        columns = {
-            name: typed_texts(cells, self._reading)
-            for name, cells in zip(self.names, zip(*rows, strict=True), strict=True)
-        }
-        texts = {name: cells for name, (_, cells) in columns.items()}
-        return CellBlock(len(rows), texts, {name: kind for name, (kind, _) in columns.items()})
+        columns = dict(zip(self.names, zip(*rows, strict=True), strict=True))
+        return typed_block(len(rows), columns, self._reading)
 
     def _connected(self) -> Any:
         connection = self._sqlite.connect(f"{self._place.as_uri()}?{self._mode()}", uri=True)

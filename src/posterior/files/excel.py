@@ -17,6 +17,7 @@ from posterior.files.options import Reading
 from posterior.files.parts import chosen_part
 from posterior.files.sources import ByteSource
 from posterior.files.text import CellBlock
+from posterior.files.values import types_of_values
 from posterior.files.workbooks import safe_copy
 
 # Cells that are turned into columns at a time.
@@ -47,8 +48,12 @@ class SheetTable:
         rows = itertools.islice(self._rows(), self._titles + int(self._reading.header), None)
         size = max(1, _BLOCK_CELLS // len(self.names))
         while some := list(itertools.islice(rows, size)):
-            columns = (self._column(cells) for cells in zip(*some, strict=True))
-            yield CellBlock(len(some), dict(zip(self.names, columns, strict=True)))
+            columns = dict(zip(self.names, zip(*some, strict=True), strict=True))
+            values = {
+                name: types_of_values(cell for cell in cells if cell != "") for name, cells in columns.items()
+            }
+            texts = {name: self._column(cells) for name, cells in columns.items()}
+            yield CellBlock(len(some), texts, values=values)
 
     def _column(self, cells: Sequence[Any]) -> Any:
         texts = pa.array(map(_text, cells), pa.string())

@@ -12,7 +12,7 @@ from posterior.files.options import Reading
 from posterior.files.parts import chosen_part, refuse_part
 from posterior.files.sources import BLOCK, ByteSource
 from posterior.files.text import CellBlock
-from posterior.files.values import typed_texts
+from posterior.files.values import typed_block
 from posterior.notices import DataWarning, warn
 
 _LONGEST_DOCUMENT = 1 << 27
@@ -134,11 +134,8 @@ class JsonLines:
                 "is one JSON object of columns; write one object for each row, one in a line "
                 '(in pandas: to_json(path, orient="records", lines=True))',
             )
-        columns = {name: typed_texts([row.get(name) for row in rows], self._reading) for name in _keys(rows)}
-        strings = {name: cells for name, (_, cells) in columns.items()}
-        return CellBlock(
-            len(rows) if columns else 0, strings, {name: kind for name, (kind, _) in columns.items()}
-        )
+        columns = {name: [row.get(name) for row in rows] for name in _keys(rows)}
+        return typed_block(len(rows) if columns else 0, columns, self._reading)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

@@ -11,6 +11,7 @@ from posterior.files.cells import (
     ARROW_TYPES,
     CELL_TYPES,
     CellType,
+    GivenType,
     as_type,
     at_once,
     columns_by_name,
@@ -26,13 +27,14 @@ from posterior.files.options import Reading
 from posterior.files.parts import refuse_part
 from posterior.files.signatures import format_of
 from posterior.files.sources import AnyPath, ByteSource, opening
-from posterior.files.text import CellBlock, TextTable
+from posterior.files.text import CellBlock, TextTable, are_mixed
+from posterior.notices import DataWarning, warn
 
 Written: TypeAlias = TextTable | JsonLines | SheetTable | SqliteTable
 Typed: TypeAlias = ColumnarTable | DuckdbTable
 
 
-def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -> Any:
+def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, GivenType]) -> Any:
     """Return the table in a file; a column without a given type gets the narrowest for all its cells."""
     with opening(path) as source:
         reader = _reader(source, reading)
@@ -53,7 +55,7 @@ def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, CellType]) -
 
 
 def read_batches(
-    path: AnyPath, reading: Reading, given: Mapping[str, CellType] | None, rows: int
+    path: AnyPath, reading: Reading, given: Mapping[str, GivenType] | None, rows: int
 ) -> Iterator[Any]:
     """Give the table in a file by so many rows; at least one table, which may be without rows.
 
@@ -80,7 +82,9 @@ def resized(tables: Iterable[Any], rows: int) -> Iterator[Any]:
     """
     held: Any = None
     for table in tables:
-        held = pa.concat_tables([held, table]) if held is not None and held.num_rows else table
+        some = held is not None and held.num_rows
+        # A column without a value in one table takes its type from the other.
+        held = pa.concat_tables([held, table], promote_options="default") if some else table
         while held.num_rows > rows:
             yield held.slice(0, rows)
             held = held.slice(rows)
@@ -88,16 +92,16 @@ def resized(tables: Iterable[Any], rows: int) -> Iterator[Any]:
         yield held
 
 
-def retyped(name: str, tables: Iterable[Any], given: Mapping[str, CellType]) -> Iterator[Any]:
+def retyped(name: str, tables: Iterable[Any], given: Mapping[str, GivenType]) -> Iterator[Any]:
     """Give tables of typed columns with texts as numbers, or numbers as texts, where that is asked for."""
     row = 0
     for table in tables:
         columns = columns_by_name(table)
         for column, cells in columns.items():
-            kind = given.get(column, "text")
-            if pa.types.is_string(cells.type):
+            kind = given.get(column, "own")
+            if pa.types.is_string(cells.type) and kind != "own":
                 columns[column] = _column(name, cells, kind, ".", (row, column))
-            elif column in given and kind == "text":
+            elif kind == "text":
                 columns[column] = cells.cast(pa.string())
         yield pa.table(columns)
         row += table.num_rows
@@ -126,22 +130,22 @@ _SEVERAL: dict[str, Callable[[ByteSource, Reading], Written | Typed]] = {
 def _surveyed(reader: Written, decimal: str) -> dict[str, CellType]:
     types: dict[str, CellType] = dict.fromkeys(reader.names, "empty")
     for block in reader.blocks():
-        _widen(types, block.types(decimal))
+        for column, kind in block.types(decimal).items():
+            types[column] = wider(types.get(column, "empty"), kind)
     return types
 
 
-def _widen(types: dict[str, CellType], found: Mapping[str, CellType]) -> None:
-    for column, kind in found.items():
-        types[column] = wider(types.get(column, "empty"), kind)
-
-
-def _gathered(name: str, reader: Written, decimal: str, given: Mapping[str, CellType]) -> Any:
+def _gathered(name: str, reader: Written, decimal: str, given: Mapping[str, GivenType]) -> Any:
     types: dict[str, CellType] = dict.fromkeys(reader.names, "empty")
+    values: dict[str, frozenset[CellType]] = {}
 
     def looked_at() -> Iterator[CellBlock]:
         for block in reader.blocks():
-            found = block.types(decimal)
-            _widen(types, {column: given.get(column, kind) for column, kind in found.items()})
+            for column, kind in block.types(decimal).items():
+                wanted = given.get(column, "own")
+                types[column] = wider(types.get(column, "empty"), kind if wanted == "own" else wanted)
+            for column, kinds in block.values.items():
+                values[column] = values.get(column, frozenset()) | kinds
             yield block
 
     parts = list(_typed(name, looked_at(), types, decimal))
@@ -150,6 +154,9 @@ def _gathered(name: str, reader: Written, decimal: str, given: Mapping[str, Cell
         types[field.name] == "text" and not _is_written(field.type) for part in parts for field in part.schema
     ):
         parts = list(_typed(name, reader.blocks(), types, decimal))
+    texts = [column for column, kind in types.items() if kind == "text" and column not in given]
+    if told := [column for column in texts if are_mixed(values.get(column, ()))]:
+        warn(f"{name}: numbers as well as texts in {listed(told)}: all are read as texts", DataWarning)
     return pa.concat_tables([_under(part, types) for part in parts])
 
 
@@ -168,9 +175,15 @@ def _under(table: Any, types: Mapping[str, CellType]) -> Any:
     return pa.table(columns)
 
 
-def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, CellType]) -> Iterator[Any]:
+def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, GivenType]) -> Iterator[Any]:
     """Give tables under types known beforehand; columns that have none stay as they are written."""
-    types: dict[str, CellType] = {column: given.get(column, "text") for column in reader.names}
+    own = {column for column, kind in given.items() if kind == "own"}
+
+    def started(columns: Iterable[str]) -> dict[str, CellType]:
+        known = {column: given.get(column, "text") for column in columns}
+        return {column: "empty" if kind == "own" else kind for column, kind in known.items()}
+
+    types = started(reader.names)
 
     def checked() -> Iterator[CellBlock]:
         for i, block in enumerate(reader.blocks()):
@@ -180,8 +193,16 @@ def _as_given(name: str, reader: Written, decimal: str, given: Mapping[str, Cell
                 raise FileError(
                     name, f"has {late!r} only in later rows; write it in the first row too, as null"
                 )
-            if not i:
-                types.update({column: given.get(column, "text") for column in new})
+            types.update({} if i else started(new))
+            for column in own.intersection(block.columns):
+                kind = block.own_type(column)
+                both = {types[column], kind} - {"empty"}
+                if len(both) > 1 or are_mixed(block.values.get(column, ())):
+                    raise FileError(
+                        name,
+                        f"has numbers as well as texts in column {column!r}; write all of them in one way",
+                    )
+                types[column] = next(iter(both), "empty")
             yield block
 
     return _typed(name, checked(), types, decimal)

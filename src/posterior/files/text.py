@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from posterior.files.cells import CellType, at_once, clean, types_of
+from posterior.files.cells import NUMBERS, CellType, at_once, clean, types_of
 from posterior.files.decoding import Decoded
 from posterior.files.errors import FileError, in_quotes, reason
 from posterior.files.formulas import unguarded
@@ -34,17 +34,34 @@ _ORDINARY = "if quotes are ordinary characters in this file, pass quote=None (--
 
 @dataclass(frozen=True)
 class CellBlock:
-    """Some rows: columns of cells as they are written, by name, and their types where the format tells."""
+    """Some rows: columns of cells as they are written, by name.
+
+    `known` are their types where the format tells them; `values` the types that their cells have there: of
+    a sheet too, whose columns are taken for what they would be in CSV.
+    """
 
     n_rows: int
     columns: dict[str, Any]
     known: dict[str, CellType] | None = None
+    values: Mapping[str, frozenset[CellType]] = field(default_factory=dict)
 
     def types(self, decimal: str) -> dict[str, CellType]:
         """Return the narrowest type of each column in these rows."""
         if self.known is not None:
             return self.known
         return dict(zip(self.columns, types_of(list(self.columns.values()), decimal), strict=True))
+
+    def own_type(self, column: str) -> CellType:
+        """Return what a column is by its cells: numbers where the format says so, else as it is written."""
+        if self.columns[column].null_count == self.n_rows:
+            return "empty"
+        kinds = self.values.get(column, frozenset())
+        return "number" if kinds and kinds <= NUMBERS else "text"
+
+
+def are_mixed(kinds: Collection[CellType]) -> bool:
+    """Return whether cells of these types are numbers as well as texts."""
+    return "text" in kinds and not NUMBERS.isdisjoint(kinds)
 
 
 class TextTable:

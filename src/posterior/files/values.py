@@ -1,33 +1,50 @@
-"""Columns of values that have types of their own, as JSON and SQLite give them: their type and texts."""
+"""Columns of values that have types of their own, as JSON and SQLite give them: their types and texts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
 from posterior.files.cells import CellType, clean, wider
 from posterior.files.options import Reading
+from posterior.files.text import CellBlock
 
 _TYPES: dict[type, CellType] = {type(None): "empty", bool: "boolean", int: "integer", float: "number"}
 
 
-def typed_texts(cells: Sequence[Any], reading: Reading) -> tuple[CellType, Any]:
-    """Return the narrowest type of values, and the values as strings; only the words of `missing` are gaps.
+def types_of_values(cells: Iterable[Any]) -> frozenset[CellType]:
+    """Return the types that values have, but for gaps.
 
-    >>> kind, texts = typed_texts([1, 2.5, None], Reading())
-    >>> kind, texts.to_pylist()
-    ('number', ['1', '2.5', None])
+    >>> sorted(types_of_values([1, None, "a", "b"]))
+    ['integer', 'text']
     """
-    found: CellType = "empty"
-    for kind in set(map(type, cells)):
-        found = wider(found, _TYPES.get(kind, "text"))
+    return frozenset(_TYPES.get(kind, "text") for kind in set(map(type, cells))) - {"empty"}
+
+
+def typed_block(n_rows: int, columns: Mapping[str, Sequence[Any]], reading: Reading) -> CellBlock:
+    """Return rows of values as cells written as texts, beside their types.
+
+    >>> block = typed_block(3, {"x": [1, 2.5, None]}, Reading())
+    >>> block.known, block.columns["x"].to_pylist()
+    ({'x': 'number'}, ['1', '2.5', None])
+    """
+    values = {name: types_of_values(cells) for name, cells in columns.items()}
+    texts, known = {}, {}
+    for name, cells in columns.items():
+        texts[name], known[name] = _texts(cells, reduce(wider, values[name], "empty"), reading)
+    return CellBlock(n_rows, texts, known, values)
+
+
+def _texts(cells: Sequence[Any], kind: CellType, reading: Reading) -> tuple[Any, CellType]:
+    """Return values as strings, of which only the words of `missing` are gaps, and the type of them all."""
     written = pa.array(map(_written, cells), pa.string())
-    if found == "text" and reading.missing:
+    if kind == "text" and reading.missing:
         written = clean(written, Reading(missing=reading.missing, usual_missing=False, trim=False))
-    if found == "integer" and any(cell is not None and abs(cell) >= 1 << 63 for cell in cells):
-        found = "number"
-    return found, written
+    if kind == "integer" and any(cell is not None and abs(cell) >= 1 << 63 for cell in cells):
+        kind = "number"
+    return written, kind
 
 
 def _written(value: Any) -> str | None:

@@ -75,16 +75,20 @@ class LinearModel:
         return self._posterior(scan, logs=False)
 
     def log_terms(self, scan: Scan) -> tuple[tuple[str, ...], Floats]:
-        """Names and values (n, T, K) of terms by column of the table, which add up to the scores.
+        """Names and values (n, T, K) of terms by column of the table, which add up to the classes' scores."""
+        return self._of_every_class.score_terms(scan)
+
+    def score_terms(self, scan: Scan) -> tuple[tuple[str, ...], Floats]:
+        """Names and values (n, T, R) of terms by column of the table, which add up to the scores.
 
         The baseline, the scores at the centre, comes first; then what each column adds, Σ coef·(x − centre)
         over all that is made of it, and then the products of two.
         """
-        model, made = self._of_every_class, scan.design.made_of
+        made = scan.design.made_of
         sources = sorted(set(made), key=lambda columns: (len(columns), columns))
         place = {columns: t for t, columns in enumerate(sources)}
         where = (np.arange(len(made)), [place[columns] for columns in made])
-        by_term = [sparse.csr_array((coef, where), shape=(len(made), len(sources))) for coef in model.coef]
+        by_term = [sparse.csr_array((coef, where), shape=(len(made), len(sources))) for coef in self.coef]
 
         def terms(block: RowBlock) -> Floats:
             X = block.matrix
@@ -92,7 +96,7 @@ class LinearModel:
                 parts = [(X @ coef).toarray() - self.centre @ coef for coef in by_term]
             else:
                 parts = [(X - self.centre) @ coef for coef in by_term]
-            lead = np.broadcast_to(model.level, (len(block.target), 1, len(by_term)))
+            lead = np.broadcast_to(self.level, (len(block.target), 1, len(by_term)))
             return np.concatenate([lead, np.stack(parts, axis=-1)], axis=1)
 
         names = [":".join(scan.design.schema.columns[j].name for j in columns) for columns in sources]

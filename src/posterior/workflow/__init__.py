@@ -2,14 +2,22 @@
 
 from posterior.workflow.inspection import Inspection, inspect
 from posterior.workflow.predictions import predictions
-from posterior.workflow.reading import coefficient_table, contributions_of, schema_of
+from posterior.workflow.reading import (
+    coefficient_table,
+    columns_read,
+    contributions_of,
+    needed_columns,
+    schema_of,
+)
 from posterior.workflow.training import train
 
 __all__ = [
     "Inspection",
     "coefficient_table",
+    "columns_read",
     "contributions_of",
     "inspect",
+    "needed_columns",
     "predictions",
     "schema_of",
     "train",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior.estimators import FusionClassifier, LogisticRegression
+from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression
 from posterior.estimators.base import GenerativeEstimator
-from posterior.estimators.contributions import Contributions
-from posterior.schema import Schema
+from posterior.estimators.contributions import Contributions, NumberContributions
+from posterior.schema import Column, Schema, read_table
 from posterior.workflow.layers import peeled
 
 # Coefficients whose standard errors are worked out while a model is fitted.
@@ -26,11 +26,41 @@ def schema_of(model: Any) -> Schema:
     return schema
 
 
+def needed_columns(model: Any) -> set[str]:
+    """The columns of the user's table that a model looks at: not those that it left out in training.
+
+    >>> from posterior import NaiveBayes
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     model = NaiveBayes().fit(penguins.X.assign(same=1), penguins.y)
+    >>> needed_columns(model) == set(penguins.X.columns)
+    True
+    """
+    schema = schema_of(model)
+    notes = getattr(peeled(model).model, "notes_", ())
+    gone = {name for note in notes if note.left_out for name in note.columns}
+    return {schema.input_of(j) for j, c in enumerate(schema.columns) if not c.ignored and c.name not in gone}
+
+
+def columns_read(model: Any) -> dict[str, Column]:
+    """The columns of the user's table that a model, or what finds outliers beside it, reads by their type."""
+    beside = getattr(model, "outlier_rule_", None)
+    schemas = [schema_of(part) for part in (beside, model) if part is not None]
+    return {
+        schema.input_of(j): column
+        for schema in schemas
+        for j, column in enumerate(schema.columns)
+        if not column.ignored
+    }
+
+
 ADJUSTED = "priors and calibration"
 
 
-def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contributions:
-    """Log odds of a row's class against the runner-up by feature, of any model that can tell.
+def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contributions | NumberContributions:
+    """Log odds of a row's class against the runner-up by feature, or the number that is predicted for it.
 
     With `words` a text has a term for each of its words; linear models read no texts.
 
@@ -44,14 +74,18 @@ def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contribution
     (('prior', 'x0', 'priors and calibration'), [[0.0, 8.0, -4.6]], [3.4])
     """
     found = peeled(model).model
-    if not hasattr(found, "contributions") or not hasattr(model, "predict_log_proba"):
+    is_regression = isinstance(found, LinearRegression)
+    if not hasattr(found, "contributions") or not (is_regression or hasattr(model, "predict_log_proba")):
         raise ValueError(
             f"{type(model).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
-            "logistic and softmax regression can"
+            "logistic, softmax and linear regression can"
         )
+    if (n_rows := read_table(X).n_rows) != 1:
+        raise ValueError(f"one row is explained at a time; found {n_rows}")
+    if is_regression:
+        numbers: NumberContributions = found.contributions(X)
+        return numbers
     logs = np.asarray(model.predict_log_proba(X))
-    if len(logs) != 1:
-        raise ValueError(f"one row is explained at a time; found {len(logs)}")
     first, second = np.argsort(-logs[0], kind="stable")[:2]
     of, against = model.classes_[first], model.classes_[second]
     by_word = {"words": True} if words and isinstance(found, GenerativeEstimator) else {}

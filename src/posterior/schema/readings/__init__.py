@@ -4,10 +4,10 @@ A new one is a `ColumnReading` in a file of its own, which says how cells are re
 `FINDERS` of `schema/reread.py`, which gets the cells of a column and gives a reading or None.
 """
 
-from posterior.schema.readings.base import ColumnReading
+from posterior.schema.readings.base import ColumnReading, ForeignCellsError
 from posterior.schema.readings.dates import DateReading
 from posterior.schema.readings.numbers import NumberReading
 from posterior.schema.readings.row_numbers import LeftOut
 from posterior.schema.readings.spellings import Spellings
 
-__all__ = ["ColumnReading", "DateReading", "LeftOut", "NumberReading", "Spellings"]
+__all__ = ["ColumnReading", "DateReading", "ForeignCellsError", "LeftOut", "NumberReading", "Spellings"]

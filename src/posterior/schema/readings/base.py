@@ -1,9 +1,13 @@
 """What a reading is: how the cells of one column of the user's table become columns of other cells."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from posterior.schema.cells import Cells
+import numpy as np
+
+from posterior._text import listed
+from posterior.schema.cells import Cells, Labels
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,28 @@ class ColumnReading:
     def form(self) -> Any:
         """What two readings of the same column must have in common."""
         return type(self), self.place, self.name, self.outputs
+
+
+class ForeignCellsError(ValueError):
+    """Cells of a column that are not what it was read as in training; `row` is where the first of them is."""
+
+    def __init__(self, column: str, read_as: str, cells: tuple[str, ...], row: int) -> None:
+        super().__init__(column, read_as, cells, row)
+        self.column, self.read_as, self.cells, self.row = column, read_as, cells, row
+
+    @classmethod
+    def of(cls, column: str, read_as: str, labels: Labels, foreign: Collection[str]) -> Self:
+        """The error on a column that holds some foreign cells."""
+        codes = [code for code, level in enumerate(labels.levels) if level in foreign]
+        row = int(np.isin(labels.codes, codes).argmax())
+        return cls(column, read_as, tuple(sorted(foreign)), row)
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.column!r} is read as {self.read_as}, found {listed(self.cells, 3)} (first in row "
+            f"{self.row}); write them as in training, or make them missing (None, NaN; --missing on the "
+            "command line)"
+        )
 
 
 def the_way_out(name: str, kind: str) -> str:

@@ -9,10 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from posterior._text import listed
 from posterior._types import Bools, Floats, Ints
 from posterior.schema.cells import Cells, Labels, Numbers
-from posterior.schema.readings.base import ColumnReading
+from posterior.schema.readings.base import ColumnReading, ForeignCellsError
 from posterior.schema.readings.forms import forms_of
 
 Layout: TypeAlias = Literal["year-first", "day-first", "month-first", "day-name", "name-day"]
@@ -187,13 +186,9 @@ class DateReading(ColumnReading):
                 "training, or the columns " + ", ".join(map(repr, self.outputs))
             )
         times, fits = moments(cells, self.layout)
-        foreign = sorted({cells.levels[i] for i in np.flatnonzero(~fits).tolist()} - set(self.gaps))
+        foreign = {cells.levels[i] for i in np.flatnonzero(~fits).tolist()} - set(self.gaps)
         if foreign:
-            raise ValueError(
-                f"column {self.name!r} is read as dates{LAYOUT_WORDS[self.layout]}, found "
-                f"{listed(foreign, 3)}; write them as in training, or make them missing (None, NaN; "
-                "--missing on the command line)"
-            )
+            raise ForeignCellsError.of(self.name, f"dates{LAYOUT_WORDS[self.layout]}", cells, foreign)
         return tuple(self._numbers(part, times, fits, cells) for part in self.parts)
 
     def _numbers(self, part: Part, times: Seconds, fits: Bools, cells: Labels) -> Numbers:

@@ -8,10 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from posterior._text import listed
 from posterior._types import Floats
 from posterior.schema.cells import Cells, Numbers
-from posterior.schema.readings.base import ColumnReading
+from posterior.schema.readings.base import ColumnReading, ForeignCellsError
 from posterior.schema.readings.forms import forms_of
 
 Decimal: TypeAlias = Literal[".", ","]
@@ -104,12 +103,8 @@ class NumberReading(ColumnReading):
             return (cells,)
         levels: Sequence[str] = cells.levels
         gaps = set(self.misfits(levels))
-        foreign = sorted(gaps - set(self.gaps))
-        if foreign:
-            raise ValueError(
-                f"column {self.name!r} is read as numbers ({self.reasons[0]}), found {listed(foreign, 3)}; "
-                "write them as in training, or make them missing (None, NaN; --missing on the command line)"
-            )
+        if foreign := gaps - set(self.gaps):
+            raise ForeignCellsError.of(self.name, f"numbers ({self.reasons[0]})", cells, foreign)
         table = self.numbers([level for level in levels if level not in gaps] if gaps else levels)
         if gaps:
             known = table

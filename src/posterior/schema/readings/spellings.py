@@ -58,6 +58,20 @@ def spelling_key(level: str) -> str:
     return " ".join(level.split()).casefold()
 
 
+def known_spelling(level: str, levels: Iterable[str]) -> str | None:
+    """Return which of some categories a string is, perhaps in another spelling; None if it is none of them.
+
+    >>> known_spelling("YES ", ["no", "yes"]), known_spelling("Y", ["no", "yes"]), known_spelling("x", ["y"])
+    ('yes', 'yes', None)
+    """
+    rows = dict.fromkeys(levels, 0)
+    if level in rows:
+        return level
+    groups = _yes_and_no({**rows, level: 0}) or _by_key({**rows, level: 0})
+    same = next(group for group in groups if level in group)
+    return next((known for known in same if known != level), None)
+
+
 def find_spellings(place: int, name: str, labels: Labels) -> Spellings | None:
     """Return which categories are spelled in several ways; None if there are none.
 
