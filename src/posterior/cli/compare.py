@@ -70,6 +70,9 @@ def compare(
         bool,
         typer.Option("--reference/--no-reference", help="Gradient boosting beside ours, to compare with."),
     ] = True,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", min=0, help="Of a larger table so many are drawn; 0 takes all.")
+    ] = 100_000,
     seed: Seed = 0,
 ) -> None:
     """Compare every sensible model of a table.
@@ -105,6 +108,7 @@ def compare(
                 false_alarms=false_alarms,
                 seed=seed,
                 reference=reference,
+                max_rows=max_rows or None,
                 progress=told,
             )
         if not talk.json:

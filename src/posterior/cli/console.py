@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 from rich.segment import Segment
 from rich.text import Text
@@ -83,10 +83,15 @@ class CommandConsole:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """A bar for long work, on a terminal; nothing elsewhere."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        """A bar for long work, with the time gone and the time left, on a terminal; nothing elsewhere."""
+        columns = (
+            *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
+            *(TextColumn("left"), TimeRemainingColumn(compact=True)),
+        )
         silent = not self.err.is_terminal or self.err.quiet
-        with ProgressBar(*columns, console=self.err, transient=True, disable=silent) as bar:
+        with ProgressBar(
+            *columns, console=self.err, transient=True, disable=silent, speed_estimate_period=600
+        ) as bar:
             task = bar.add_task("", total=None)
 
             def told(done: int, total: int, what: str) -> None:

@@ -57,6 +57,7 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
 OPTIONS = (
     (r'(?:pass )?calibration="(\w+)"', r"--calibration \1"),
     (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
+    (r"max_rows=None", "--max-rows 0"),
     (r"; cv=None asks for no check", ""),
     (r" \(rows of weight 0 do not count\)", ""),
     (r'missing="(-?[0-9.]+)"', r"--missing \1"),

@@ -1,9 +1,14 @@
 """What a person should know about the best model before it is used."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.candidates import STRENGTHS
+from posterior.comparison.measures import NOISE
+from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
 from posterior.decision import calibration_error
 from posterior.schema import LabelledTable
@@ -74,3 +79,32 @@ def unknowable_rows(classes: AnyArray, codes: Ints) -> list[str]:
         "could know it, so that the log loss leaves them out, which would be infinite; the other measures "
         "count them as they are"
     ]
+
+
+def overtaking(ranking: Ranking, n_learnt: int) -> list[Result]:
+    """The models that might be the best if there were any number of rows to learn from.
+
+    Estimating p parameters from n rows costs about p / 2n nats a row (Akaike, 1973), and more rows can save
+    no more than that. A model that is further behind, beyond noise, stays behind.
+    """
+    found = []
+    for result in ranking.results[1:]:
+        behind = ranking.behind(result)
+        if behind is None or result.n_parameters is None:
+            continue
+        saved = 0.0 if ranking.by_cost else result.n_parameters / (2 * n_learnt)
+        if behind.value - saved <= NOISE * behind.error:
+            found.append(result)
+    return found
+
+
+def drawn_rows(best: Result, others: Sequence[Result], n: int, n_rows: int) -> str:
+    """Whether the rows that were not drawn could change which model is recommended."""
+    told = f"compared on {n:,} of {n_rows:,} rows, drawn by class"
+    if not others:
+        return f"{told}: all of them would recommend the same model (max_rows=None takes all)"
+    names = listed([result.title for result in others])
+    return (
+        f"{told}: {best.title} and {names} are as good to within noise and what more rows can teach; "
+        "max_rows=None compares them on all"
+    )

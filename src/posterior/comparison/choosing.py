@@ -11,6 +11,7 @@ from sklearn.base import clone
 from posterior._types import Bools, Floats, Ints
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import CrossValidation, HeldOutScores
+from posterior.comparison.sampling import sample_rows
 from posterior.decision import log_loss_terms
 from posterior.estimators.held_out import Tick
 from posterior.estimators.table_estimator import fit_table
@@ -114,15 +115,3 @@ def by_other_folds(
     for f in np.unique(fold):
         scores[fold == f] = found[best_of(losses, knowable & (fold != f))].scores[fold == f]
     return HeldOutScores(scores, are_logs=True)
-
-
-def sample_rows(codes: Ints, n: int, groups: Ints | None = None) -> Ints:
-    """So many rows, of every class in proportion, to within one; or as many whole groups as it takes."""
-    if groups is not None:
-        found, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-        drawn = np.random.default_rng(0).permutation(len(found))
-        enough = int(np.searchsorted(np.cumsum(sizes[drawn]), n)) + 1
-        return np.flatnonzero(np.isin(group.reshape(-1), drawn[: max(enough, 2)]))
-    order = np.random.default_rng(0).permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    return np.sort(order[np.linspace(0, len(order) - 1, n).astype(np.int64)])

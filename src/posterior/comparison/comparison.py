@@ -9,7 +9,14 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
-from posterior.comparison.advice import advice, nothing_knowable, unknowable_rows, without_class
+from posterior.comparison.advice import (
+    advice,
+    drawn_rows,
+    nothing_knowable,
+    overtaking,
+    unknowable_rows,
+    without_class,
+)
 from posterior.comparison.candidates import Candidate, candidates_for
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.evaluation import Counter, Evaluation
@@ -31,10 +38,11 @@ from posterior.comparison.outside import REFERENCE, reference_choice
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
+from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, rows_to_compare
 from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
-from posterior.schema import LabelledTable, Schema
+from posterior.schema import Folds, LabelledTable, Schema
 from posterior.schema.decode import table_of
 
 
@@ -96,6 +104,7 @@ class Comparison:
         false_alarms: float = 0.005,
         seed: int = 0,
         reference: bool = True,
+        max_rows: int | None = MAX_ROWS,
         progress: Progress | None = None,
     ) -> Self:
         """Try models on held-out rows.
@@ -131,28 +140,36 @@ class Comparison:
         reference : bool, default=True
             Whether gradient boosting by scikit-learn is tried on the same rows where no `models` are named,
             as an outside reference that is never recommended; not where it would take longer than all else.
+        max_rows : int or None, default=100_000
+            Of a larger table so many rows are drawn, by class, or more where a class is rare; a note says
+            whether all rows could recommend another model. None takes all.
         progress : callable, default=None
             Called as `progress(done, total, what)` after each step.
 
         """
+        most = checked_max_rows(max_rows)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
+        chosen = rows_to_compare(table.codes, most, table.groups)
+        drawn = table if chosen is None else replace(table, positions=table.places).part(chosen)
         dealt = deal(
-            table.codes, folds=folds, repeats=repeats, groups=table.groups, time=table.time, seed=seed
+            drawn.codes, folds=folds, repeats=repeats, groups=drawn.groups, time=drawn.time, seed=seed
         )
+        priced = costs_of(costs, table)
         setting = Setting(
             models,
             dealt,
-            costs_of(costs, table),
+            priced if priced is None or chosen is None else costs_of_rows(priced, chosen),
             sought_class(positive, table),
             share_of(false_alarms),
             seed,
             reference and models is None,
         )
         said = [*_looks_like_numbers(table), *(str(warning.message) for warning in caught)]
-        comparison = cls._of_table(table, setting, progress, said)
-        return comparison._with_leaks(table, setting, progress)._advised()
+        comparison = cls._of_table(drawn, setting, progress, said)
+        comparison = comparison._with_leaks(drawn, setting, progress)._advised()
+        return comparison if chosen is None else comparison._drawn_from(table, len(drawn), dealt[0])
 
     @classmethod
     def _of_table(
@@ -250,6 +267,18 @@ class Comparison:
     def _advised(self) -> Self:
         told = advice(self.recommended, self.codes, self.knowable, leaks=bool(self.leaks))
         return replace(self, notes=(*self.notes, *told))
+
+    def _drawn_from(self, table: LabelledTable, n: int, folds: Folds) -> Self:
+        """The same comparison of a table of which n rows were drawn."""
+        others = overtaking(self.ranking, n - n // folds.n_folds)
+        note = drawn_rows(self.recommended, others, n, len(table))
+        return replace(
+            self,
+            schema=table.schema,
+            n_rows=len(table),
+            folds=f"{self.folds}, of {n:,} rows drawn from {len(table):,}",
+            notes=(*self.notes, note),
+        )
 
     @cached_property
     def ranking(self) -> Ranking:

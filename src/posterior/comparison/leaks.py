@@ -20,11 +20,11 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.comparison.choosing import sample_rows
 from posterior.comparison.folds import deal
 from posterior.comparison.inputs import read_from
 from posterior.comparison.measures import area_under_roc, log_odds
 from posterior.comparison.printing import loss_text
+from posterior.comparison.sampling import sample_rows
 from posterior.decision import log_loss_terms
 from posterior.estimators.members import take
 from posterior.schema import Folds, LabelledTable, read_table

@@ -10,7 +10,7 @@ from posterior.estimators.encoded_table import EncodedTableClassifier
 from posterior.estimators.table_estimator import takes_tables
 
 # Rows times columns times classes times fits that the reference may cost, and trees that it may grow.
-MOST_WORK, MOST_TREES = 5_000_000, 30_000
+MOST_WORK, MOST_TREES = 10_000_000, 30_000
 TREES = 100
 # More categories than this scikit-learn does not take as such; their codes are numbers then.
 MOST_CATEGORIES = 255

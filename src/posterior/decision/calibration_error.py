@@ -12,8 +12,8 @@ from posterior.decision.posteriors import class_names
 from posterior.decision.reliability import refuse_confidence
 from posterior.decision.scores import scored_rows
 
-# Numbers that a block of draws may hold at a time (16 MiB).
-BLOCK = 2**21
+# Numbers that a block of draws may hold at a time (8 MiB).
+BLOCK = 1 << 20
 KINDS = {"top": Events.of_top, "classwise": Events.of_classes}
 
 

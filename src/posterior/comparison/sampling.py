@@ -1,0 +1,67 @@
+"""Rows drawn from a table: enough of them to choose by, of every class in proportion."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior._types import Ints
+
+# Rows that a comparison draws from a larger table, where the caller does not say.
+MAX_ROWS = 100_000
+# So many rows of other classes than the most common one are drawn at least: they are what a rare class is
+# learnt from and judged by, and a hundred thousand rows may hold fifty.
+LEAST_OTHERS = 5_000
+# So many rows of each class are drawn, or all that it has: two for each of five folds.
+LEAST_OF_CLASS = 10
+
+
+def sample_rows(codes: Ints, n: int, groups: Ints | None = None) -> Ints:
+    """So many rows, of every class in proportion, to within one; or as many whole groups as it takes.
+
+    >>> codes = np.repeat([0, 1], [900, 100])
+    >>> np.bincount(codes[sample_rows(codes, 50)])
+    array([45,  5])
+    """
+    if groups is not None:
+        found, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        drawn = np.random.default_rng(0).permutation(len(found))
+        enough = int(np.searchsorted(np.cumsum(sizes[drawn]), n)) + 1
+        return np.flatnonzero(np.isin(group.reshape(-1), drawn[: max(enough, 2)]))
+    order = np.random.default_rng(0).permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    return np.sort(order[np.linspace(0, len(order) - 1, n).astype(np.int64)])
+
+
+def rows_to_compare(codes: Ints, max_rows: int | None, groups: Ints | None = None) -> Ints | None:
+    """The rows that a comparison draws from a large table, in order; None where it takes all.
+
+    They are `max_rows`, or as many as it takes for LEAST_OTHERS of other classes than the most common one;
+    of a class that would have fewer than LEAST_OF_CLASS, so many.
+
+    >>> rare = np.repeat([0, 1], [995_000, 5_000])
+    >>> rows_to_compare(rare, 100_000) is None, len(rows_to_compare(np.arange(1_000_000) % 2, 100_000))
+    (True, 100000)
+    """
+    if max_rows is None:
+        return None
+    counts = np.bincount(codes)
+    others = len(codes) - int(counts.max())
+    wanted = max(max_rows, -(-LEAST_OTHERS * len(codes) // others) if others else 0)
+    if wanted >= len(codes):
+        return None
+    drawn = sample_rows(codes, wanted, groups)
+    if groups is not None:
+        return drawn
+    short = np.flatnonzero(
+        np.bincount(codes[drawn], minlength=len(counts)) < np.minimum(counts, LEAST_OF_CLASS)
+    )
+    first = [np.flatnonzero(codes == k)[:LEAST_OF_CLASS] for k in short.tolist()]
+    return np.unique(np.concatenate([drawn, *first]))
+
+
+def checked_max_rows(max_rows: Any) -> int | None:
+    """How many rows a comparison may draw at most; None for all."""
+    whole = isinstance(max_rows, int | np.integer) and not isinstance(max_rows, bool)
+    if max_rows is not None and not (whole and max_rows >= 1):
+        raise ValueError(f"max_rows must be a number of rows, or None for all, found {max_rows!r}")
+    return None if max_rows is None else int(max_rows)
