@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from posterior._types import Floats
 
@@ -36,20 +36,22 @@ def dependent_columns(scatter: Floats, weight: float, rounding: Floats) -> list[
     rounding = rounding / sd
     if (rounding < CLEAR).all() and _smallest_residual(correlation) > CLEAR:
         return []
-    factor = np.zeros((d, d))
+    inverse = np.zeros((d, d))  # of the factor of the kept columns, which grows by a row with each
     kept: list[int] = []
     found = []
     for j in range(d):
         r = len(kept)
-        row = solve_triangular(factor[:r, :r], correlation[kept, j], lower=True) if r else np.zeros(0)
+        row = inverse[:r, :r] @ correlation[kept, j]
         residual = correlation[j, j] - row @ row
-        beta = solve_triangular(factor[:r, :r].T, row) if r else row
+        beta = row @ inverse[:r, :r]
         noise = rounding[j] ** 2 + (beta**2) @ rounding[kept] ** 2
         arithmetic = (200 * d + 4 * np.abs(beta).sum() ** 2) * EPSILON
         if residual <= arithmetic + 4 * noise:
-            found.append((j, tuple(i for i, b in zip(kept, beta, strict=True) if abs(b) > NEGLIGIBLE)))
+            of = np.flatnonzero(np.abs(beta) > NEGLIGIBLE).tolist()
+            found.append((j, tuple(kept[i] for i in of)))
             continue
-        factor[r, :r], factor[r, r] = row, np.sqrt(residual)
+        root = np.sqrt(residual)
+        inverse[r, :r], inverse[r, r] = -beta / root, 1 / root
         kept.append(j)
     return found
 
