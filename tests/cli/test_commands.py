@@ -368,7 +368,7 @@ def test_the_log_loss_of_predictions_is_exact_in_the_tail(folder, capsysbinary):
 @pytest.mark.long
 def test_the_best_model_is_found_and_fitted(folder, capsysbinary):
     found = as_json(capsysbinary, "fit", "voters", "-o", "best")
-    assert found["model"] in {"naive-bayes", "block", "logistic", "quadratic"}
+    assert found["model"] in {"naive-bayes", "tuned-naive-bayes", "block", "logistic", "quadratic"}
     assert found["held_out"]["log loss"] < 1.1
     assert posterior.load("best").classes_.tolist() == sorted(
         set(posterior.datasets.load_voters("pyarrow").y.to_pylist())

@@ -38,7 +38,7 @@ def compared():
 def test_all_models_are_tried_on_the_raw_table(compared):
     _, _, comparison = compared
     assert list(comparison.left_out) == ["lasso"]  # which is for few rows
-    assert len(comparison.results) == 9
+    assert len(comparison.results) == 10
     assert comparison.folds == "5 folds, stratified"
     assert comparison.recommended.columns == tuple(comparison.schema.names)
 

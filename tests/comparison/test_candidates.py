@@ -11,9 +11,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
+from posterior import NaiveBayes
 from posterior.comparison import MODELS, Comparison, NotForThisTableError, compare, model_for
+from posterior.comparison.fixed_candidates import learning_curve_candidates
 from posterior.comparison.folds import deal
 from posterior.datasets import load_penguins, load_voters
+from posterior.schema import LabelledTable
 
 IRIS = load_iris(return_X_y=True)
 COMPLETE = load_penguins("pandas").frame.dropna().reset_index(drop=True)
@@ -176,7 +179,7 @@ def test_a_table_without_a_value_has_no_column_for_a_coefficient():
 def test_a_model_that_fails_is_left_out_with_its_error():
     X = [[1.0], [2.0], [3.0]]
     found = Comparison.of(X, ["a", "b", "b"])
-    assert "it failed: no class has rows in two folds" in found.left_out["naive-bayes"]
+    assert "it failed: no class has rows in two folds" in found.left_out["tuned-naive-bayes"]
     assert found.recommended.name
 
 
@@ -220,5 +223,20 @@ def test_every_model_can_be_had_by_name_and_fitted(name):
 def test_a_model_that_does_not_suit_is_refused_with_the_reason():
     with pytest.raises(NotForThisTableError, match="LDA does not suit this table: no continuous column"):
         model_for("lda", [["a"], ["b"], ["a"]], [0, 1, 1])
-    with pytest.raises(ValueError, match="there is no model 'ldaa'; choose among majority, naive-bayes, lda"):
+    with pytest.raises(
+        ValueError,
+        match="there is no model 'ldaa'; choose among majority, naive-bayes, tuned-naive-bayes, lda",
+    ):
         model_for("ldaa", [["a"], ["b"]], [0, 1])
+
+
+def test_naive_bayes_is_the_same_model_by_itself_in_a_comparison_and_in_a_curve():
+    X, y = COMPLETE.drop(columns="species"), COMPLETE["species"]
+    found = model_for("naive-bayes", X, y)
+    assert repr(found) == repr(NaiveBayes())
+    categories = X[["island", "sex"]]
+    rows = LabelledTable.of(categories, np.asarray(y, dtype=str))
+    (curve, *_), _ = learning_curve_candidates(rows)
+    assert curve.title == "naive Bayes"
+    posteriors = [m.fit(categories, y).predict_proba(categories) for m in (curve.fresh(), NaiveBayes())]
+    assert np.array_equal(*posteriors)

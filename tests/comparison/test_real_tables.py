@@ -30,7 +30,7 @@ def test_penguins_are_told_apart_by_a_gaussian_block_or_a_logistic_regression():
     assert comparison.recommended.name in {"block", "logistic"}
     assert comparison.recommended.accuracy >= 0.98
     assert comparison.recommendation.startswith(f"Use {comparison.recommended.name} (")
-    assert len(comparison.results) == 9
+    assert len(comparison.results) == 10
 
 
 def test_gaps_in_votes_are_gaps():
@@ -50,7 +50,7 @@ def test_spam_is_found_in_texts_and_little_ham_is_lost():
     )
     comparison = quietly(table, "label", folds=10)
     found = comparison.recommended
-    assert found.name == "naive-bayes"
+    assert found.name == "tuned-naive-bayes"
     assert found.accuracy >= 0.985
     assert (comparison.positive, comparison.false_alarms) == ("spam", 0.005)
     assert found.recall_at >= 0.9

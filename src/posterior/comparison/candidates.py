@@ -71,16 +71,17 @@ def _majority(table: TableFacts) -> EstimatorChoice:
     return EstimatorChoice((GenerativeClassifier([]),), (), "the class frequencies, whatever a row says")
 
 
-def _naive_bayes(table: TableFacts) -> EstimatorChoice:
+def _naive_bayes(table: TableFacts, *, tuned: bool) -> EstimatorChoice:
     columns = _described(table)
     if not columns:
         raise NotForThisTableError("no column has a value")
-    estimator = NaiveBayes(
-        alpha="auto" if table.others else 1.0,
-        tied="auto" if table.continuous else False,
-        kinds=_kinds(table),
-    )
     about = "1 column" if len(columns) == 1 else f"{len(columns)} columns, independent given the class"
+    if not tuned:
+        return EstimatorChoice((NaiveBayes(kinds=_kinds(table)),), columns, about)
+    open_settings: dict[str, Any] = ({"alpha": "auto"} if table.others else {}) | (
+        {"tied": "auto"} if table.continuous else {}
+    )
+    estimator = NaiveBayes(**open_settings, kinds=_kinds(table))
     return EstimatorChoice((estimator,), columns, about, chosen_by="folds")
 
 
@@ -244,7 +245,18 @@ def _kinds(table: TableFacts) -> Any:
 _ALL = (
     Candidate("majority", "majority", "baseline", "the class frequencies", _majority),
     Candidate(
-        "naive-bayes", "naive Bayes", "generative", "columns independent given the class", _naive_bayes
+        "naive-bayes",
+        "naive Bayes",
+        "generative",
+        "columns independent given the class: NaiveBayes() as it comes",
+        partial(_naive_bayes, tuned=False),
+    ),
+    Candidate(
+        "tuned-naive-bayes",
+        "tuned naive Bayes",
+        "generative",
+        "the same, smoothing and shared variances tuned",
+        partial(_naive_bayes, tuned=True),
     ),
     Candidate(
         "lda", "LDA", "generative", "Gaussian classes with one covariance", partial(_gaussian, tied=1.0)

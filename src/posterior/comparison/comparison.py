@@ -352,7 +352,7 @@ def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
     >>> frame[["model", "log_loss", "tie"]].round(3)
              model  log_loss    tie
     0          lda     0.050   True
-    1  naive-bayes     0.139  False
+    1  naive-bayes     0.131  False
     """
     return Comparison.of(X, y, **settings).frame
 

@@ -52,11 +52,13 @@ def rows_to_compare(codes: Ints, max_rows: int | None, groups: Ints | None = Non
     drawn = sample_rows(codes, wanted, groups)
     if groups is not None:
         return drawn
-    short = np.flatnonzero(
-        np.bincount(codes[drawn], minlength=len(counts)) < np.minimum(counts, LEAST_OF_CLASS)
-    )
-    first = [np.flatnonzero(codes == k)[:LEAST_OF_CLASS] for k in short.tolist()]
-    return np.unique(np.concatenate([drawn, *first]))
+    have = np.bincount(codes[drawn], minlength=len(counts))
+    lacking = np.minimum(counts, LEAST_OF_CLASS) - have
+    more = [
+        np.setdiff1d(np.flatnonzero(codes == k), drawn)[: lacking[k]]
+        for k in np.flatnonzero(lacking > 0).tolist()
+    ]
+    return np.sort(np.concatenate([drawn, *more]))
 
 
 def checked_max_rows(max_rows: Any) -> int | None:

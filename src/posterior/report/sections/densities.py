@@ -14,13 +14,14 @@ from posterior.report.subject import Subject
 from posterior.report.words import cut, printable
 
 MOST_PANELS = 12
+NAIVE = ("naive-bayes", "tuned-naive-bayes")
 # Inches.
 WIDTH, HEIGHT = 3.3, 2.1
 
 
 def densities(subject: Subject) -> list[PageBlock]:
     """A panel for each column by itself: the rows, and what naive Bayes makes of them."""
-    model = subject.best(lambda result: result.name == "naive-bayes") or subject.chosen
+    model = subject.best(lambda result: result.name in NAIVE) or subject.chosen
     rows = subject.rows
     fitted = fit_table(clone(model.estimator), rows)
     display = ClassPanelDisplay.from_estimator(
