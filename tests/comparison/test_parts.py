@@ -301,7 +301,7 @@ def test_nothing_beats_the_class_frequencies_is_said_plainly(iris):
         ranking = ranking_of(
             iris, {**change, "losses": losses}, {"losses": majority.losses, "approach": "baseline"}
         )
-        assert ranking.sentence().startswith("Nothing beats the class frequencies (log loss")
+        assert ranking.sentence().startswith("Nothing here beats the class frequencies (log loss")
         assert "A within noise of it" in ranking.sentence()
 
 
@@ -352,6 +352,16 @@ def test_class_frequencies_that_are_right_less_often_than_a_coin_are_no_measure(
     ).results
     sentence = Ranking(results, codes, iris.knowable, by_cost=False).sentence()
     assert "no model is right more often beyond noise" in sentence
+
+
+@pytest.mark.parametrize("shift", [-0.2, 0.0, 0.2])
+def test_where_they_were_not_tried_the_class_frequencies_are_those_of_all_rows(iris, shift):
+    majority = next(r for r in iris.results if r.name == "majority")
+    plain = np.full(150, np.log(3)) + shift
+    ranking = ranking_of(iris, {"title": "A", "losses": plain, "predicted": majority.predicted})
+    assert ranking.baseline is None
+    assert ranking.nothing_found == (shift >= 0)
+    assert ranking.sentence().startswith("Nothing here beats the class frequencies") == (shift >= 0)
 
 
 def test_class_frequencies_alone_are_compared_with_nothing(iris):

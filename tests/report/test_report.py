@@ -342,6 +342,74 @@ def test_classes_are_those_in_a_column(text: str, page: Page) -> None:
     assert page.table("Classes in column species")
 
 
+# -- the banner, for somebody who reads nothing else ----------------------------------------------
+
+
+def told(page: Page) -> dict[str, str]:
+    """The questions of the banner and their answers."""
+    lines = [line.strip() for line in page.words.splitlines() if line.strip()]
+    questions = ("What can be predicted?", "Can the probabilities be trusted?", "What to do?")
+    return {q: next(line for line in lines if line.startswith(q)).removeprefix(q) for q in questions}
+
+
+def test_the_banner_says_what_how_well_and_what_to_do(
+    penguins: tuple[Comparison, Any, Any], page: Page
+) -> None:
+    best = penguins[0].recommended
+    what, trusted, todo = told(page).values()
+    assert f"{best.title} names the right class of species in {100 * best.accuracy:.1f} %" in what
+    assert "always answering Adelie, the commonest class, is right in 44.2 %" in what
+    assert trusted.startswith("Yes, as far as rows held out tell")
+    assert todo.startswith(f"Use {best.title}")
+
+
+def test_noise_is_called_noise() -> None:
+    rng = np.random.default_rng(3)
+    page = Page(compared(rng.normal(size=(120, 3)), np.arange(120) % 2))
+    what, trusted, todo = told(page).values()
+    assert what.startswith("Nothing here beats the class frequencies")
+    assert trusted == "They are no more than the shares of the classes."
+    assert todo.startswith("Use no model of this table yet")
+
+
+def test_a_leak_is_not_trusted() -> None:
+    rng = np.random.default_rng(0)
+    paid = np.arange(200) % 2
+    X = pd.DataFrame({"paid": paid + 0.01 * rng.normal(size=200), "age": rng.normal(size=200)})
+    page = Page(compared(X, np.where(paid, "good", "bad")))
+    _, trusted, todo = told(page).values()
+    assert trusted.startswith("Not before it is known when paid gets its value")
+    assert "--drop paid" in todo
+    assert "The posteriors can be taken at their word" not in page.words
+
+
+def test_at_one_in_two_thousand_accuracy_is_no_headline() -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(8000) % 2000 == 7, "fraud", "fair")
+    X = rng.normal(size=(8000, 2)) + 3 * (y == "fraud")[:, None]
+    text = compared(X, y, models=["majority", "lda"])
+    page = Page(text)
+    assert (
+        "99.95 % of the rows are fair: always answering fair is right as often"
+        in told(page)["What can be predicted?"]
+    )
+    tiles = text[text.index('<dl class="tiles">') : text.index("</header>")]
+    assert "fraud found" in tiles
+    assert "accuracy" not in tiles
+    assert page.table("Classes")[1][2] == "0.05 %"
+    assert "0.0 % of" not in page.words
+
+
+def test_every_term_is_explained_where_it_is_used_first(text: str, page: Page) -> None:
+    links = re.findall(r'<a class="term" href="#(term-[a-z-]+)"', text)
+    assert len(links) == len(set(links)) > 10
+    assert set(links) <= set(page.values("id"))
+    first = re.search(r"log loss", page.words, re.IGNORECASE)
+    assert first is not None
+    before = text.index('href="#term-log-loss"')
+    assert "log loss" not in re.sub(r"<[^>]*>", "", text[text.index("<body") : before])
+
+
 # -- costs ----------------------------------------------------------------------------------------
 
 

@@ -155,6 +155,8 @@ def show(console: CommandConsole, comparison: "Comparison") -> None:
         console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
     for note in comparison.notes:
         console.note(note)
+    if comparison.imbalance:
+        console.say(Text.assemble("\n", (comparison.imbalance, "bold yellow")))
     console.say(Text.assemble("\n", (comparison.verdict, "bold")))
 
 
@@ -224,6 +226,7 @@ def comparison_data(comparison: "Comparison") -> dict[str, Any]:
         "left_out": comparison.left_out,
         "notes": list(comparison.notes),
         "caution": comparison.caution,
+        "imbalance": comparison.imbalance,
         "leaks": [asdict(leak) for leak in comparison.leaks],
         "without_leaks": None
         if comparison.without_leaks is None

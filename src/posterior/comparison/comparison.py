@@ -23,6 +23,7 @@ from posterior.comparison.evaluation import Counter, Evaluation
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import CrossValidation
+from posterior.comparison.imbalance import RareRows, imbalance_words
 from posterior.comparison.inputs import compared_table
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
 from posterior.comparison.leaks import (
@@ -296,6 +297,13 @@ class Comparison:
         return self.ranking.ties()
 
     @property
+    def imbalance(self) -> str:
+        """What accuracy hides where one class has nearly all rows; empty where none has."""
+        best = self.recommended
+        rare = RareRows.of(self.codes, best.predicted, self.classes)
+        return imbalance_words(rare, best.title, by_cost=self.costs is not None)
+
+    @property
     def caution(self) -> str:
         """The columns that tell the class almost alone, and what to do about them; empty where none does."""
         return caution_of(self.leaks)
@@ -337,7 +345,8 @@ class Comparison:
         told = [f"not tried: {name} ({reason})" for name, reason in self.left_out.items()]
         told += [f"note: {note}" for note in self.notes]
         above = [self.caution, ""] if self.leaks else []
-        return "\n".join([*above, self.folds, *as_text(self._columns), *told, "", self.verdict])
+        below = [self.imbalance] if self.imbalance else []
+        return "\n".join([*above, self.folds, *as_text(self._columns), *told, "", *below, self.verdict])
 
     def _repr_html_(self) -> str:
         above = f"{self.caution} {self.folds}".lstrip()

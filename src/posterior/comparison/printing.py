@@ -40,7 +40,7 @@ def rate_text(value: float | None) -> str:
         told = f"{value:.{digits}f}"
         if value in (0.0, 1.0) or 0 < float(told) < 1:
             return told
-    return told
+    return f"{value:.3f}"
 
 
 def with_error(value: float, error: float, error_rate: float) -> str:

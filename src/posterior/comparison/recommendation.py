@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -100,9 +101,8 @@ class Ranking:
         if mean is None:
             accuracy = f"accuracy {best.accuracy:.3f} ± {best.accuracy_se:.3f}"
             return f"Use {best.name} ({best.about}): {accuracy}; it has no probabilities."
-        baseline = next((r for r in (best, *ties) if r.approach == "baseline"), None)
-        if baseline is not None and not self._more_often_right(best, baseline):
-            return self._nothing_found(baseline, ties)
+        if self.nothing_found:
+            return self._nothing_told(ties)
         told = f"Use {best.name} ({best.about}): {self.measure} {_with_error(mean)}{self._ahead(ties)}"
         return f"{told}; {self._tied(ties)}." if ties else f"{told}."
 
@@ -122,18 +122,59 @@ class Ranking:
             return f"That is {_short(behind.value)} below {name}."
         return f"It does as well as {name}."
 
-    def _more_often_right(self, result: Result, baseline: Result) -> bool:
+    @cached_property
+    def baseline(self) -> Result | None:
+        """The class frequencies, where they were tried."""
+        return next((r for r in self.results if r.approach == "baseline"), None)
+
+    @cached_property
+    def nothing_found(self) -> bool:
+        """Whether the best model is not shown to be better than always answering the class frequencies.
+
+        Neither in what the order goes by nor in how often it is right. Where the class frequencies were not
+        tried, and the order goes by the log loss, they are those of all rows.
+        """
+        best, baseline = self.best, self.baseline
+        if self.mean(best) is None:
+            return False
+        if baseline is not None:
+            as_good = baseline in (best, *self.ties())
+        elif self.by_cost or best.losses is None:
+            return False
+        else:
+            as_good = not exceeds_noise(self._below_frequencies(best.losses))
+        return as_good and not self._more_often_right(best)
+
+    def _below_frequencies(self, losses: Floats) -> Floats:
+        """How much less than the class frequencies of all rows each row costs, or each group."""
+        plain = -np.log(np.bincount(self.codes) / len(self.codes))[self.codes]
+        groups = None if self.groups is None else self.groups[self.knowable]
+        return clustered((plain - losses)[self.knowable], groups)
+
+    def _more_often_right(self, result: Result) -> bool:
         """Whether one names the right class more often than the most common class is, beyond noise.
 
         That of all rows, too: of balanced classes the most common one elsewhere is the rarer one in a fold,
         so that the class frequencies are right less often than a coin.
         """
         mine = (result.predicted == self.codes).astype(np.float64)
-        rivals = (baseline.predicted == self.codes, self.codes == np.bincount(self.codes).argmax())
+        rivals = [self.codes == np.bincount(self.codes).argmax()]
+        if self.baseline is not None:
+            rivals.append(self.baseline.predicted == self.codes)
         return all(exceeds_noise(clustered(mine - theirs, self.groups)) for theirs in rivals)
 
-    def _nothing_found(self, baseline: Result, ties: Sequence[Result]) -> str:
+    def _nothing_told(self, ties: Sequence[Result]) -> str:
         """What is said where guessing by the class frequencies does as well."""
+        baseline = self.baseline
+        if baseline is None:
+            share = np.bincount(self.codes) / len(self.codes)
+            own, best = -float(np.log(share[self.codes]).mean()), self.mean(self.best)
+            shown = "" if best is None else f", that of {self.best.title} {_with_error(best)}"
+            return (
+                f"Nothing here beats the class frequencies: their log loss is {_short(own)}{shown}; more "
+                f"rows, "
+                "other columns or other models are needed."
+            )
         mean = self.mean(baseline)
         shown = "" if mean is None else f" ({self.measure} {_with_error(mean)})"
         if len(self.results) == 1:
@@ -141,9 +182,9 @@ class Ranking:
                 f"Nothing but the class frequencies{shown} was tried: try other models to see whether the "
                 "columns say anything of the class."
             )
-        told = f"Nothing beats the class frequencies{shown}, {self._beside(baseline, ties)}"
+        told = f"Nothing here beats the class frequencies{shown}, {self._beside(baseline, ties)}"
         surest = max(self.results, key=lambda r: r.accuracy)
-        if self._more_often_right(surest, baseline):
+        if self._more_often_right(surest):
             plain = max(baseline.accuracy, float(np.bincount(self.codes).max() / len(self.codes)))
             return (
                 f"{told}; but {surest.title} is right more often (accuracy {surest.accuracy:.3f} against "

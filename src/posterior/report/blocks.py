@@ -23,6 +23,22 @@ class Bullets:
 
 
 @dataclass(frozen=True)
+class Definitions:
+    """Terms: the id of each, the word, and what it means."""
+
+    macro: ClassVar[str] = "definitions"
+    terms: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Blocks beside each other where there is room."""
+
+    macro: ClassVar[str] = "side_by_side"
+    blocks: Sequence["PageBlock"]
+
+
+@dataclass(frozen=True)
 class Commands:
     """Lines to be typed, each with a word on what it does."""
 
@@ -157,7 +173,9 @@ class PageTable:
     marked: frozenset[int] = field(default_factory=frozenset)
 
 
-PageBlock: TypeAlias = Text | Bullets | Commands | Figure | Figures | Legend | Details | PageTable
+PageBlock: TypeAlias = (
+    Text | Bullets | Commands | Figure | Figures | Legend | Details | PageTable | Definitions | SideBySide
+)
 
 
 @dataclass(frozen=True)

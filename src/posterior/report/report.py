@@ -1,7 +1,7 @@
 """The page: sections put together, and written in one piece or not at all."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from posterior.comparison import Comparison
 from posterior.files import writing
 from posterior.notices import PosteriorWarning
 from posterior.plot.style import pyplot
-from posterior.report.blocks import PageBlock, PageSection, Text, Tile
+from posterior.report.banner import banner, target, tiles
+from posterior.report.blocks import PageBlock, PageSection, Text
+from posterior.report.glossary import FirstUses
 from posterior.report.sections import SECTIONS, Part
 from posterior.report.subject import Subject
-from posterior.report.words import count, cut, figure, percent, printable
+from posterior.report.words import cut, printable
 
 
 def write_report(  # noqa: PLR0913 -- what the page is about, where it goes, and what it is called
@@ -88,8 +90,9 @@ def render(  # noqa: PLR0913 -- those of write_report
     page: str = template.render(
         title=title or _title(subject),
         caution=comparison.caution,
+        banner=banner(subject),
         recommendation=comparison.verdict,
-        tiles=_tiles(subject),
+        tiles=tiles(subject),
         sections=sections,
         version=__version__,
     )
@@ -110,40 +113,9 @@ def _built(part: Part, subject: Subject) -> list[PageSection]:
 
 
 def _title(subject: Subject) -> str:
-    name = cut(printable(subject.target or "the class"), 80)
-    return f"Predicting {name}" + (f" from {cut(printable(subject.source), 80)}" if subject.source else "")
-
-
-def _tiles(subject: Subject) -> list[Tile]:
-    """The key figures."""
-    comparison, chosen = subject.comparison, subject.chosen
-    schema = comparison.schema
-    tiles = [
-        Tile("rows", count(comparison.n_rows)),
-        Tile("columns", count(len(schema))),
-        Tile("classes", count(len(subject.classes))),
-        Tile("model", chosen.title, chosen.approach),
-    ]
-    if chosen.average_cost is not None:
-        tiles.append(
-            Tile("average cost", figure(chosen.average_cost), _against(subject, "average_cost", figure))
-        )
-    tiles.append(Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent)))
-    if chosen.average_cost is None and chosen.log_loss is not None:
-        tiles.append(Tile("log loss", figure(chosen.log_loss), _against(subject, "log_loss", figure)))
-    return tiles
-
-
-def _against(subject: Subject, name: str, written: Callable[[float | None], str]) -> str:
-    """What the baseline has; or the best model without columns that tell the class almost alone."""
-    rest = subject.comparison.without_leaks
-    if rest is not None:
-        which = "this column" if len(subject.comparison.leaks) == 1 else "these columns"
-        return f"without {which}: {written(getattr(rest.recommended, name))}"
-    for result in subject.comparison.results:
-        if result.approach == "baseline" and result.name != subject.chosen.name:
-            return f"{result.title}: {written(getattr(result, name))}"
-    return "on rows held out"
+    return f"Predicting {target(subject)}" + (
+        f" from {cut(printable(subject.source), 80)}" if subject.source else ""
+    )
 
 
 def _environment() -> Any:
@@ -153,7 +125,7 @@ def _environment() -> Any:
         raise ImportError(
             "a report needs jinja2, which is not installed; run `pip install 'posterior[report]'`"
         ) from error
-    from markupsafe import Markup  # noqa: PLC0415 -- comes with jinja2
+    from markupsafe import Markup, escape  # noqa: PLC0415 -- comes with jinja2
 
     def clean(value: Any) -> Any:
         return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -167,6 +139,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["cut"] = cut
+    environment.filters["explained"] = FirstUses(Markup, escape)
     style = files("posterior.report").joinpath("templates", "style.css").read_text(encoding="utf-8")
     environment.globals["style"] = Markup(style)  # noqa: S704 -- our own
     return environment

@@ -9,6 +9,7 @@ import numpy as np
 
 from posterior._types import Bools, Ints
 from posterior.comparison import Comparison, Result
+from posterior.comparison.imbalance import RareRows
 from posterior.comparison.inputs import compared_table
 from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
 from posterior.estimators.members import take
@@ -114,6 +115,11 @@ class Subject:
         """Whether the posteriors of the recommended model mean what they say; None where it has none."""
         chosen = self.chosen
         return None if chosen.log_proba is None else calibration_test(self.comparison.codes, chosen.log_proba)
+
+    @cached_property
+    def rare_rows(self) -> RareRows | None:
+        """How the recommended model does with rare rows, where one class has nearly all."""
+        return RareRows.of(self.comparison.codes, self.chosen.predicted, self.comparison.classes)
 
     @cached_property
     def repeated(self) -> bool:

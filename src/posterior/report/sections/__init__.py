@@ -8,7 +8,7 @@ from posterior.report.sections.chosen import the_chosen_model
 from posterior.report.sections.coefficients import coefficients
 from posterior.report.sections.densities import densities
 from posterior.report.sections.leaderboard import leaderboard
-from posterior.report.sections.method import method
+from posterior.report.sections.method import glossary, method
 from posterior.report.sections.next_steps import next_steps
 from posterior.report.sections.odd_rows import odd_rows
 from posterior.report.sections.plane import the_best_plane
@@ -38,4 +38,5 @@ SECTIONS = (
     Part("odd", "Odd rows", odd_rows),
     Part("next", "What to do next", next_steps),
     Part("method", "How it was done", method),
+    Part("glossary", "What the words mean", glossary),
 )
