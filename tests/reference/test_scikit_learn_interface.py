@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 import sklearn
 import sklearn.discriminant_analysis
+import sklearn.linear_model
 import sklearn.naive_bayes
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
@@ -262,3 +264,91 @@ def test_priors_given_at_prediction_are_those_of_a_model_fitted_with_them(name, 
         asked = getattr(ours(name), f"set_{method}_request")(priors=True)
         routed = make_pipeline(StandardScaler(with_mean=False, with_std=False), asked).fit(X, Y)
         np.testing.assert_array_equal(getattr(routed, method)(X, priors=PRIORS), wanted)
+
+
+# -- classes, weights, priors and precision -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAIVE_BAYES)
+def test_one_class_is_fitted_and_predicted(name):
+    y = np.full(len(X), "only")
+    mine, other = ours(name).fit(X, y), theirs(name).fit(X, y)
+    np.testing.assert_array_equal(mine.predict_proba(X[:3]), other.predict_proba(X[:3]))
+    np.testing.assert_array_equal(mine.predict(X[:3]), other.predict(X[:3]))
+
+
+@pytest.mark.parametrize("name", DISCRIMINANT)
+def test_one_class_is_refused_where_scikit_learn_refuses_it(name):
+    # Their LDA refuses it in prediction only, by an IndexError.
+    for make in (ours, theirs) if name != "LinearDiscriminantAnalysis" else (ours,):
+        with pytest.raises(ValueError, match="number of classes has to be greater than one"):
+            make(name).fit(X, np.zeros(len(X)))
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.parametrize("name", NAIVE_BAYES)
+@pytest.mark.parametrize("given", [False, True])
+def test_a_class_without_weight_stays_with_a_prior_of_zero_or_the_given_one(name, given):
+    weight = np.where(Y == 1, 0.0, 1.0 + np.arange(150) % 3)
+    key = {"GaussianNB": "priors"}.get(name, "class_prior")
+    # A class without rows has no density of its own to compare under a prior above zero.
+    settings = {key: [0.4, 0.0, 0.6]} if given else {}
+    mine = ours(name, **settings).fit(X, Y, sample_weight=weight)
+    other = theirs(name, **settings).fit(X, Y, sample_weight=weight)
+    np.testing.assert_array_equal(mine.classes_, other.classes_)
+    np.testing.assert_array_equal(mine.class_count_, other.class_count_)
+    assert (mine.predict_proba(X)[:, 1] == 0).all()
+    if name != "CategoricalNB":  # whose theirs counts categories that only rows without weight have
+        agree(mine.predict_proba(X), other.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", NAIVE_BAYES)
+def test_a_wrong_number_of_priors_is_refused_in_scikit_learns_words(name):
+    key = {"GaussianNB": "priors"}.get(name, "class_prior")
+    for make in (ours, theirs):
+        with pytest.raises(ValueError, match="Number of priors must match number of classes"):
+            make(name, **{key: [0.5, 0.5]}).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB"])
+@pytest.mark.parametrize(
+    ("alpha", "words"),
+    [
+        ([1.0, 2.0], "When alpha is an array, it should contains `n_features`. Got 2 elements instead of 3"),
+        ([1.0, -2.0, 3.0], "All values in alpha must be greater than 0"),
+    ],
+)
+def test_wrong_alphas_are_refused_in_scikit_learns_words(name, alpha, words):
+    for make in (ours, theirs):
+        with pytest.raises(ValueError, match=words):
+            make(name, alpha=np.array(alpha)).fit(X, Y)
+
+
+@pytest.mark.parametrize("make", [ours, theirs])
+def test_negative_priors_are_refused_in_scikit_learns_words(make):
+    with pytest.raises(ValueError, match="priors must be non-negative"):
+        make("LinearDiscriminantAnalysis", priors=[0.5, -0.5, 1.0]).fit(X, Y)
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_coefficients_of_a_table_in_single_precision_are_shown_in_it(table):
+    rows = table(X.astype(np.float32))
+    models = [posterior.LogisticRegression(), sklearn.linear_model.LogisticRegression(max_iter=1000)]
+    if table is not sparse.csr_array:
+        models += [ours("LinearDiscriminantAnalysis"), theirs("LinearDiscriminantAnalysis")]
+    for model in models:
+        fitted = model.fit(rows, Y)
+        assert fitted.coef_.dtype == fitted.intercept_.dtype == np.float32
+        assert clone(model).fit(table(X), Y).coef_.dtype == np.float64
+
+
+def test_what_is_shown_in_single_precision_is_predicted_with_in_double(tmp_path):
+    rows = X.astype(np.float32)
+    model, exact = posterior.LogisticRegression().fit(rows, Y), posterior.LogisticRegression().fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(rows), exact.predict_proba(rows), rtol=1e-10)
+    posterior.save(model, tmp_path / "model")
+    loaded = posterior.load(tmp_path / "model")
+    assert loaded.coef_.dtype == np.float32
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    model.coef_ = model.coef_ * 2  # as users do
+    assert np.abs(model.predict_proba(rows) - exact.predict_proba(rows)).max() > 0.01

@@ -32,6 +32,8 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
     """
 
     approach = "generative"
+    # Whether `fit` takes rows of one class, and classes without weight, as scikit-learn's naive Bayes does.
+    _any_classes = False
 
     def _accept(self, model: GenerativeModel) -> None:
         """Refuse a model of all the data that the settings do not fit."""
@@ -60,7 +62,8 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             The fitted estimator.
 
         """
-        table = labelled_table(X, y, sample_weight, type(self).__name__)
+        who = type(self).__name__
+        table = labelled_table(X, y, sample_weight, who, any_classes=self._any_classes)
         schema = self._schema(table.source)
         spec = self._spec(schema, table.source)
         data = LocalDataset(schema, schema.encode(table.source), table.codes, table.weight)

@@ -31,6 +31,7 @@ class DiscreteNB(GenerativeEstimator):
     force_alpha: bool
     fit_prior: bool
     class_prior: ClassPriors | None
+    _any_classes = True
 
     def _priors(self) -> Priors:
         if self.class_prior is not None:
@@ -43,8 +44,12 @@ class DiscreteNB(GenerativeEstimator):
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim and alpha.shape != (len(schema),):
             raise ValueError(
-                f"When alpha is an array, it should contain `n_features`. Got {alpha.size} elements "
+                f"When alpha is an array, it should contains `n_features`. Got {alpha.size} elements "
                 f"instead of {len(schema)}."
+            )
+        if alpha.ndim and not (alpha >= 0).all():
+            raise ValueError(
+                f"All values in alpha must be greater than 0. Found {alpha.tolist()}; 0 is no smoothing"
             )
         if not self.force_alpha and (alpha < 1e-10).any():
             warn(

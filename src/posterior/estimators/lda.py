@@ -18,6 +18,7 @@ from posterior.estimators.discriminant import (
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
 from posterior.estimators.presets import renormalized
+from posterior.estimators.table_estimator import shown
 from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
@@ -180,14 +181,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def coef_(self) -> Floats:
         """Weights of the linear scores; with two classes those of the log odds."""
         coef = self._linear()[0]
-        return coef[1:] - coef[:1] if len(self.classes_) == 2 else coef
+        return shown(coef[1:] - coef[:1] if len(self.classes_) == 2 else coef, self.schema_)
 
     @property
     def intercept_(self) -> Floats:
         """Intercepts of the linear scores; with two classes that of the log odds."""
         coef, level = self._linear()
         intercept = level - coef @ self.xbar_
-        return intercept[1:] - intercept[:1] if len(self.classes_) == 2 else intercept
+        return shown(intercept[1:] - intercept[:1] if len(self.classes_) == 2 else intercept, self.schema_)
 
     @property
     def xbar_(self) -> Floats:

@@ -96,13 +96,8 @@ class LinearEstimator(TableEstimator):
     @property
     def _current(self) -> LinearModel:
         """The model that `coef_` and `intercept_` stand for, which a user may have changed."""
-        coef = (
-            self.coef_.toarray()
-            if kernels.is_sparse(self.coef_)
-            else np.asarray(self.coef_, dtype=np.float64)
-        )
-        intercept = np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
-        return self.model_.with_coef(np.atleast_2d(coef), intercept)
+        coef = self.coef_.toarray() if kernels.is_sparse(self.coef_) else np.asarray(self.coef_)
+        return self.model_.with_coef(np.atleast_2d(coef), np.atleast_1d(self.intercept_))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -28,9 +28,11 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import PenaltySetting
+from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
     SGD,
+    Design,
     Fit,
     IncrementalSolver,
     LinearModel,
@@ -201,7 +203,7 @@ class LogisticRegression(InformationCriteria):
         def fitted(fit: Fit) -> dict[str, Any]:
             found = fit if scaled is None else replace(fit, model=scaled.unscaled(fit.model))
             return {
-                **_exposed(classes, found.model),
+                **self._exposed(classes, found.model, design),
                 "fit_": found,
                 "n_iter_": np.array([fit.solution.iterations], dtype=np.int32),
                 "target_name_": name if isinstance(name, str) else None,
@@ -290,8 +292,17 @@ class LogisticRegression(InformationCriteria):
         if not isinstance(solver, IncrementalSolver):
             solver = SGD(seed=seed_of(self.random_state))
         stream = stream.updated(solver, scan.collected(), setting.strength)
-        self._install(scan.design, stream.model, **_exposed(found, stream.model), stream_=stream)
+        self._install(
+            scan.design, stream.model, **self._exposed(found, stream.model, scan.design), stream_=stream
+        )
         return self
+
+    def _exposed(self, classes: AnyArray, model: LinearModel, design: Design) -> dict[str, Any]:
+        """What scikit-learn's users look for in a linear classifier."""
+        coef, intercept = model.coef.copy(), model.intercept
+        if self.solver != "liblinear":  # which works in double precision
+            coef, intercept = shown(coef, design.schema), shown(intercept, design.schema)
+        return {"classes_": classes, "coef_": coef, "intercept_": intercept}
 
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file: one score for two classes, else one each."""
@@ -403,13 +414,8 @@ class LogisticRegression(InformationCriteria):
     def densify(self) -> Self:
         """Turn `coef_` back into an array."""
         check_is_fitted(self)
-        self.coef_ = self._current.coef
+        self.coef_ = shown(self._current.coef, self.schema_)
         return self
-
-
-def _exposed(classes: AnyArray, model: LinearModel) -> dict[str, Any]:
-    """What scikit-learn's users look for in a linear classifier."""
-    return {"classes_": classes, "coef_": model.coef.copy(), "intercept_": model.intercept}
 
 
 class SoftmaxRegression(LogisticRegression):

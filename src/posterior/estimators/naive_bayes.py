@@ -215,6 +215,8 @@ class GaussianNB(GenerativeEstimator):
 
     """
 
+    _any_classes = True
+
     def __init__(self, *, priors: ClassPriors | None = None, var_smoothing: float = 1e-9) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing

@@ -24,6 +24,8 @@ def renormalized(priors: Any) -> Any:
     if isinstance(priors, str | Mapping):
         return priors
     given = np.asarray(priors, dtype=np.float64)
+    if not (given >= 0).all():
+        raise ValueError(f"priors must be non-negative, found {given.tolist()}")
     total = float(given.sum())
     if not 0 < total < np.inf or abs(total - 1) <= 1e-5:
         return given

@@ -14,6 +14,7 @@ from posterior.estimators.contributions import NumberContributions
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
 from posterior.estimators.penalty import is_number
+from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import counted, read_numbers, read_weights
 from posterior.linear import (
     ElasticNet,
@@ -192,7 +193,7 @@ class LinearRegression(RegressorMixin, LinearEstimator):
             scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
             return {
                 "fit_": found,
-                "coef_": found.model.coef[0].copy(),
+                "coef_": shown(found.model.coef[0].copy(), design.schema),
                 "intercept_": float(found.model.intercept[0]),
                 "n_iter_": fit.solution.iterations,
                 "weight_": total,

@@ -27,10 +27,12 @@ def labelled_table(
     kinds: Any = None,
     classes: Any = None,
     parts: bool = False,
+    any_classes: bool = False,
 ) -> LabelledTable:
     """The rows of training that count: a row of weight zero is not there at all.
 
-    Two classes at least, unless this is one of several `parts`; `classes` may name some that no row has.
+    Two classes at least, unless this is one of several `parts`; `classes` may name some that no row has. With
+    `any_classes` one class is enough, and a class stays whose rows all have weight zero.
     """
     if isinstance(X, LabelledTable):
         table = X.present()
@@ -38,8 +40,9 @@ def labelled_table(
         source = read_table(X)
         labels = read_labels(y, source.n_rows, who)
         rows = counted(source, labels, read_weights(sample_weight, labels))
+        classes = distinct(labels)[0] if any_classes and classes is None else classes
         table = LabelledTable.of(*rows, classes=classes, kinds=kinds)
-    if not parts:
+    if not (parts or any_classes):
         refuse_one_class(table.classes)
     return table
 

@@ -17,7 +17,7 @@ from posterior.families.parameters import Parameter, by_column
 from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
 from posterior.stats import Totals
 
-NEGATIVE = "Negative values in data; counts must not be negative"
+NEGATIVE = "Negative values in data passed to a model of counts; counts must not be negative"
 
 
 class MultinomialDistribution(Distribution):

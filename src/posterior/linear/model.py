@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from posterior import kernels
-from posterior._types import Floats, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.linear.design import Matrix
 from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
@@ -42,10 +42,14 @@ class LinearModel:
             return self
         raise ValueError(DIVERGED)
 
-    def with_coef(self, coef: Floats, intercept: Floats) -> "LinearModel":
-        """The model of other coefficients, about the same centre; itself where they are the same."""
-        if np.array_equal(coef, self.coef) and np.array_equal(intercept, self.intercept):
+    def with_coef(self, coef: AnyArray, intercept: AnyArray) -> "LinearModel":
+        """The model of other coefficients, about the same centre.
+
+        Itself where they are the same, in the precision in which they are given.
+        """
+        if _same(coef, self.coef) and _same(intercept, self.intercept):
             return self
+        coef = coef.astype(np.float64)
         return LinearModel(coef, intercept + coef @ self.centre, self.centre, self.far)
 
     def scores(self, X: Matrix) -> Floats:
@@ -168,3 +172,7 @@ class LinearModel:
         row = int(wrong[0])
         name = scan.design.names[int(found[row, 0])]
         raise ValueError(overflow_message(name, found[row, 1].item(), row))
+
+
+def _same(numbers: AnyArray, own: Floats) -> bool:
+    return np.array_equal(numbers, own.astype(numbers.dtype) if numbers.dtype.kind == "f" else own)

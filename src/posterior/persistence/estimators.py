@@ -11,6 +11,8 @@ from operator import or_
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -176,7 +178,9 @@ def _frozen(estimator: Any) -> FrozenEstimator:
 
 
 LINEAR = {"model_": LinearModel, "design_": Design}
-SCORES = {"classes_": AnyArray, "coef_": Floats | sparse.csr_array, "intercept_": Floats}
+# Coefficients are shown in the precision of the table.
+Shown: TypeAlias = Floats | NDArray[np.float32]
+SCORES = {"classes_": AnyArray, "coef_": Shown | sparse.csr_array, "intercept_": Shown}
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
 STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit}
 
@@ -189,7 +193,7 @@ FUSION = {
     "priors_": Floats,
     "weights_": Floats,
 }
-REGRESSION = FITTED | {"coef_": Floats, "intercept_": float, "noise_scale_": float}
+REGRESSION = FITTED | {"coef_": Shown, "intercept_": float, "noise_scale_": float}
 NORMAL = MultivariateNormalDistribution
 
 ESTIMATOR_RECORDS = (

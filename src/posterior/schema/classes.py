@@ -17,7 +17,10 @@ def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints
     wanted = np.unique(np.asarray(classes))
     unknown = [v for v in found.tolist() if v not in wanted.tolist()]
     if unknown:
-        raise ValueError(f"y holds the class {unknown[0]!r}, which classes={wanted.tolist()} does not list")
+        raise ValueError(
+            f"The target label(s) {unknown} in y do not exist in the initial classes {wanted.tolist()}; name "
+            "all classes in the first call"
+        )
     return wanted, np.searchsorted(wanted, found)[codes]
 
 

@@ -39,6 +39,10 @@ class Source(Protocol):
         """The kind of table: numpy, sparse, pandas, polars, pyarrow."""
 
     @property
+    def single(self) -> bool:
+        """Whether all cells are numbers of single precision."""
+
+    @property
     def native(self) -> Any:
         """The user's own object, for column selectors."""
 
@@ -88,6 +92,11 @@ class ArraySource:
         self._read: dict[int, Cells] = {}
         self._inside: dict[tuple[str, int], bool] = {}
         self._whole: dict[int, Ints | None] = {}
+
+    @property
+    def single(self) -> bool:
+        """Whether all cells are numbers of single precision."""
+        return self.array.dtype == np.float32
 
     @property
     def block(self) -> AnyArray | None:
@@ -168,6 +177,11 @@ class SparseSource:
         self._native = matrix if native is None and whole is None else native
         self.n_rows, self.n_columns = matrix.shape
         self._by_column: Any = None
+
+    @property
+    def single(self) -> bool:
+        """Whether all cells are numbers of single precision."""
+        return bool(self.matrix.dtype == np.float32)
 
     @property
     def native(self) -> Any:
@@ -253,6 +267,11 @@ class FrameSource:
         self.n_columns = len(labels)
         self.container: str = self.frame.implementation.value if part is None else part.whole.container
         self._read: dict[int, Cells] = {}
+
+    @property
+    def single(self) -> bool:
+        """Whether all cells are numbers of single precision."""
+        return not self.readings and set(self.frame.schema.values()) == {nw.Float32()}
 
     @property
     def frame(self) -> nw.DataFrame[Any]:

@@ -29,6 +29,8 @@ HEADER = ("column", "kind", "levels", "why")
 class Schema:
     """The columns of a table, their kinds and categories.
 
+    `single` says that all cells were numbers of single precision, in which coefficients are shown then.
+
     >>> from posterior.schema import read_table
     >>> schema = Schema.infer(read_table([[1.5, "a"], [None, "b"]]))
     >>> schema.kinds
@@ -43,6 +45,7 @@ class Schema:
     container: str = "numpy"
     labels: tuple[Any, ...] | None = None
     readings: tuple[ColumnReading, ...] = ()
+    single: bool = False
 
     @classmethod
     def infer(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
@@ -62,7 +65,9 @@ class Schema:
         """
         source, kinds, only = reread(source, kinds, only)
         columns = with_reasons(infer_columns(source, kinds, only), source.readings)
-        return cls(columns, source.names is not None, source.container, source.labels, source.readings)
+        return cls(
+            columns, source.names is not None, source.container, source.labels, source.readings, source.single
+        )
 
     @classmethod
     def of(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
