@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "CalibrationWarning",
@@ -10,6 +12,7 @@ __all__ = [
     "PosteriorWarning",
     "SeparationWarning",
     "UnseenCategoryWarning",
+    "overheard",
     "sentences_of",
     "warn",
 ]
@@ -78,6 +81,18 @@ def warn(message: str | Warning, category: type[Warning]) -> None:
         module=frame.f_globals.get("__name__", "<unknown>"),
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
+
+
+@contextmanager
+def overheard() -> Iterator[list[str]]:
+    """Give a list of what is warned of meanwhile, for those who keep notes; the warnings are issued after."""
+    sentences: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield sentences
+    for warning in caught:
+        sentences += sentences_of(warning.message)
+        warn(warning.message, warning.category)
 
 
 def _package_of(namespace: dict[str, object]) -> str:

@@ -182,9 +182,12 @@ def test_a_target_is_read_as_a_column_is(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("x,ok\n" + spelt)
     assert run(["compare", str(tmp_path / "t.csv"), "-t", "ok", "--models", "majority"]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
-    assert "'ok' is read as spellings of 'N', 'Y' merged; --classes takes each cell as it is written" in said
-    assert run(["compare", str(tmp_path / "t.csv"), "-t", "ok", "--models", "majority", "--classes"]) == 0
-    assert "Yes 10" in " ".join("".join(capsys.readouterr()).split())
+    assert (
+        "'ok' is read as spellings of 'N', 'Y' merged; --kind ok=categorical takes each cell as it is" in said
+    )
+    for way_out in (["--classes"], ["--kind", "ok=categorical"]):
+        assert run(["compare", str(tmp_path / "t.csv"), "-t", "ok", "--models", "majority", *way_out]) == 0
+        assert "Yes 10" in " ".join("".join(capsys.readouterr()).split())
     money = "".join(f'{i},"€{i},{500 + i}"\n' for i in range(100, 160))
     (tmp_path / "m.csv").write_text("x,price\n" + money)
     assert run(["compare", str(tmp_path / "m.csv"), "-t", "price"]) == 0

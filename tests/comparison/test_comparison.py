@@ -18,6 +18,7 @@ from posterior.comparison.folds import deal
 from posterior.comparison.leaderboard import as_html
 from posterior.datasets import load_penguins
 from posterior.decision import average_cost, calibration_error, decide
+from posterior.notices import DataWarning
 
 IRIS = load_iris(return_X_y=True)
 COMPLETE = load_penguins("pandas").frame.dropna().reset_index(drop=True)
@@ -187,7 +188,8 @@ def test_costs_of_each_row_stay_with_their_rows():
     rng = np.random.default_rng(1)
     costs = rng.random((len(y), 2, 2))
     labels = np.where(np.arange(len(y)) % 7 == 0, None, y)
-    comparison = Comparison.of(X, labels, models=["naive-bayes"], costs=costs, repeats=1)
+    with pytest.warns(DataWarning, match="rows without a class, left out: 35 of 240"):
+        comparison = Comparison.of(X, labels, models=["naive-bayes"], costs=costs, repeats=1)
     (result,) = comparison.results
     kept = np.flatnonzero(np.arange(len(y)) % 7)
     assert (comparison.rows == kept).all()
@@ -205,7 +207,8 @@ def test_rows_without_a_class_are_as_if_they_were_not_there():
     X, y = mixed()
     gone = np.arange(len(y)) % 5 == 0
     labels = np.where(gone, None, y)
-    some = Comparison.of(X, labels, models=["naive-bayes"], repeats=1)
+    with pytest.warns(DataWarning, match="rows without a class, left out: 48 of 240"):
+        some = Comparison.of(X, labels, models=["naive-bayes"], repeats=1)
     fewer = Comparison.of(X[~gone].reset_index(drop=True), y[~gone], models=["naive-bayes"], repeats=1)
     assert some.results[0].log_proba.tobytes() == fewer.results[0].log_proba.tobytes()
     assert some.notes[0] == "rows without a class, left out: 48 of 240"
@@ -494,10 +497,32 @@ def test_measurements_are_no_classes():
     assert len(whole.classes) == 60
 
 
+def test_classes_spelt_in_several_ways_are_one_and_it_is_told():
+    X, y = mixed()
+    spelt = np.where(y == y[0], np.resize(["Yes", "yes", "Y"], len(y)), np.resize(["no", "N"], len(y)))
+    told = r"'y' is read as spellings of .* merged; a Series of dtype category in its place takes each cell"
+    with pytest.warns(DataWarning, match=told):
+        found = Comparison.of(X, spelt, models=["majority"], repeats=1)
+    assert len(found.classes) == 2
+    assert "is read as spellings of" in found.notes[0]
+    with pytest.warns(
+        DataWarning, match=r"'ok' is read as .*; kinds=\{'ok': \"categorical\"\} takes each cell"
+    ):
+        assert len(Comparison.of(X.assign(ok=spelt), "ok", models=["majority"], repeats=1).classes) == 2
+    kinds = {"ok": "categorical"}
+    assert len(Comparison.of(X.assign(ok=spelt), "ok", kinds=kinds, models=["majority"]).classes) == 5
+    assert (
+        len(Comparison.of(X, pd.Series(spelt, dtype="category"), models=["majority"], repeats=1).classes) == 5
+    )
+    with pytest.raises(ValueError, match='\'ok\' is the column to predict, declared "text"; declare it "cat'):
+        Comparison.of(X.assign(ok=spelt), "ok", kinds={"ok": "text"})
+
+
 def test_one_row_is_one_row():
     with pytest.raises(ValueError, match="none of the 1 row has a class"):
         Comparison.of([[1.0]], [None])
-    found = Comparison.of(IRIS[0], np.append(IRIS[1][:-1].astype(object), None), models=["majority"])
+    with pytest.warns(DataWarning, match="rows without a class, left out: 1 of 150"):
+        found = Comparison.of(IRIS[0], np.append(IRIS[1][:-1].astype(object), None), models=["majority"])
     assert found.notes == ("rows without a class, left out: 1 of 150",)
 
 

@@ -11,6 +11,7 @@ from posterior import LinearRegression
 from posterior.comparison import Comparison, RegressionComparison
 from posterior.comparison.regression import looks_like_numbers, number_table
 from posterior.comparison.regression.result import HeldOutNumbers
+from posterior.notices import DataWarning
 
 N = 200
 
@@ -94,6 +95,14 @@ def test_nothing_beats_the_mean_where_there_is_nothing():
     assert found.recommendation.startswith("Nothing beats the mean of all rows")
 
 
+def test_numbers_in_disguise_are_numbers_to_predict_too():
+    x = np.arange(40.0)
+    frame = pd.DataFrame({"x": x, "price": [f"€ {1000 + 3.5 * value:,.2f}" for value in x]})
+    with pytest.warns(DataWarning, match="'price' is read as thousands with a comma, currency €"):
+        table = number_table(frame, "price")
+    np.testing.assert_allclose(table.y, 1000 + 3.5 * x)
+
+
 def test_categories_gaps_texts_and_rows_without_a_number():
     rng = np.random.default_rng(0)
     city = rng.choice(["Rome", "Oslo", "Bonn"], N)
@@ -103,7 +112,8 @@ def test_categories_gaps_texts_and_rows_without_a_number():
     income[:5] = np.nan
     notes = [" ".join(rng.choice(["late", "paid", "new", "old", "called"], 6)) + f" {i}" for i in range(N)]
     frame = pd.DataFrame({"city": city, "age": age, "note": notes, "income": income})
-    found = RegressionComparison.of(frame, "income", folds=5, repeats=1)
+    with pytest.warns(DataWarning, match="rows without a number, left out: 5 of 200"):
+        found = RegressionComparison.of(frame, "income", folds=5, repeats=1)
     assert found.notes[0] == "rows without a number, left out: 5 of 200"
     assert found.n_rows == 195
     assert found.rows[0] == 5

@@ -11,7 +11,6 @@ from posterior.comparison.measures import NOISE
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.result import Result
 from posterior.decision import calibration_error
-from posterior.schema import LabelledTable
 
 # An error of this size matters to decisions, if chance seldom makes one as large.
 POOR, SELDOM = 0.02, 0.01
@@ -44,12 +43,6 @@ def advice(best: Result, codes: Ints, knowable: Bools, *, leaks: bool = False) -
                 'them, calibrate them by a DecisionClassifier with calibration="temperature"'
             )
     return told
-
-
-def without_class(table: LabelledTable) -> list[str]:
-    """How many rows were left out since they have no class."""
-    n_rows = len(table) + table.dropped
-    return [f"rows without a class, left out: {table.dropped} of {n_rows}"] if table.dropped else []
 
 
 def nothing_knowable(*, in_time: bool) -> str:

@@ -1,6 +1,5 @@
 """Every sensible model of a table, on rows it has not seen."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -9,14 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
-from posterior.comparison.advice import (
-    advice,
-    drawn_rows,
-    nothing_knowable,
-    overtaking,
-    unknowable_rows,
-    without_class,
-)
+from posterior.comparison.advice import advice, drawn_rows, nothing_knowable, overtaking, unknowable_rows
 from posterior.comparison.candidates import Candidate, candidates_for
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.evaluation import Counter, Evaluation
@@ -24,7 +16,7 @@ from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
 from posterior.comparison.held_out import CrossValidation
 from posterior.comparison.imbalance import RareRows, imbalance_words
-from posterior.comparison.inputs import compared_table
+from posterior.comparison.inputs import compared_table, without_class
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
 from posterior.comparison.leaks import (
     Leak,
@@ -43,6 +35,7 @@ from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, rows_to_co
 from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
+from posterior.notices import overheard
 from posterior.schema import Folds, LabelledTable, Schema
 from posterior.schema.decode import table_of
 
@@ -149,8 +142,7 @@ class Comparison:
 
         """
         most = checked_max_rows(max_rows)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with overheard() as heard:
             table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
         chosen = rows_to_compare(table.codes, most, table.groups)
         drawn = table if chosen is None else replace(table, positions=table.places).part(chosen)
@@ -167,7 +159,8 @@ class Comparison:
             seed,
             reference and models is None,
         )
-        said = [*_looks_like_numbers(table), *(str(warning.message) for warning in caught)]
+        told = filter(None, [without_class(table)])  # also of rows that were read before
+        said = [*dict.fromkeys([*told, *heard]), *_looks_like_numbers(table)]
         comparison = cls._of_table(drawn, setting, progress, said)
         comparison = comparison._with_leaks(drawn, setting, progress)._advised()
         return comparison if chosen is None else comparison._drawn_from(table, len(drawn), dealt[0])
@@ -225,7 +218,6 @@ class Comparison:
             false_alarms=marking.false_alarms,
             seed=setting.seed,
             notes=(
-                *without_class(table),
                 *said,
                 *unknowable_rows(table.classes, table.codes[unknowable]),
                 *table.schema.sentences,

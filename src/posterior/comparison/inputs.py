@@ -12,7 +12,11 @@ from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
 from posterior.estimators.members import take
 from posterior.estimators.target import labelled_table
+from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable, Schema, Source, read_table
+from posterior.schema.cells import Numbers, factorize
+from posterior.schema.readings.base import the_way_out
+from posterior.schema.reread import find_reading
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, names_of
 
@@ -27,39 +31,58 @@ def compared_table(
 
     The class column, groups and time may be columns of the table, by name; then they are no features.
 
-    >>> table = compared_table([[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, "b"], groups=[7, 7, 8, 9])
+    >>> table = compared_table([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b"], groups=[7, 7, 8, 9])
     >>> table.positions, table.groups, table.dropped
-    (array([0, 1, 3]), array([0, 0, 1]), 1)
+    (array([0, 1, 2, 3]), array([0, 0, 1, 2]), 0)
     """
     if isinstance(X, LabelledTable):
         return X
-    given = GivenRows.read(X, y, groups=groups, time=time)
+    return labelled_rows(GivenRows.read(X, y, groups=groups, time=time, kinds=kinds))
+
+
+def labelled_rows(given: "GivenRows") -> LabelledTable:
+    """The rows of a table that have a class; how many have none is told."""
     known = np.flatnonzero(~given.y.gaps)
+    n_rows = len(given.y.gaps)
     if not len(known):
-        n_rows = counted(len(given.y.gaps), "row")
-        raise ValueError(f"none of the {n_rows} has a class; check the class column")
+        raise ValueError(f"none of the {counted(n_rows, 'row')} has a class; check the class column")
     labels = given.y.some(known).values
-    _refuse_measurements(labels, f"y={y!r}" if given.target else "y")
-    table = labelled_table(given.table_of(known), labels, who="compare", kinds=kinds).reread()
-    dropped = len(given.y.gaps) - len(known)
-    return replace(table, positions=known, dropped=dropped, target=given.target, **given.ranks_of(known))
+    _refuse_measurements(labels, f"y={given.target!r}" if given.target else "y")
+    table = labelled_table(given.table_of(known), labels, who="compare", kinds=given.kinds).reread()
+    ranks = given.ranks_of(known)
+    table = replace(table, positions=known, dropped=n_rows - len(known), target=given.target, **ranks)
+    if sentence := without_class(table):
+        warn(sentence, DataWarning)
+    return table
+
+
+def without_class(table: LabelledTable) -> str:
+    """How many rows were left out since they have no class; nothing if none was."""
+    n_rows = len(table) + table.dropped
+    return f"rows without a class, left out: {table.dropped} of {n_rows}" if table.dropped else ""
 
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
     """A table without what is no feature: the column to predict, and those by which rows belong together.
 
-    `target` is what the table calls the column to predict, where it is one of its columns.
+    `target` is what the table calls the column to predict, where it is one of its columns; `kinds` are what
+    was declared of the others.
     """
 
     source: Source
     y: "GivenColumn"
     asides: "dict[str, GivenColumn]"
     target: str = ""
+    kinds: Any = None
 
     @classmethod
-    def read(cls, X: Any, y: Any, *, groups: Any = None, time: Any = None) -> "GivenRows":
-        """Take the columns that are named out of the table."""
+    def read(cls, X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None) -> "GivenRows":
+        """Take the columns that are named out of the table, and read the one to predict as a column is read.
+
+        Numbers in disguise become numbers, and spellings of one class are merged, which is told; a column
+        that is declared categorical, or has a type of categories, is taken as it is written.
+        """
         source = read_table(X)
         asides = {"y": y, "groups": groups, "time": time}
         named = {what: given for what, given in asides.items() if isinstance(given, str)}
@@ -70,7 +93,18 @@ class GivenRows:
             for what, given in asides.items()
             if given is not None or what == "y"
         }
-        return cls(_without(source, list(named.values())), read.pop("y"), read, named.get("y", ""))
+        target, found = named.get("y", ""), read.pop("y")
+        declared = kinds.get(target) if isinstance(kinds, Mapping) else None
+        if declared not in {None, "categorical"}:
+            raise ValueError(
+                f'{target!r} is the column to predict, declared "{declared}"; declare it "categorical", to '
+                "take each cell as it is written, or not at all"
+            )
+        if declared is not None:
+            kinds = {name: kind for name, kind in kinds.items() if name != target} or None
+        else:
+            found = found.as_read(target)
+        return cls(_without(source, list(named.values())), found, read, target, kinds)
 
     def table_of(self, known: Ints) -> Source:
         """The features of some rows."""
@@ -112,6 +146,23 @@ class GivenColumn:
                 "or the name of a column"
             )
         return cls(values, gaps, series)
+
+    def as_read(self, name: str) -> "GivenColumn":
+        """The same values as a column is read: numbers in disguise as numbers, spellings merged."""
+        cells = [None if gap else value for value, gap in zip(self.values.tolist(), self.gaps, strict=True)]
+        has_type = self.series is not None and self.series.dtype in (nw.Categorical, nw.Enum)
+        if has_type or not all(cell is None or isinstance(cell, str) for cell in cells):
+            return self
+        labels = factorize(cells, "string")
+        reading = find_reading(name, labels)
+        if reading is None or len(reading.outputs) != 1:  # a date, of which no single column is made
+            return self
+        (read,) = reading.read(labels)
+        how = reading.reasons[0].removeprefix("strings, ")
+        way_out = the_way_out(name, "categorical") if name else "a Series of dtype category in its place"
+        warn(f"{name or 'y'!r} is read as {how}; {way_out} takes each cell as it is written", DataWarning)
+        values = read.floats() if isinstance(read, Numbers) else read.objects()
+        return GivenColumn(values, _gaps(values))
 
     def some(self, rows: Ints) -> "GivenColumn":
         """Some of the rows; whole numbers stay whole where those with gaps go."""

@@ -86,7 +86,15 @@ def _is_part(name: Any, known: set[str]) -> bool:
 def _found(place: int, name: str, source: Source, declared: Declared | None) -> ColumnReading | None:
     if declared in {"categorical", "text", "binary"}:
         return None
-    asked = Asked(place, name, source.column(place), declared, source.names is not None)
+    return _reading(Asked(place, name, source.column(place), declared, source.names is not None))
+
+
+def find_reading(name: str, cells: Cells) -> ColumnReading | None:
+    """Return how a column by itself, such as the one to predict, is read otherwise than by its type."""
+    return _reading(Asked(0, name, cells, None, True))
+
+
+def _reading(asked: Asked) -> ColumnReading | None:
     return next((found for find in FINDERS if (found := find(asked))), None)
 
 

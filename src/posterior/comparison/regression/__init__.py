@@ -8,6 +8,7 @@ from posterior.comparison.regression.table import (
     described_numbers,
     looks_like_numbers,
     number_table,
+    numbered_rows,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "fitted_to",
     "looks_like_numbers",
     "number_table",
+    "numbered_rows",
 ]

@@ -18,7 +18,8 @@ from posterior.comparison.measures import Mean, clustered, exceeds_noise
 from posterior.comparison.printing import loss_text
 from posterior.comparison.regression.models import REGRESSIONS, Regression
 from posterior.comparison.regression.result import LEVEL, HeldOutNumbers, RegressionResult
-from posterior.comparison.regression.table import NumberTable, described_numbers, number_table
+from posterior.comparison.regression.table import NumberTable, described_numbers, number_table, without_number
+from posterior.notices import overheard
 from posterior.schema import Folds, Schema
 
 # A share of the variance that no honest column explains.
@@ -30,7 +31,7 @@ class RegressionComparison:
     """Regressions of a table by cross-validation, the best first by their log score, and which to use.
 
     >>> from posterior.datasets import load_penguins
-    >>> penguins = load_penguins().frame
+    >>> penguins = load_penguins().frame.dropna(subset="body_mass_g")
     >>> comparison = RegressionComparison.of(penguins, "body_mass_g", repeats=1)
     >>> [result.name for result in comparison.results][-1], round(comparison.recommended.r_squared, 2)
     ('mean', 0.87)
@@ -68,10 +69,8 @@ class RegressionComparison:
         `models` are some of `REGRESSIONS`, by name.
         """
         chosen = checked_models(models)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with overheard() as heard:
             table = number_table(X, y, groups=groups, time=time, kinds=kinds)
-            schema = table.schema
         dealt = deal(
             table.part_of,
             folds=folds,
@@ -94,7 +93,7 @@ class RegressionComparison:
             raise ValueError(f"no regression could be tried on this table: {'; '.join(left_out.values())}")
         return cls(
             results=tuple(sorted(found, key=lambda result: result.log_score)),
-            schema=schema,
+            schema=table.schema,
             y=trial.y,
             rows=table.places[trial.scored],
             groups=trial.groups,
@@ -102,7 +101,7 @@ class RegressionComparison:
             folds=dealt[0].words,
             seed=seed,
             left_out=left_out,
-            notes=(*_dropped(table), *(str(warning.message) for warning in caught), *_advice(found)),
+            notes=(*dict.fromkeys([*filter(None, [without_number(table)]), *heard]), *_advice(found)),
         )
 
     @property
@@ -164,11 +163,6 @@ def checked_models(models: Sequence[str] | None) -> list[Regression]:
     if unknown:
         raise ValueError(f"there is no regression {listed(unknown)}; choose from {', '.join(REGRESSIONS)}")
     return [REGRESSIONS[name] for name in dict.fromkeys(models or REGRESSIONS)]
-
-
-def _dropped(table: NumberTable) -> list[str]:
-    n_rows = len(table) + table.dropped
-    return [f"rows without a number, left out: {table.dropped} of {n_rows}"] if table.dropped else []
 
 
 def _advice(results: Sequence[RegressionResult]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.facts import LinearColumns, TableFacts
 from posterior.comparison.inputs import GivenColumn, GivenRows, read_from
 from posterior.estimators.members import take
+from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable, Schema, Source, read_table
 
 # A column of whole numbers with more different ones than this is no column of classes; nor is one with
@@ -122,30 +123,39 @@ class NumberTable:
             for j in self.linear.used
         )
 
-    def called(self, target: str) -> Self:
-        """The same rows under another name of the column of numbers."""
-        return replace(self, target=target)
-
 
 def number_table(X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None) -> NumberTable:
     """The rows whose number is known, and their groups and times, which may be columns of the table by name.
 
-    >>> table = number_table([[1.0], [2.0], [3.0]], [10.0, None, 30.0])
-    >>> table.y, table.dropped, table.places
-    (array([10., 30.]), 1, array([0, 2]))
+    >>> number_table([[1.0], [2.0], [3.0]], ["€ 10", "€ 20", "€ 40"], kinds=None).y
+    Traceback (most recent call last):
+    ValueError: a regression needs numbers in y, found '€ 10'; compare classes instead
     """
     if isinstance(X, NumberTable):
         return X
-    given = GivenRows.read(X, y, groups=groups, time=time)
+    return numbered_rows(GivenRows.read(X, y, groups=groups, time=time, kinds=kinds))
+
+
+def numbered_rows(given: GivenRows) -> NumberTable:
+    """The rows of a table whose number is known."""
     numbers = _numbers(given.y)
     known = np.flatnonzero(~np.isnan(numbers))
     if not np.isfinite(numbers[known]).all():
         raise ValueError("y holds an infinite number; leave its row out")
     if len(known) < 2 or np.ptp(numbers[known]) == 0:
         raise ValueError("y holds one number only, in all rows; there is nothing to predict")
-    rows = LabelledTable.unlabelled(given.table_of(known), kinds)
+    rows = LabelledTable.unlabelled(given.table_of(known), given.kinds)
     rows = replace(rows, positions=known, **given.ranks_of(known))
-    return NumberTable(rows, numbers[known], len(numbers) - len(known), given.target)
+    table = NumberTable(rows, numbers[known], len(numbers) - len(known), given.target)
+    if sentence := without_number(table):
+        warn(sentence, DataWarning)
+    return table
+
+
+def without_number(table: NumberTable) -> str:
+    """How many rows were left out since they have no number; nothing if none was."""
+    n_rows = len(table) + table.dropped
+    return f"rows without a number, left out: {table.dropped} of {n_rows}" if table.dropped else ""
 
 
 def _numbers(column: GivenColumn) -> Floats:
