@@ -101,6 +101,16 @@ class QuadraticScores:
             columns=tuple(columns),
         )
 
+    def of_classes(self, classes: Sequence[int]) -> Self:
+        """The functions of some classes."""
+        keep = list(classes)
+        return replace(
+            self,
+            quadratic=self.quadratic[keep],
+            linear=self.linear[keep],
+            constant=self.constant[keep],
+        )
+
     def shifted(self, log_prior: ArrayLike) -> Self:
         """Add a log prior (K,) to the constants."""
         return replace(self, constant=self.constant + np.asarray(log_prior, dtype=np.float64))

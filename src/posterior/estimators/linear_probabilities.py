@@ -1,18 +1,25 @@
 """What linear models of p(class | row) say of rows: scores, probabilities, and what each column adds."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators.boundaries import Boundaries
 from posterior.estimators.contributions import Contributions
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Label, TableLike
+from posterior.estimators.state import RefusedError
+from posterior.forms import QuadraticScores
+from posterior.linear.boundaries import quadratic_scores
 
 
-class LinearProbabilities(ClassifierMixin, LinearEstimator):
+class LinearProbabilities(Boundaries, ClassifierMixin, LinearEstimator):
     """A fitted linear score for each class, or for the second of two, as probabilities."""
 
     classes_: AnyArray
+    priors_: Floats
 
     def decision_function(self, X: TableLike) -> Floats:
         """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
@@ -34,6 +41,17 @@ class LinearProbabilities(ClassifierMixin, LinearEstimator):
         """The most probable class of each row; the first of equals."""
         scan = self._reading(X)
         return np.asarray(self.classes_[self._current.best(scan)])
+
+    def _quadratic(self, classes: Sequence[int] | None, log_prior: Floats | None) -> QuadraticScores:
+        scores = quadratic_scores(self._current, self.design_)
+        if log_prior is not None:
+            if not hasattr(self, "priors_"):
+                raise RefusedError(
+                    "the class frequencies of training, which the priors would replace, are known after fit "
+                    "only, not after partial_fit; use fit"
+                )
+            scores = scores.shifted(log_prior - np.log(self.priors_))
+        return scores if classes is None else scores.of_classes(classes)
 
     def contributions(
         self, X: TableLike, of: Label | None = None, against: Label | None = None

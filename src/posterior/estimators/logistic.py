@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._blas import one_blas_thread
 from posterior._text import first_true
 from posterior._types import AnyArray, Floats
+from posterior.bayes import impossible_priors
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
@@ -208,6 +209,7 @@ class LogisticRegression(InformationCriteria):
                 "n_iter_": np.array([fit.solution.iterations], dtype=np.int32),
                 "target_name_": name if isinstance(name, str) else None,
                 "weight_": total,
+                "priors_": np.bincount(table.codes, weight, len(classes)) / total,
             }
 
         self._shown_on_the_way(design, fitted)
@@ -311,6 +313,7 @@ class LogisticRegression(InformationCriteria):
         return (
             super()._restored()
             or self._impossible_classifier(self.classes_, 1 if n_classes == 2 else n_classes)
+            or impossible_priors(vars(self).get("priors_"), n_classes)
             or first_true(
                 {
                     "rows of no weight": stream is None and not 0 < weight < np.inf,

@@ -1,20 +1,21 @@
 """What can be read off a fitted generative model."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats
-from posterior.estimators.contributions import Contributions, class_code
+from posterior._types import Floats
+from posterior.estimators.boundaries import Boundaries
+from posterior.estimators.contributions import Contributions
 from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.parameters import Label, TableLike
 from posterior.estimators.state import RefusedError
-from posterior.forms import Conic, LinearForm, decision_points
+from posterior.forms import QuadraticScores
 from posterior.generative import ClassStatistics, Note
 
 
-class ModelReading(GenerativePrediction):
+class ModelReading(Boundaries, GenerativePrediction):
     """Explanations, parameter counts, criteria and boundaries of the model in `model_`."""
 
     def contributions(
@@ -104,28 +105,5 @@ class ModelReading(GenerativePrediction):
         fit = -2 * self.log_likelihood_
         return float(fit + self.n_parameters_ * np.log(self.model_.weight))
 
-    def linear_form(self) -> LinearForm:
-        """Log posteriors as linear functions of x, for Gaussian blocks with shared covariances.
-
-        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
-        """
-        check_is_fitted(self)
-        return self.model_.quadratic().linear_form()
-
-    def quadratic_form(self, a: Label, b: Label) -> Conic:
-        """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`.
-
-        Its `columns` names the coordinates: the columns that the model uses, in the order of the table.
-        """
-        check_is_fitted(self)
-        return self.model_.quadratic([class_code(self.classes_, label) for label in (a, b)]).pair(0, 1)
-
-    def decision_points(self) -> tuple[Floats, AnyArray]:
-        """With one Gaussian feature: where the predicted class changes, and the class of each interval."""
-        check_is_fitted(self)
-        scores = self.model_.quadratic()
-        if len(scores.columns) != 1:
-            names = list(scores.columns)
-            raise ValueError(f"decision points need one feature; the model has {len(names)}: {names}")
-        points, winners = decision_points(scores)
-        return points, np.asarray(self.classes_[winners])
+    def _quadratic(self, classes: Sequence[int] | None, log_prior: Floats | None) -> QuadraticScores:
+        return self.model_.quadratic(classes, log_prior)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 # Attributes that not every fit sets: those of an earlier fit must not stay beside those of a later one.
-SOMETIMES = frozenset({"classes_", "n_features_in_", "feature_names_in_", "fit_", "stream_"})
+SOMETIMES = frozenset({"classes_", "n_features_in_", "feature_names_in_", "fit_", "stream_", "priors_"})
 
 
 class RefusedError(AttributeError, ValueError):

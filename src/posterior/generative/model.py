@@ -293,8 +293,13 @@ class GenerativeModel:
         """The rules that all rows of training kept, such as a total that is the sum of its parts."""
         return [rule for block in self.blocks if block.plan for rule in block.plan.rules]
 
-    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
-        """Log joints of some classes as quadratic functions of the columns used, if all are Gaussian."""
+    def quadratic(
+        self, classes: Sequence[int] | None = None, log_prior: Floats | None = None
+    ) -> QuadraticScores:
+        """Log joints of some classes as quadratic functions of the columns used, if all are Gaussian.
+
+        Under other priors of all classes where `log_prior` gives them.
+        """
         parts = []
         for block, distribution in self.distributions:
             try:
@@ -309,7 +314,8 @@ class GenerativeModel:
         columns = [j for b, _ in self.distributions for j in b.columns]
         joined = parts[0] if len(parts) == 1 else QuadraticScores.block_diagonal(parts)
         order = np.argsort(columns).tolist()
-        log_prior = self.log_prior if classes is None else self.log_prior[list(classes)]
+        log_prior = self.log_prior if log_prior is None else log_prior
+        log_prior = log_prior if classes is None else log_prior[list(classes)]
         return joined.shifted(log_prior).reordered(order, [self.schema.names[columns[i]] for i in order])
 
     @property

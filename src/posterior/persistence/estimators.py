@@ -182,7 +182,7 @@ LINEAR = {"model_": LinearModel, "design_": Design}
 Shown: TypeAlias = Floats | NDArray[np.float32]
 SCORES = {"classes_": AnyArray, "coef_": Shown | sparse.csr_array, "intercept_": Shown}
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
-STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit}
+STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit, "priors_": Floats}
 
 CALIBRATED = {"learnt_": FittedClassifier, "scaling_": Any}
 RULE = {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": CalibrationScores | None}
