@@ -4,6 +4,7 @@ from posterior.comparison.candidates import MODELS, Candidate, model_for, regist
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.comparison import Comparison, compare
 from posterior.comparison.facts import TableFacts
+from posterior.comparison.importance import ColumnImportance, Importance
 from posterior.comparison.learning_curve import LearningCurve
 from posterior.comparison.regression import REGRESSIONS, RegressionComparison
 from posterior.comparison.result import Result
@@ -14,8 +15,10 @@ __all__ = [
     "MODELS",
     "REGRESSIONS",
     "Candidate",
+    "ColumnImportance",
     "Comparison",
     "EstimatorChoice",
+    "Importance",
     "LearningCurve",
     "NotForThisTableError",
     "RegressionComparison",

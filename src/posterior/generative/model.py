@@ -1,6 +1,6 @@
 """A fitted generative model: class priors and class densities, joined by Bayes' rule."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -341,6 +341,18 @@ class GenerativeModel:
                 parts = [columns[j] * c for j, c in zip(filling.sources, filling.coef, strict=True)]
                 columns[filling.column] = filling.intercept + sum(parts, np.zeros(n))
         return self.schema.decode(columns), y
+
+    def without(self, columns: Collection[int]) -> "GenerativeModel":
+        """The model that does not look at some columns: they are integrated out of the densities, exactly."""
+        blocks = []
+        for block, distribution in self.distributions:
+            kept = [i for i, j in enumerate(block.columns) if j not in columns]
+            if len(kept) == len(block.columns):
+                blocks.append(block)
+            elif kept:
+                places = tuple(block.columns[i] for i in kept)
+                blocks.append(FittedBlock(places, distribution.marginal(kept), reads=block.reads))
+        return GenerativeModel(self.classes, self.schema, self.log_prior, tuple(blocks))
 
     def __add__(self, other: "GenerativeModel") -> "GenerativeModel":
         return self.update(other._mergeable_statistics())
