@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 
 from places import DATA
 from posterior import LDA, LogisticRegression, NaiveBayes
+from posterior.comparison import ColumnImportance, Importance
 from posterior.comparison.learning_curve import Curve, LearningCurve
 from posterior.decision import (
     average_cost,
@@ -24,6 +25,7 @@ from posterior.decision import (
 from posterior.plot import (
     ComparisonDisplay,
     CostThresholdDisplay,
+    ImportanceDisplay,
     LearningCurveDisplay,
     PrecisionRecallDisplay,
     RiskCoverageDisplay,
@@ -336,6 +338,31 @@ def test_the_curve_drawn_is_that_of_detection_curve_and_the_mark_is_on_it(kind):
     called, found = np.exp(logs[:, 1]) > 0.3, curve.recall[display.marked]
     assert found == pytest.approx(called[y == 1].mean())
     assert mark.get_xydata().tolist() == [[across[display.marked], up[display.marked]]]
+
+
+def test_importance_is_drawn_with_its_intervals_and_filled_where_they_are_above_zero():
+    def one(name, value, error):
+        return ColumnImportance(name, (name,), value, error)
+
+    columns = (one("a", 1.0, 0.1), one("$b", 0.1, 0.2), one("c", -0.3, 0.1), one("d", -0.4, 0.1))
+    found = Importance(
+        columns, (one("a, $b together", 1.2, 0.1),), (), (), "m", "shuffled", "log loss", 0.5, 9, 2, 0
+    )
+    display = ImportanceDisplay.from_importance(found, max_columns=3).plot()
+    display.figure_.canvas.draw()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [
+        "a",
+        r"\$b",
+        "c",
+        r"a, \$b together",
+    ]
+    _, *lines = display.ax_.lines
+    for row, column in enumerate(display.shown):
+        interval, mark = lines[2 * row : 2 * row + 2]
+        np.testing.assert_allclose(interval.get_xdata(), column.interval)
+        assert mark.get_xydata().tolist() == [[column.value, row]]
+        assert (mark.get_markerfacecolor() == "white") == (column.interval[0] <= 0)
+        assert mark.get_marker() == ("s" if "together" in column.name else "o")
 
 
 def test_names_of_classes_are_no_mathematics_in_curves():

@@ -1,4 +1,4 @@
-"""What the page says of the model that it recommends: thresholds."""
+"""What the page says of the model that it recommends: its columns, and its thresholds."""
 
 import re
 from html import unescape
@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posterior.comparison import Comparison
+from posterior.comparison import Comparison, Importance, importance
 from posterior.decision import average_cost, decide, detection_curve
 from posterior.report import render
+from posterior.schema import LabelledTable
 
 FEW = {"models": ["majority", "naive-bayes", "logistic"], "folds": 3, "repeats": 1}
 LENDING = {"bad": {"lend": 5, "refuse": 0}, "good": {"lend": 0, "refuse": 1}}
@@ -110,3 +111,69 @@ def test_precision_stands_beside_recall(two_classes: tuple[Comparison, str]) -> 
         recall = counts[k] / (codes == k).sum()
         precision = counts[k] / (predicted == k).sum()
         assert f"{name} {counts[0]} {counts[1]} {100 * recall:.1f} % {100 * precision:.1f} %" in table
+
+
+# -- importance -----------------------------------------------------------------------------------
+
+
+def importance_of(comparison: Comparison, X: Any, y: Any) -> Importance:
+    best = comparison.recommended
+    return Importance.of_table(
+        LabelledTable.of(X, y),
+        best.estimator,
+        comparison.first_folds,
+        used=best.columns,
+        seed=comparison.seed,
+    )
+
+
+def test_the_numbers_are_those_of_importance_on_the_folds_of_the_comparison(
+    two_classes: tuple[Comparison, str],
+) -> None:
+    comparison, page = two_classes
+    found, told = importance_of(comparison, *loans()), words_of(page, "importance")
+    assert f"with all columns it is {found.loss:.3f}" in told
+    for column in found.columns:
+        low, high = (f"{end:.3f}".replace("-", "−") for end in column.interval)
+        assert f"{column.name} {column.value:.3f} {low} to {high}".replace(" -", " −") in told
+
+
+def test_columns_that_the_model_does_not_use_are_named_and_correlated_ones_tried_together() -> None:
+    X, y = loans()
+    X["double"] = 2 * X["amount"] + 0.01 * X["noise"]
+    comparison = Comparison.of(X, y, models=["lda"], folds=3, repeats=1)
+    told = words_of(render(comparison, X, y), "importance")
+    assert "Not used by LDA: purpose." in told
+    assert "Strongly correlated columns are tried together too (squares): amount and double" in told
+    assert "The column is left out exactly" in told
+
+
+def test_class_frequencies_need_no_column() -> None:
+    X, y = loans()
+    page = render(Comparison.of(X, y, models=["majority"], folds=3, repeats=1), X, y)
+    assert words_of(page, "importance") == ""
+
+
+def test_of_many_columns_the_most_important_are_drawn_and_the_others_counted() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 40)) + np.eye(40)[0] * 2 * y[:, None]
+    comparison = Comparison.of(X, y, models=["naive-bayes"], folds=3, repeats=1)
+    told = words_of(render(comparison, X, y), "importance")
+    assert "The 20 most important of 40 columns are drawn" in told
+
+
+def test_a_sample_of_the_rows_is_said_and_rows_in_time_and_in_groups_are_dealt_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = loans()
+    monkeypatch.setattr(importance, "MOST_ROWS", 100)
+    monkeypatch.setattr(importance, "FEWEST_ROWS", 100)
+    plain = Comparison.of(X, y, **FEW)
+    assert re.search(r"From 1\d\d of 240 rows", words_of(render(plain, X, y), "importance"))
+    settings: dict[str, Any]
+    for settings in ({"groups": np.arange(len(y)) // 3}, {"time": np.arange(len(y))}):
+        told = words_of(
+            render(Comparison.of(X, y, **settings, **{**FEW, "repeats": None}), X, y), "importance"
+        )
+        assert "Intervals of 95 % are over rows" in told

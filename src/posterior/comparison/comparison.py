@@ -50,8 +50,8 @@ class Comparison:
     number of rows with a class. `left_out` names the models that were not tried, with the reason; `notes` say
     what else is worth knowing. `leaks` are columns that tell the class almost alone, and may be known only
     after it is; `without_leaks` is the comparison without them. `reference` is the result of an outside
-    model, gradient boosting, which is never recommended. `first_folds` are the folds of the first repeat, of
-    all rows with a class.
+    model, gradient boosting, which is never recommended. `first_folds` are the folds of the first repeat;
+    `dealt_rows` says where the rows that they deal out stand in the table.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -82,6 +82,7 @@ class Comparison:
     positive_why: str = ""
     reference: Result | None = None
     first_folds: Folds | None = field(default=None, repr=False)
+    dealt_rows: Ints | None = field(default=None, repr=False)
 
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
@@ -231,6 +232,7 @@ class Comparison:
             ),
             reference=reference,
             first_folds=dealt[0],
+            dealt_rows=table.places,
         )
 
     def _with_leaks(self, table: LabelledTable, setting: Setting, progress: Progress | None) -> Self:

@@ -7,6 +7,7 @@ from posterior.plot.confusion import ConfusionDisplay
 from posterior.plot.cost import CostThresholdDisplay
 from posterior.plot.coverage import RiskCoverageDisplay
 from posterior.plot.densities import DensityDisplay
+from posterior.plot.importance import ImportanceDisplay
 from posterior.plot.learning import LearningCurveDisplay
 from posterior.plot.panels import ClassPanelDisplay
 from posterior.plot.paths import SolverPathDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "CostThresholdDisplay",
     "DecisionRegionDisplay",
     "DensityDisplay",
+    "ImportanceDisplay",
     "LearningCurveDisplay",
     "PrecisionRecallDisplay",
     "ReliabilityDisplay",

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from posterior._types import Bools, Ints
-from posterior.comparison import Comparison, Result
+from posterior.comparison import Comparison, Importance, Result
 from posterior.comparison.imbalance import RareRows
 from posterior.comparison.inputs import compared_table
 from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
@@ -135,6 +135,31 @@ class Subject:
         """The columns that are no texts, ranked by what they say of the class; of very many the first."""
         columns = self.rows.where("continuous", "binary", "categorical", "count")[:MOST_RANKED]
         return ranked(self.rows, self.rows.codes, columns)
+
+    @cached_property
+    def compared(self) -> LabelledTable:
+        """The rows that were dealt out in folds, with the groups that they belong to."""
+        comparison, rows = self.comparison, self.rows
+        if comparison.dealt_rows is not None and len(comparison.dealt_rows) < len(rows):
+            rows = rows.part(np.searchsorted(rows.places, comparison.dealt_rows))
+        if rows.groups is None and comparison.groups is not None:
+            return replace(rows, groups=comparison.groups)  # those that are predicted are all of them
+        return rows
+
+    @cached_property
+    def importance(self) -> Importance | None:
+        """How much the recommended model needs each column; None where it uses none."""
+        chosen, folds = self.chosen, self.comparison.first_folds
+        if not chosen.columns or folds is None:
+            return None
+        return Importance.of_table(
+            self.compared,
+            chosen.estimator,
+            folds,
+            used=chosen.columns,
+            title=chosen.title,
+            seed=self.comparison.seed,
+        )
 
     def best(self, wanted: Callable[[Result], bool]) -> Result | None:
         """The best model of those wanted."""

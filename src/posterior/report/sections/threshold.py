@@ -1,6 +1,7 @@
 """Of two classes: what every threshold on the posterior finds, and what it costs."""
 
 from posterior.comparison import Comparison
+from posterior.plot.captions import label
 from posterior.plot.cost import CostThresholdDisplay
 from posterior.plot.precision_recall import PrecisionRecallDisplay
 from posterior.plot.roc import DetectionDisplay, RocDisplay
@@ -9,7 +10,8 @@ from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import cut, figure, percent, printable, rate
 
-HEIGHT = 3.6
+# Inches.
+WIDTH, HEIGHT = 3.7, 3.1
 
 
 def the_threshold(subject: Subject) -> list[PageBlock]:
@@ -61,7 +63,7 @@ def _display(subject: Subject, kind: type[DetectionDisplay], threshold: float | 
 def _roc(subject: Subject, sought: str, threshold: float | None) -> Figure:
     display, area = _display(subject, RocDisplay, threshold), subject.chosen.roc_auc
     curve = display.curve
-    with canvas(height=HEIGHT) as ax:
+    with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax).ax_.set_title("", loc="left")
         svg = inline_svg(ax.figure, "roc")
     # Rows of one group are alike, and more uncertain than this.
@@ -80,7 +82,7 @@ def _roc(subject: Subject, sought: str, threshold: float | None) -> Figure:
 def _precision(subject: Subject, sought: str, threshold: float | None) -> Figure:
     display = _display(subject, PrecisionRecallDisplay, threshold)
     curve = display.curve
-    with canvas(height=HEIGHT) as ax:
+    with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax).ax_.set_title("", loc="left")
         svg = inline_svg(ax.figure, "precision")
     told = f"Average precision {rate(curve.average_precision)}, where {rate(curve.share)} is chance."
@@ -91,15 +93,17 @@ def _precision(subject: Subject, sought: str, threshold: float | None) -> Figure
 
 
 def _cost(display: CostThresholdDisplay, comparison: Comparison) -> Figure:
-    with canvas(height=HEIGHT) as ax:
+    with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax)
         ax.get_legend().remove()  # the caption says it
+        ax.set_xlabel(f"threshold on the posterior of {label(comparison.positive)}")
         svg = inline_svg(ax.figure, "cost")
     low, high = display.best
     what = "Average cost" if comparison.costs is not None else "Error rate (a mistake costs 1)"
-    least = figure(display.cost.min())
+    least, where = figure(display.cost.min()), figure(low)
+    where += "" if figure(high) == where else f" to {figure(high)}"
     told = (
-        f"{what} {figure(display.bayes_cost)} at the mark; the best on these rows, {least} at {figure(low)} "
-        f"to {figure(high)}, was chosen after the event and promises too much."
+        f"{what} {figure(display.bayes_cost)} at the mark; the best on these rows, {least} at {where}, "
+        "was chosen after the event and promises too much."
     )
     return Figure(svg, f"Cost against threshold. {told}", f"Cost against the threshold. {told}")
