@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posterior.comparison import Comparison
+from posterior.comparison import Comparison, RegressionComparison
 from posterior.comparison.advice import overtaking
 from posterior.comparison.sampling import LEAST_OF_CLASS, LEAST_OTHERS, rows_to_compare, sample_rows
+from posterior.notices import DataWarning
 from posterior.report import write_report
 
 FEW = {"models": ["majority", "naive-bayes", "lda"], "reference": False}
@@ -90,7 +91,8 @@ def test_rows_without_a_class_and_in_time_keep_their_places():
     X, y = table_of(30_000)
     labels = y.astype(object)
     labels[::7] = None
-    found = Comparison.of(X, labels, max_rows=12_000, time=np.arange(30_000)[::-1], **FEW)
+    with pytest.warns(DataWarning, match="without a class"):
+        found = Comparison.of(X, labels, max_rows=12_000, time=np.arange(30_000)[::-1], **FEW)
     assert np.array_equal(found.classes[found.codes], y[found.rows])
     assert not (found.rows % 7 == 0).any()
 
@@ -119,3 +121,16 @@ def test_a_report_shows_the_rows_that_were_compared(tmp_path):
     page = write_report(found, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "13,000" in page
     assert "of 11,000 rows drawn from 13,000" in page
+
+
+def test_regressions_draw_rows_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 2))
+    y = X[:, 0] + rng.normal(size=12_000)
+    y[5] = np.nan
+    with pytest.warns(DataWarning, match="without a number"):
+        found = RegressionComparison.of(X, y, models=["mean", "linear"], max_rows=7_000)
+    assert (found.n_rows, len(found.rows)) == (11_999, 7_000)
+    assert found.folds.endswith("of 7,000 rows drawn from 11,999")
+    assert np.array_equal(found.y, y[found.rows])
+    assert "rows without a number, left out: 1 of 12000" in found.notes

@@ -14,7 +14,7 @@ from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import AsNumbers, read_either
-from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
+from posterior.cli.options import ColumnOptions, Data, FileOptions, MaxRows, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import compare_numbers, numbers_data, refuse_for_numbers
 from posterior.cli.tables import by_reason, number, schema_data, show_reading, table_of, with_error
@@ -70,9 +70,7 @@ def compare(
         bool,
         typer.Option("--reference/--no-reference", help="Gradient boosting beside ours, to compare with."),
     ] = True,
-    max_rows: Annotated[
-        int, typer.Option("--max-rows", min=0, help="Of a larger table so many are drawn; 0 takes all.")
-    ] = 100_000,
+    max_rows: MaxRows = 100_000,
     seed: Seed = 0,
 ) -> None:
     """Compare every sensible model of a table.
@@ -90,7 +88,8 @@ def compare(
         )
         if isinstance(table, posterior.comparison.regression.NumberTable):
             refuse_for_numbers(costs=costs, positive=positive, report=report)
-            numbers = compare_numbers(console, table, chosen, folds=folds, repeats=repeats, seed=seed)
+            dealt = {"folds": folds, "repeats": repeats, "max_rows": max_rows or None, "seed": seed}
+            numbers = compare_numbers(console, table, chosen, **dealt)
             console.data(numbers_data(table, numbers))
             return
         classes = table.classes.tolist()

@@ -16,7 +16,7 @@ from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import AsNumbers, read_either
 from posterior.cli.model_files import held_out_words
-from posterior.cli.options import ColumnOptions, Data, FileOptions, OutputOptions, Seed, Target
+from posterior.cli.options import ColumnOptions, Data, FileOptions, MaxRows, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import fit_numbers, refuse_for_numbers
 from posterior.cli.tables import show_reading
@@ -55,6 +55,7 @@ def fit(
         str, typer.Option("--note", metavar="TEXT", help="Written into the file, such as what it is for.")
     ] = "",
     regression: AsNumbers = None,
+    max_rows: MaxRows = 100_000,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table, into a file.
@@ -72,14 +73,15 @@ def fit(
         if isinstance(table, posterior.comparison.regression.NumberTable):
             refuse_for_numbers(calibration=calibration)
             card = {"date": date, "note": note, "reading": reading.options()}
-            told(console, fit_numbers(console, table, model, output, card, seed), output)
+            dealt = {"max_rows": max_rows or None, "seed": seed}
+            told(console, fit_numbers(console, table, model, output, card, **dealt), output)
             return
         refuse_model(model, regressions=False)
         if not talk.json:
             show_reading(console, table)
         if model != BEST and (leaks := posterior.comparison.leaks.certain_leaks(table)):
             console.note(posterior.comparison.leaks.caution_of(leaks))
-        name = _best(console, table, seed) if model == BEST else model
+        name = _best(console, table, seed, max_rows or None) if model == BEST else model
         candidate = posterior.comparison.MODELS[name]
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
         fitted = posterior.workflow.train(table, None, name, calibration=calibration, seed=seed)
@@ -154,10 +156,12 @@ def held_out(model: Any) -> dict[str, Any]:
     }
 
 
-def _best(console: CommandConsole, table: LabelledTable, seed: int) -> str:
+def _best(console: CommandConsole, table: LabelledTable, seed: int, max_rows: int | None) -> str:
     """The model that a comparison recommends."""
     with console.progress() as told:
-        comparison = posterior.comparison.Comparison.of(table, None, seed=seed, progress=told)
+        comparison = posterior.comparison.Comparison.of(
+            table, None, seed=seed, max_rows=max_rows, progress=told
+        )
     if not console.as_json:
         show(console, comparison)
     if comparison.leaks:

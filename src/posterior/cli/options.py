@@ -23,6 +23,10 @@ ModelFile = Annotated[
     str, typer.Argument(metavar="FILE", show_default=False, help="A model file that `posterior fit` wrote.")
 ]
 Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The class column.")]
+MaxRows = Annotated[
+    int,
+    typer.Option("--max-rows", min=0, help="Models are compared on so many rows of a larger table; 0: all."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Everything random follows from it.")]
 
 

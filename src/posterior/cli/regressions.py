@@ -120,7 +120,12 @@ def numbers_data(table: "NumberTable", comparison: "RegressionComparison") -> di
 
 
 def fit_numbers(
-    console: CommandConsole, table: "NumberTable", name: str, output: str, card: Mapping[str, Any], seed: int
+    console: CommandConsole,
+    table: "NumberTable",
+    name: str,
+    output: str,
+    card: Mapping[str, Any],
+    **settings: Any,
 ) -> dict[str, Any]:
     """Fit the best regression, or one by its name, into a file; return what is written beside it."""
     known = [each for each in posterior.comparison.REGRESSIONS if each != "mean"]
@@ -129,7 +134,7 @@ def fit_numbers(
             f"--model {name}: the target is a number; choose {BEST} (of a comparison), {', '.join(known)}, "
             "or pass --classes"
         )
-    comparison = compare_numbers(console, table, None if name == BEST else [name], seed=seed)
+    comparison = compare_numbers(console, table, None if name == BEST else [name], **settings)
     best = comparison.recommended
     if best.name == "mean":
         raise ValueError(

@@ -31,7 +31,7 @@ from posterior.comparison.outside import REFERENCE, reference_choice
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
-from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, rows_to_compare
+from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, drawn, drawn_words, rows_to_compare
 from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
@@ -148,10 +148,8 @@ class Comparison:
         with overheard() as heard:
             table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
         chosen = rows_to_compare(table.codes, most, table.groups)
-        drawn = table if chosen is None else replace(table, positions=table.places).part(chosen)
-        dealt = deal(
-            drawn.codes, folds=folds, repeats=repeats, groups=drawn.groups, time=drawn.time, seed=seed
-        )
+        some = table if chosen is None else drawn(table, chosen)
+        dealt = deal(some.codes, folds=folds, repeats=repeats, groups=some.groups, time=some.time, seed=seed)
         priced = costs_of(costs, table)
         setting = Setting(
             models,
@@ -164,9 +162,9 @@ class Comparison:
         )
         told = filter(None, [without_class(table)])  # also of rows that were read before
         said = [*dict.fromkeys([*told, *heard]), *_looks_like_numbers(table)]
-        comparison = cls._of_table(drawn, setting, progress, said)
-        comparison = comparison._with_leaks(drawn, setting, progress)._advised()
-        return comparison if chosen is None else comparison._drawn_from(table, len(drawn), dealt[0])
+        comparison = cls._of_table(some, setting, progress, said)
+        comparison = comparison._with_leaks(some, setting, progress)._advised()
+        return comparison if chosen is None else comparison._drawn_from(table, len(some), dealt[0])
 
     @classmethod
     def _of_table(
@@ -274,7 +272,7 @@ class Comparison:
             self,
             schema=table.schema,
             n_rows=len(table),
-            folds=f"{self.folds}, of {n:,} rows drawn from {len(table):,}",
+            folds=self.folds + drawn_words(n, len(table)),
             notes=(*self.notes, note),
         )
 

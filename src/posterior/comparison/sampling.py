@@ -1,10 +1,12 @@
 """Rows drawn from a table: enough of them to choose by, of every class in proportion."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from posterior._types import Ints
+from posterior.schema import LabelledTable
 
 # Rows that a comparison draws from a larger table, where the caller does not say.
 MAX_ROWS = 100_000
@@ -59,6 +61,20 @@ def rows_to_compare(codes: Ints, max_rows: int | None, groups: Ints | None = Non
         for k in np.flatnonzero(lacking > 0).tolist()
     ]
     return np.sort(np.concatenate([drawn, *more]))
+
+
+def drawn(rows: LabelledTable, chosen: Ints) -> LabelledTable:
+    """The rows that were chosen, which know their places in the table."""
+    return replace(rows, positions=rows.places).part(chosen)
+
+
+def drawn_words(n: int, n_rows: int) -> str:
+    """How many rows were drawn, after how they were dealt out.
+
+    >>> drawn_words(100_000, 1_000_000)
+    ', of 100,000 rows drawn from 1,000,000'
+    """
+    return f", of {n:,} rows drawn from {n_rows:,}"
 
 
 def checked_max_rows(max_rows: Any) -> int | None:

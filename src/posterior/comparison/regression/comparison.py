@@ -19,6 +19,7 @@ from posterior.comparison.printing import loss_text
 from posterior.comparison.regression.models import REGRESSIONS, Regression
 from posterior.comparison.regression.result import LEVEL, HeldOutNumbers, RegressionResult
 from posterior.comparison.regression.table import NumberTable, described_numbers, number_table, without_number
+from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, drawn_words, rows_to_compare
 from posterior.notices import overheard
 from posterior.schema import Folds, Schema
 
@@ -61,6 +62,7 @@ class RegressionComparison:
         time: Any = None,
         kinds: Any = None,
         seed: int = 0,
+        max_rows: int | None = MAX_ROWS,
         progress: Progress | None = None,
     ) -> Self:
         """Try regressions on held-out rows; the arguments are those of `Comparison.of`.
@@ -68,9 +70,13 @@ class RegressionComparison:
         `y` is the number of each row, or the name of the column that holds it; rows without one are left out.
         `models` are some of `REGRESSIONS`, by name.
         """
-        chosen = checked_models(models)
+        chosen, most = checked_models(models), checked_max_rows(max_rows)
         with overheard() as heard:
             table = number_table(X, y, groups=groups, time=time, kinds=kinds)
+        told = [*filter(None, [without_number(table)]), *heard]
+        schema, n_rows = table.schema, len(table)
+        if (some := rows_to_compare(table.part_of, most, table.groups)) is not None:
+            table = table.drawn(some)
         dealt = deal(
             table.part_of,
             folds=folds,
@@ -93,15 +99,15 @@ class RegressionComparison:
             raise ValueError(f"no regression could be tried on this table: {'; '.join(left_out.values())}")
         return cls(
             results=tuple(sorted(found, key=lambda result: result.log_score)),
-            schema=table.schema,
+            schema=schema,
             y=trial.y,
             rows=table.places[trial.scored],
             groups=trial.groups,
-            n_rows=len(table),
-            folds=dealt[0].words,
+            n_rows=n_rows,
+            folds=dealt[0].words + ("" if some is None else drawn_words(len(some), n_rows)),
             seed=seed,
             left_out=left_out,
-            notes=(*dict.fromkeys([*filter(None, [without_number(table)]), *heard]), *_advice(found)),
+            notes=(*dict.fromkeys(told), *_advice(found)),
         )
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.facts import LinearColumns, TableFacts
 from posterior.comparison.inputs import GivenColumn, GivenRows, read_from
+from posterior.comparison.sampling import drawn
 from posterior.estimators.members import take
 from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable, Schema, Source, read_table
@@ -122,6 +123,10 @@ class NumberTable:
             bool((self.rows.levels(j) < 0).any()) if self.schema.columns[j].size else facts.has_gaps((j,))
             for j in self.linear.used
         )
+
+    def drawn(self, chosen: Ints) -> "NumberTable":
+        """Some of the rows, which know their places in the table."""
+        return replace(self, rows=drawn(self.rows, chosen), y=self.y[chosen])
 
 
 def number_table(X: Any, y: Any, *, groups: Any = None, time: Any = None, kinds: Any = None) -> NumberTable:
