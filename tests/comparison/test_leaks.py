@@ -201,7 +201,7 @@ def test_all_that_is_printed_says_so_before_any_figure(tmp_path, capsys):
     assert found["without_leaks"]["recommended"] in FEW
     comparison = Comparison.of(frame.drop(columns="outcome"), y, models=FEW, repeats=1)
     page = render(comparison, frame.drop(columns="outcome"), y)
-    assert page.index("Careful: ") < page.index("Recommendation.")
+    assert page.index("Careful: ") < page.index("What can be predicted?") < page.index("In figures.")
     assert "can be taken at their word" not in page
     assert "Find out when leak_status is known" in page
     assert "without this column: " in page
