@@ -28,7 +28,6 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 -- after the backend is chosen
 
 from posterior.plot import ClassPanelDisplay  # noqa: E402
-from posterior.plot.column_ranking import mutual_information  # noqa: E402
 from posterior.plot.marginals import LevelPanel, NumberPanel  # noqa: E402
 from posterior.plot.style import colours_of  # noqa: E402
 from posterior.plot.word_ranking import WordPanel, text_panel  # noqa: E402
@@ -225,12 +224,6 @@ def test_the_most_telling_columns_come_first():
     assert "the most telling 3 columns" in display.plot().figure_.get_suptitle()
     chosen = ClassPanelDisplay.from_estimator(NaiveBayes().fit(X, y), X, y, features=["x9", "x2"])
     assert [panel.name for panel in chosen.panels] == ["x9", "x2"]
-
-
-def test_what_chance_shows_is_no_information():
-    rng = np.random.default_rng(0)
-    found = [mutual_information(rng.integers(0, 10, 300), rng.integers(0, 3, 300)) for _ in range(200)]
-    assert abs(np.mean(found)) < 0.005
 
 
 def test_a_model_that_is_not_generative_shows_the_rows_alone():

@@ -15,11 +15,13 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from posterior import LDA
 from posterior.cli.decision_options import read_costs
 from posterior.comparison import Comparison
 from posterior.datasets import load
 from posterior.decision import Costs, calibration_error, decide
-from posterior.plot.style import COLOURS, FAINT, INK, MARKERS
+from posterior.plot import DecisionRegionDisplay
+from posterior.plot.style import COLOURS, FAINT, INK, MARKERS, colours_of, markers_of
 from posterior.report import render, write_report
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.sections import SECTIONS
@@ -681,6 +683,42 @@ def test_the_light_page_has_the_colours_and_marks_of_every_other_picture() -> No
         "X",
         "*",
     )  # drawn in this order by MARKS of blocks.html.j2
+
+
+def test_twelve_classes_have_marks_that_differ_and_the_legend_has_those_of_the_picture() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 12
+    text = compared(rng.normal(size=(240, 2)) + y[:, None], y, models=["lda", "naive-bayes"])
+    part = text[text.index('<section id="plane"') :]
+    legend = re.findall(r'<path class="series-(\d)" d="([^"]+)"', part[: part.index("</section>")])
+    assert len(legend) == len(set(legend)) == 12
+    paths = [path for _, path in legend[:8]]  # in the order of MARKERS
+    marks = markers_of(range(12))
+    assert [paths.index(path) for _, path in legend] == [MARKERS.index(mark) for mark in marks]
+    pairs = set(zip(colours_of(range(64)), markers_of(range(64)), strict=True))
+    assert len(pairs) == 64
+
+
+def test_a_rare_class_is_not_lost_from_the_picture() -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(8000) % 2000 == 7, "fraud", "fair")
+    X = rng.normal(size=(8000, 2)) + 3 * (y == "fraud")[:, None]
+    display = DecisionRegionDisplay.from_estimator(LDA().fit(X, y), X, y)
+    assert np.bincount(display.codes).tolist() == [1999, 4]
+    assert "2,003 of 8,000 rows are drawn" in Page(compared(X, y, models=["majority", "lda"])).words
+
+
+def test_of_three_hundred_columns_what_is_not_shown_is_counted() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 300)), np.arange(150) % 2
+    X[:, 0] = X[:, 1]
+    said = Page(compared(X, y, models=["majority", "naive-bayes"])).words
+    assert "The first 15 of 300 columns" in said
+    assert "185 columns more; 100 more are not listed" in said
+    assert "Shown are 12 of 300 columns" in said
+    assert "1 of 1 pair that go together by 0.3 or more, beyond chance, among 44,850 pairs" in said
+    assert "None of 300 columns tells anything of the class by itself that luck would not" in said
+    assert "shuffles of the rows, so that the number of columns is allowed for" in said
 
 
 def channels(colour: str) -> np.ndarray[Any, Any]:

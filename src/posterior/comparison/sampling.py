@@ -54,8 +54,25 @@ def rows_to_compare(codes: Ints, max_rows: int | None, groups: Ints | None = Non
     drawn = sample_rows(codes, wanted, groups)
     if groups is not None:
         return drawn
-    have = np.bincount(codes[drawn], minlength=len(counts))
-    lacking = np.minimum(counts, LEAST_OF_CLASS) - have
+    return _with_least(codes, drawn, LEAST_OF_CLASS)
+
+
+def rows_to_show(codes: Ints, n: int, least: int = 50) -> Ints:
+    """About n rows for a picture or a quick look: all where there are no more, and of each class at least 50.
+
+    >>> codes = np.repeat([0, 1], [29_985, 15])
+    >>> np.bincount(codes[rows_to_show(codes, 2000)])
+    array([1999,   15])
+    """
+    if len(codes) <= n:
+        return np.arange(len(codes))
+    return _with_least(codes, sample_rows(codes, n), least)
+
+
+def _with_least(codes: Ints, drawn: Ints, least: int) -> Ints:
+    """Rows drawn, and more of each class that has fewer than so many among them, or all that it has."""
+    counts = np.bincount(codes)
+    lacking = np.minimum(counts, least) - np.bincount(codes[drawn], minlength=len(counts))
     more = [
         np.setdiff1d(np.flatnonzero(codes == k), drawn)[: lacking[k]]
         for k in np.flatnonzero(lacking > 0).tolist()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats, Ints
+from posterior.comparison.sampling import rows_to_show
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
 from posterior.estimators.target import read_labels
 from posterior.notices import PosteriorWarning
@@ -44,8 +45,8 @@ def best_plane(X: Any, y: Any, *, estimator: Any = None) -> tuple[str, str]:
 
 def best_pair(rows: LabelledTable, columns: tuple[int, ...], codes: Ints) -> tuple[int, int]:
     """Positions of the best two of some continuous columns, in their order."""
-    step = -(-len(codes) // MOST_ROWS)
-    values, codes = rows.values(columns)[::step], encode_labels(codes[::step])[1]
+    some = rows_to_show(codes, MOST_ROWS)
+    values, codes = rows.values(columns)[some], encode_labels(codes[some])[1]
     places = [c for c, cells in enumerate(values.T) if len(np.unique(cells[~np.isnan(cells)])) > 1]
     if len(places) < 2:
         raise ValueError(

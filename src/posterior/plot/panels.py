@@ -9,7 +9,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.estimators.classifiers import classes_of
 from posterior.plot.captions import class_patches, label
-from posterior.plot.column_ranking import information
+from posterior.plot.column_ranking import gains
 from posterior.plot.display import Display
 from posterior.plot.layout import drawing_grid
 from posterior.plot.marginals import LevelPanel, NumberPanel, Panel, panel_of
@@ -55,8 +55,8 @@ class ClassPanelDisplay(Display):
     ) -> Self:
         """The panels of a fitted classifier for the rows of a table and their classes.
 
-        `features` chooses columns, in their order; by default the `max_features` whose mutual information
-        with the class is largest.
+        `features` chooses columns, in their order; by default the `max_features` that tell most of the class
+        on rows held out.
         """
         rows = table_read_by(estimator, X, y)
         if not rows.is_labelled:
@@ -123,8 +123,8 @@ class ClassPanelDisplay(Display):
 
 
 def ranked(rows: LabelledTable, codes: Ints, columns: Sequence[int]) -> list[int]:
-    """Columns in the order of what they tell of the class, the most telling first."""
-    told = {j: information(rows, j, codes) for j in columns}
+    """Columns in the order of what they tell of the class on rows held out, the most telling first."""
+    told = dict(zip(columns, gains(rows, codes, columns), strict=True))
     return sorted(columns, key=lambda j: -told[j])
 
 

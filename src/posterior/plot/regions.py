@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
+from posterior.comparison.sampling import rows_to_show
 from posterior.estimators.target import read_labels
 from posterior.math import log_softmax
 from posterior.plot.best_plane import best_pair
@@ -21,7 +22,7 @@ from posterior.plot.style import FAINT, HEIGHT, INK, WIDTH, colours_of, markers_
 from posterior.schema import LabelledTable
 from posterior.schema.classes import known_codes
 
-# Points drawn at most: more hide the regions, and make files that no page can hold.
+# Points drawn, and a few more of rare classes: many hide the regions, and make files that no page can hold.
 MOST_POINTS = 2000
 # Of more classes only those that win somewhere have ellipses.
 MOST_ELLIPSES = 6
@@ -39,7 +40,7 @@ class DecisionRegionDisplay(Display):
     "analytic", drawn from the equations of lines and conics, or from the "grid". On them no third class is
     larger. `ellipses` hold 50 % and 95 % of the rows of a class under the model, where classes are Gaussian.
     `others` says what became of the other columns of the model. The points are the rows of the table that
-    have both coordinates, at most 2000 of them, evenly spread over the table.
+    have both coordinates, of many about 2000, and at least 50 of each class, or all that it has.
 
     >>> from posterior import QDA
     >>> from posterior.datasets import load_penguins
@@ -92,7 +93,8 @@ class DecisionRegionDisplay(Display):
         section = section_of(estimator, columns, at, rows)
         points, there = _points(rows, columns)
         window = Window.around(points[there])
-        shown = there[np.linspace(0, len(there) - 1, min(len(there), MOST_POINTS)).astype(np.int64)]
+        of = rows.codes[there] if rows.is_labelled else np.zeros(len(there), np.int64)
+        shown = there[rows_to_show(of, MOST_POINTS)]
         xs, ys = window.axes(_checked_resolution(grid_resolution))
         grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
         scores = section.log_posterior(grid) if section.proper else section.score(grid)

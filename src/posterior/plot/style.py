@@ -64,5 +64,10 @@ def colours_of(classes: Sized) -> list[str]:
 
 
 def markers_of(classes: Sized) -> list[str]:
-    """One marker for each class, so that the picture needs no colours."""
-    return [MARKERS[k % len(MARKERS)] for k in range(len(classes))]
+    """One marker for each class; of 64 classes no two have the same marker and the same colour.
+
+    >>> markers_of("abcdefghij")
+    ['o', 's', '^', 'D', 'v', 'P', 'X', '*', 's', '^']
+    """
+    n = len(MARKERS)
+    return [MARKERS[(k + k // n) % n] for k in range(len(classes))]

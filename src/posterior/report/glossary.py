@@ -47,6 +47,12 @@ TERMS = (
         "for calibrated posteriors; the reliability diagram says by how much.",
     ),
     Term("class", "what is predicted: one of a few answers.", ("classes",)),
+    Term(
+        "Cramér's V",
+        "how closely two columns go together where one is a category, from 0 to 1; numbers are cut into "
+        "parts, and "
+        "what chance makes of it is taken off.",
+    ),
     Term("discriminant", "gives a class and no probability."),
     Term("discriminative", "learns p(class | row) and nothing else."),
     Term(
@@ -73,6 +79,11 @@ TERMS = (
     ),
     Term("posterior", "the probability of a class once the row is known.", ("posteriors",)),
     Term("precision", "of the rows that are called a class, the share that are of it."),
+    Term(
+        "rank correlation",
+        "how surely one number is large where the other is: 1 always, 0 not at all, −1 where it is always "
+        "small.",
+    ),
     Term("recall", "of the rows of a class, the share that is found."),
     Term(
         "reference", "gradient boosting of another library, to compare with: it is not kept or recommended."

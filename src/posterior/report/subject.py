@@ -13,7 +13,8 @@ from posterior.comparison.imbalance import RareRows
 from posterior.comparison.inputs import compared_table
 from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
 from posterior.estimators.members import take
-from posterior.plot.panels import MOST_RANKED, ranked
+from posterior.plot.column_ranking import Telling
+from posterior.plot.panels import MOST_RANKED
 from posterior.report.words import printable
 from posterior.schema import LabelledTable, Source, read_table
 from posterior.schema.cells import Cells, Labels
@@ -131,10 +132,17 @@ class Subject:
         return not np.array_equal(first, chosen.losses)
 
     @cached_property
+    def telling(self) -> Telling:
+        """What each column by itself says of the class on rows held out; of very many columns the first."""
+        columns = [j for j in range(len(self.rows.schema)) if not self.rows.schema.columns[j].ignored]
+        return Telling.of(self.rows, columns[:MOST_RANKED])
+
+    @cached_property
     def ranked_columns(self) -> list[int]:
         """The columns that are no texts, ranked by what they say of the class; of very many the first."""
-        columns = self.rows.where("continuous", "binary", "categorical", "count")[:MOST_RANKED]
-        return ranked(self.rows, self.rows.codes, columns)
+        gain = dict(zip(self.telling.columns, self.telling.gains.tolist(), strict=True))
+        columns = self.rows.where("continuous", "binary", "categorical", "count")
+        return sorted((j for j in columns if j in gain), key=lambda j: -gain[j])
 
     @cached_property
     def compared(self) -> LabelledTable:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from posterior import _text
-from posterior.comparison.printing import rate_text
 
 DASH = "–"
 # Letters of a name that a table has room for.
@@ -48,13 +47,27 @@ def figure(value: float | None, digits: int = 3) -> str:
     return told.replace("-", "−")
 
 
-def rate(value: float | None) -> str:
-    """A number between 0 and 1 to three digits, and to more where it would look like 0 or 1.
+def value(number: float | None) -> str:
+    """A number of the data: up to five digits, a whole number whole, a dash where there is none.
 
-    >>> rate(0.98765), rate(2e-4), rate(None)
-    ('0.988', '0.0002', '–')
+    >>> value(2009.0), value(3.14159265), value(1234567.0), value(None), value(-0.5)
+    ('2009', '3.1416', '1,234,567', '–', '−0.5')
     """
-    return rate_text(value)
+    if number is None or not math.isfinite(number):
+        return DASH
+    told = f"{number:,.0f}" if number == round(number) and abs(number) < 1e12 else _text.readable(number, 5)
+    if abs(number) < 1e4:  # which may be a year
+        told = told.replace(",", "")
+    return (told.rstrip("0").rstrip(".") if "." in told and "e" not in told else told).replace("-", "−")
+
+
+def rate(value: float | None) -> str:
+    """A number between 0 and 1, to three digits whatever its size.
+
+    >>> rate(0.98765), rate(2e-9), rate(None)
+    ('0.988', '0.000', '–')
+    """
+    return DASH if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

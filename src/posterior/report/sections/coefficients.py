@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior.comparison.sampling import rows_to_show
 from posterior.estimators import LogisticRegression
 from posterior.estimators.members import take
 from posterior.linear.separation import Separation
@@ -38,6 +39,9 @@ def coefficients(subject: Subject) -> list[PageBlock]:
     )
     if len(model.terms_) > MOST_TERMS:
         words += f" The {MOST_TERMS} largest of {count(len(model.terms_))} terms are drawn."
+    others = len(subject.classes) - 1
+    if others > MOST_CLASSES:
+        words += f" Drawn are the first {MOST_CLASSES} of these {count(others)} classes."
     return [_picture(subject, display, words), Details("The numbers", [_numbers(subject, display)])]
 
 
@@ -64,8 +68,7 @@ def _expected(subject: Subject, columns: list[int]) -> int:
 
 def _fitted(subject: Subject, columns: list[int]) -> tuple[Any, str]:
     """A fit that has standard errors, and how it was made."""
-    step = -(-len(subject.rows) // MOST_ROWS)
-    rows, pinned = subject.rows.part(np.arange(0, len(subject.rows), step)), subject.rows.pinned
+    rows, pinned = subject.rows.part(rows_to_show(subject.rows.codes, MOST_ROWS)), subject.rows.pinned
     table, labels = take(rows.source, columns), rows.labels
     kinds = [(i, pinned[j]) for i, j in enumerate(columns) if j in pinned] or None
     model = LogisticRegression(C=np.inf, missing="indicator", kinds=kinds).fit(table, labels)
@@ -73,7 +76,8 @@ def _fitted(subject: Subject, columns: list[int]) -> tuple[Any, str]:
     if model.separation_ is not None:
         how = _separated(model.separation_)
         model = LogisticRegression("firth", missing="indicator", kinds=kinds).fit(table, labels)
-    return model, how + (f" From {count(len(labels))} of the rows." if step > 1 else "")
+    some = f" From {count(len(labels))} of the rows." if len(labels) < len(subject.rows) else ""
+    return model, how + some
 
 
 def _separated(found: Separation) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from posterior.comparison import Comparison, Result
-from posterior.comparison.printing import seconds
+from posterior.comparison.printing import rate_text, seconds
 from posterior.comparison.recommendation import Ranking
 from posterior.report.blocks import (
     AnyCell,
@@ -56,7 +56,9 @@ MEASURES = (
         "how far stated probabilities are from observed frequencies",
         rate,
     ),
-    Measure("roc_auc", "AUC", "probability that a row of one class is ranked above one of the other", rate),
+    Measure(
+        "roc_auc", "AUC", "probability that a row of one class is ranked above one of the other", rate_text
+    ),
 )
 # … and these unfold.
 MORE = (

@@ -46,9 +46,8 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
         ax.get_legend().remove()
         svg = inline_svg(ax.figure, "plane")
     told = " and ".join(map(cut, names))
-    some = (
-        f" {count(MOST_POINTS)} of {count(len(points))} rows are drawn." if len(points) > MOST_POINTS else ""
-    )
+    drawn = len(display.points)
+    some = f" {count(drawn)} of {count(len(points))} rows are drawn." if len(points) > MOST_POINTS else ""
     title = MODELS[name].title
     words = (
         f"Here {title} was fitted to nothing but {told}, the two continuous columns that together tell the "
