@@ -27,11 +27,11 @@ BLANK_AT_THE_RIGHT = """
   if (place.height < 160) return [];  // a sentence under its heading
   const left = place.left + parseFloat(style.paddingLeft);
   const right = place.right - parseFloat(style.paddingRight);
-  const parts = [...section.querySelectorAll('p, li, figcaption, table, svg, pre, .tiles')];
+  const parts = [...section.querySelectorAll('p, li, dd, figcaption, table, svg, pre, .tiles')];
   const reached = Math.max(...parts.map(part => {
     const words = document.createRange();
     words.selectNodeContents(part);
-    return (part.matches('p, li, figcaption') ? words : part).getBoundingClientRect().right;
+    return (part.matches('p, li, dd, figcaption') ? words : part).getBoundingClientRect().right;
   }));
   const share = (Math.min(reached, right) - left) / (right - left);
   return share >= 0.85 ? [] : [`${section.id || section.tagName}: ${share.toFixed(2)}`];
