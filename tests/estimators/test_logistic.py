@@ -192,8 +192,6 @@ def test_the_penalty_is_chosen_by_leave_one_out():
     assert np.isclose(model.choice_.strengths[model.choice_.losses.argmin()], 1 / model.C_, rtol=1e-12)
     again = LogisticRegression(C=model.C_).fit(X, y)
     np.testing.assert_allclose(model.coef_, again.coef_, atol=1e-6)
-    with pytest.raises(ValueError, match="smooth penalty"):
-        LogisticRegression(C="auto", l1_ratio=1.0).fit(X, y)
 
 
 def test_leave_one_out_is_near_refitting_without_each_row():

@@ -29,6 +29,7 @@ from posterior.linear import (
 )
 from posterior.linear.extremes import refuse_extremes
 from posterior.linear.inference import Kind as CovarianceKind
+from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
 from posterior.linear.summary import Summary, summarize
 from posterior.notices import DataWarning, UnseenCategoryWarning, warn
@@ -53,16 +54,24 @@ class LinearEstimator(TableEstimator):
 
     # -- tables -----------------------------------------------------------------------------------
 
-    def _learning(self, source: Source, target: AnyArray, weight: Floats | None, reference: bool) -> Scan:
+    def _learning(
+        self,
+        source: Source,
+        target: AnyArray,
+        weight: Floats | None,
+        reference: bool,
+        degree: int | None = None,
+    ) -> Scan:
         """The rows of a training table as numbers, with what these rows teach about means and gaps."""
         columns = getattr(self, "columns", None)
         only = None if columns is None else resolve(columns, names_of(source), source)
         schema = Schema.of(source, getattr(self, "kinds", None), only)
-        degree = getattr(self, "degree", 1)
+        degree = getattr(self, "degree", 1) if degree is None else degree
         if degree not in (1, 2):
             raise ValueError(
-                f"degree must be 1 or 2, found {degree!r}; for other terms put a transformer before this "
-                "estimator, such as scikit-learn's PolynomialFeatures or SplineTransformer"
+                f'degree must be 1 or 2, found {degree!r} ("auto" is for fit); for other terms put a '
+                "transformer before this estimator, such as scikit-learn's PolynomialFeatures or "
+                "SplineTransformer"
             )
         missing: Any = getattr(self, "missing", "error")
         if missing not in ("error", "indicator"):
@@ -186,7 +195,25 @@ class LinearEstimator(TableEstimator):
                 ConvergenceWarning,
             )
 
+    def _report_edge(self, name: str, value: float, choice: StrengthChoice | None, l1_ratio: float) -> None:
+        """Say that the chosen strength is the last that was tried; there is no stronger lasso to try."""
+        if choice is None or not choice.at_edge or (l1_ratio > 0 and choice.best == choice.strengths[0]):
+            return
+        warn(
+            f'{name}="auto" ended at {value:.1g}, the last that was tried: another beyond may predict '
+            "left-out rows better; see choice_",
+            DataWarning,
+        )
+
     # -- what can be read off ---------------------------------------------------------------------
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The values chosen for the settings that were "auto", by name."""
+        names = [name for name in ("degree", "C", "alpha") if getattr(self, name, None) == "auto"]
+        if not names:
+            raise RefusedError('no setting was "auto", so that nothing was chosen')
+        return {name: getattr(self, f"{name}_") for name in names}
 
     @property
     def terms_(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from posterior.bayes import impossible_priors
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
+from posterior.estimators.linear_settings import LinearFit, best_degree, chosen_strength, fold_rows
 from posterior.estimators.parameters import (
     Auto,
     Degree,
@@ -34,7 +35,6 @@ from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
     SGD,
     Design,
-    Fit,
     IncrementalSolver,
     LinearModel,
     Problem,
@@ -47,11 +47,10 @@ from posterior.linear import (
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.leave_one_out import leave_one_out_log_proba
-from posterior.linear.penalty_strength import chosen_fit
 from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
-from posterior.notices import DataWarning, PosteriorWarning, SeparationWarning, warn
+from posterior.notices import PosteriorWarning, SeparationWarning, warn
 from posterior.schema import LabelledTable
 from posterior.schema.select import ColumnSelection
 
@@ -71,7 +70,8 @@ class LogisticRegression(InformationCriteria):
         elastic net with that `l1_ratio`, ridge by default. "firth" is Jeffreys' prior (Firth, 1993), finite
         on any data.
     C : float or "auto", default=1.0
-        Inverse strength of the penalty. "auto" chooses it by approximate leave-one-out (`choice_` tells).
+        Inverse strength of the penalty. "auto" chooses it, for a ridge by approximate leave-one-out, for a
+        lasso or an elastic net by ten folds (`choice_` tells).
     l1_ratio : float, default=0.0
         The lasso's share of the penalty: 0 is ridge, 1 the lasso.
     dual, intercept_scaling, n_jobs, verbose
@@ -94,8 +94,9 @@ class LogisticRegression(InformationCriteria):
         Whether `fit` starts from the last solution.
     missing : {"error", "indicator"}, default="error"
         Refuse gaps, or put the mean of training in and add a column that says so.
-    degree : {1, 2}, default=1
-        With 2, squares and products of the numeric columns (less their means) join in.
+    degree : {1, 2, "auto"}, default=1
+        With 2, squares and products of the numeric columns (less their means) join in; "auto" takes what
+        predicts rows left out best (`degree_`).
     kinds : dict, default=None
         Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
     columns : selection of columns, default=None
@@ -139,7 +140,7 @@ class LogisticRegression(InformationCriteria):
         warm_start: bool = False,
         n_jobs: int | None = None,
         missing: Missing = "error",
-        degree: Degree = 1,
+        degree: Degree | Auto = 1,
         kinds: Kinds | None = None,
         columns: ColumnSelection | None = None,
         standardize: bool = False,
@@ -190,46 +191,45 @@ class LogisticRegression(InformationCriteria):
         setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
         table = labelled_table(X, y, sample_weight, type(self).__name__)
         classes, weight = table.classes, self._class_weighted(table)
-        scan = self._learning(table.source, table.codes, weight, reference=setting.kind != "net")
-        design, scaled = scan.design, None
-        if self.standardize and setting.kind == "net":  # nothing else depends on the units of the columns
-            scaled = ScaledDesign.learnt_from(scan.dataset, design)
-            scan = Scan.of(scan.dataset, scaled)
         total = float(len(table) if weight is None else weight.sum())
         loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
-        problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
-        solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
         name = getattr(y, "name", None)
+        folds = cache(lambda: fold_rows(table.codes, weight))
 
-        def fitted(fit: Fit) -> dict[str, Any]:
-            found = fit if scaled is None else replace(fit, model=scaled.unscaled(fit.model))
+        def fitted(learnt: LinearFit) -> dict[str, Any]:
             return {
-                **self._exposed(classes, found.model, design),
-                "fit_": found,
-                "n_iter_": np.array([fit.solution.iterations], dtype=np.int32),
+                **self._exposed(classes, learnt.shown.model, learnt.design),
+                "fit_": learnt.shown,
+                "n_iter_": np.array([learnt.fit.solution.iterations], dtype=np.int32),
                 "target_name_": name if isinstance(name, str) else None,
                 "weight_": total,
                 "priors_": np.bincount(table.codes, weight, len(classes)) / total,
             }
 
-        self._shown_on_the_way(design, fitted)
-        choice = None
-        if setting.strength is None:
-            choice, fit = chosen_fit(problem, solver, total)
-        else:
+        def learn(degree: int) -> LinearFit:
+            net = setting.kind == "net"
+            scan = self._learning(table.source, table.codes, weight, reference=not net, degree=degree)
+            design, scaled = scan.design, None
+            if self.standardize and net:  # nothing else depends on the units of the columns
+                scaled = ScaledDesign.learnt_from(scan.dataset, design)
+                scan = Scan.of(scan.dataset, scaled)
+            problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
+            solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
+            self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))
+            if setting.strength is None:
+                choice, fit = chosen_strength(problem, solver, total, setting.l1_ratio, folds)
+                return LinearFit(degree, design, fit, scaled, choice=choice)
             start = self._start(scan, classes)
             start = start if start is None or scaled is None else scaled.scaled(start)
             fit = solve(problem, solver, start).labelled(classes.tolist())
-        found = fitted(fit)
+            return LinearFit(degree, design, fit, scaled, problem, solver)
+
+        learnt, chosen = best_degree(self.degree, learn, folds)
+        fit, choice = learnt.fit, learnt.choice
         best = self.C if choice is None else 1.0 / choice.best
-        self._install(design, found["fit_"].model, **found, choice_=choice, C_=best)
+        self._install(learnt.design, learnt.shown.model, **fitted(learnt), **chosen, choice_=choice, C_=best)
         self._report(fit)
-        if choice is not None and choice.at_edge:
-            warn(
-                f'C="auto" ended at {self.C_:.1g}, the last that was tried: another beyond may predict '
-                "left-out rows better; see choice_",
-                DataWarning,
-            )
+        self._report_edge("C", self.C_, choice, setting.l1_ratio)
         if fit.separation is not None:
             warn(fit.separation.message(classes.tolist()), SeparationWarning)
         return self

@@ -45,11 +45,6 @@ class PenaltySetting:
         ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, l1_ratio if l1_ratio is not None else 0.0)
         if not (is_number(ratio) and 0 <= ratio <= 1):
             raise ValueError(f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {ratio!r}")
-        if auto and ratio > 0:
-            raise ValueError(
-                'C="auto" chooses by approximate leave-one-out, which needs a smooth penalty; '
-                f"set l1_ratio=0, found {ratio}, or choose C by scikit-learn's GridSearchCV"
-            )
         return cls("net", float(ratio), None if auto else 1.0 / C)
 
     def net(self, weight: float) -> ElasticNet:

@@ -1,6 +1,6 @@
 """Linear regression behind scikit-learn's interface: mean or median of a number given the columns."""
 
-from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -12,13 +12,22 @@ from posterior._types import Floats
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.contributions import NumberContributions
 from posterior.estimators.linear import LinearEstimator
-from posterior.estimators.parameters import Degree, Kinds, Missing, Numbers, RandomState, TableLike, Weights
+from posterior.estimators.linear_settings import LinearFit, best_degree, chosen_strength, fold_rows
+from posterior.estimators.parameters import (
+    Auto,
+    Degree,
+    Kinds,
+    Missing,
+    Numbers,
+    RandomState,
+    TableLike,
+    Weights,
+)
 from posterior.estimators.penalty import is_number
 from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import counted, read_numbers, read_weights
 from posterior.linear import (
     ElasticNet,
-    Fit,
     GaussianLoss,
     LaplaceLoss,
     LinearModel,
@@ -62,8 +71,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
     penalty : {None, "l2", "l1", "elasticnet"}, default=None
         "l2" minimises Σ r² + alpha ‖w‖², as Ridge does; "l1" and "elasticnet" minimise ½ mean r² +
         alpha (l1_ratio ‖w‖₁ + ½ (1 − l1_ratio) ‖w‖²), as Lasso and ElasticNet do. With normal noise only.
-    alpha : float, default=1.0
-        The strength of the penalty.
+    alpha : float or "auto", default=1.0
+        The strength of the penalty. "auto" takes the one under which rows left out are predicted best: for
+        "l2" by leaving out each row, exactly and without refits, else by ten folds (`choice_` tells).
     l1_ratio : float, default=0.5
         The lasso's share of an elastic net.
     standardize : bool, default=False
@@ -79,8 +89,9 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         Steps at most; None is the solver's own.
     missing : {"error", "indicator"}, default="error"
         Refuse gaps, or put the mean of training in and add a column that says so.
-    degree : {1, 2}, default=1
-        With 2, squares and products of the numeric columns (less their means) join in.
+    degree : {1, 2, "auto"}, default=1
+        With 2, squares and products of the numeric columns (less their means) join in; "auto" takes what
+        predicts rows left out best (`degree_`).
     kinds : dict, default=None
         Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
     random_state : int, default=None
@@ -99,6 +110,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         for a loss that declares no noise.
     n_iter_ : int
         Steps of the solver.
+    alpha_, degree_ : float and int
+        The strength and the degree that were used; `choice_` and `degree_losses_` say what else was tried.
 
     Examples
     --------
@@ -123,14 +136,14 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         noise: Literal["normal", "laplace"] | Loss = "normal",
         fit_intercept: bool = True,
         penalty: Literal["l2", "l1", "elasticnet"] | None = None,
-        alpha: float = 1.0,
+        alpha: float | Auto = 1.0,
         l1_ratio: float = 0.5,
         standardize: bool = False,
         solver: str | Solver = "auto",
         tol: float | None = None,
         max_iter: int | None = None,
         missing: Missing = "error",
-        degree: Degree = 1,
+        degree: Degree | Auto = 1,
         kinds: Kinds | None = None,
         random_state: RandomState | None = None,
         copy_X: bool = True,
@@ -179,33 +192,58 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         source = read_table(X)
         numbers = read_numbers(y, source.n_rows, type(self).__name__)
         source, target, weight = counted(source, numbers, read_weights(sample_weight, numbers, classes=False))
-        scan = self._learning(source, target, weight, reference=self.penalty is None)
-        design, scaled = scan.design, None
-        if self.standardize and self.penalty is not None:  # nothing else depends on the units of the columns
-            scaled = ScaledDesign.learnt_from(scan.dataset, design)
-            scan = Scan.of(scan.dataset, scaled)
         total = float(len(target) if weight is None else weight.sum())
-        problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
         name, noise = getattr(y, "name", None), self._loss.noise
+        folds = cache(lambda: fold_rows(np.zeros(len(target), np.int64), weight))
 
-        def fitted(fit: Fit) -> dict[str, Any]:
-            found = fit if scaled is None else replace(fit, model=scaled.unscaled(fit.model))
-            scale = float("nan") if noise is None else noise.scale(fit.solution.point.loss)
+        def fitted(learnt: LinearFit) -> dict[str, Any]:
+            scale = float("nan") if noise is None else noise.scale(learnt.fit.solution.point.loss)
             return {
-                "fit_": found,
-                "coef_": shown(found.model.coef[0].copy(), design.schema),
-                "intercept_": float(found.model.intercept[0]),
-                "n_iter_": fit.solution.iterations,
+                "fit_": learnt.shown,
+                "coef_": shown(learnt.shown.model.coef[0].copy(), learnt.design.schema),
+                "intercept_": float(learnt.shown.model.intercept[0]),
+                "n_iter_": learnt.fit.solution.iterations,
                 "weight_": total,
                 "target_name_": None if name is None else str(name),
                 "noise_scale_": 0.0 if scale <= ROUNDING * float(np.abs(target).max()) else scale,
             }
 
-        self._shown_on_the_way(design, fitted)
-        found = fitted(solve(problem, self._chosen(problem), self._mean(scan, target, weight)))
-        self._install(design, found["fit_"].model, **found)
-        self._report(found["fit_"])
+        def learn(degree: int) -> LinearFit:
+            scan = self._learning(source, target, weight, reference=self.penalty is None, degree=degree)
+            design, scaled = scan.design, None
+            if self.standardize and self.penalty is not None:  # else no units of the columns matter
+                scaled = ScaledDesign.learnt_from(scan.dataset, design)
+                scan = Scan.of(scan.dataset, scaled)
+            problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
+            solver = self._chosen(problem)
+            self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))
+            if self._is_open:
+                choice, fit = chosen_strength(problem, solver, total, self._l1_share, folds)
+                return LinearFit(degree, design, fit, scaled, choice=choice)
+            fit = solve(problem, solver, self._mean(scan, target, weight))
+            return LinearFit(degree, design, fit, scaled, problem, solver)
+
+        learnt, chosen = best_degree(self.degree, learn, folds)
+        choice = learnt.choice
+        best: Any = self.alpha
+        if choice is not None:
+            best = choice.best if self.penalty == "l2" else choice.best / total
+        self._install(
+            learnt.design, learnt.shown.model, **fitted(learnt), **chosen, choice_=choice, alpha_=best
+        )
+        self._report(learnt.fit)
+        self._report_edge("alpha", best, choice, self._l1_share)
         return self
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the strength of the penalty is to be chosen."""
+        return self.penalty is not None and isinstance(self.alpha, str)
+
+    @property
+    def _l1_share(self) -> float:
+        """The lasso's share of the penalty."""
+        return {None: 0.0, "l2": 0.0, "l1": 1.0}.get(self.penalty, self.l1_ratio)
 
     def _restored(self) -> str:
         """Set what follows from the attributes in a model file: one score, and noise of some size."""
@@ -235,8 +273,14 @@ class LinearRegression(RegressorMixin, LinearEstimator):
                 "positive=True asks for coefficients that are not negative, which is not offered; use "
                 "scikit-learn's LinearRegression(positive=True)"
             )
-        if self.penalty is not None and not (is_number(self.alpha) and 0 <= self.alpha < np.inf):
-            raise ValueError(f"alpha must be a number that is not negative, found {self.alpha!r}")
+        number = not isinstance(self.alpha, str) and is_number(self.alpha) and 0 <= self.alpha < np.inf
+        if self.penalty is not None and not (number or self.alpha == "auto"):
+            raise ValueError(f'alpha must be a number that is not negative, found {self.alpha!r}, or "auto"')
+        if self.penalty is None and self.alpha == "auto":
+            raise ValueError(
+                'alpha="auto" chooses the strength of a penalty, and there is none; pass penalty="l2", '
+                '"l1" or "elasticnet"'
+            )
         if self.penalty == "elasticnet" and not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             raise ValueError(
                 f"l1_ratio must be a number from 0 (ridge) to 1 (lasso), found {self.l1_ratio!r}"
@@ -263,9 +307,11 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         """The penalty in units of the mean loss, by scikit-learn's conventions."""
         if self.penalty is None:
             return ElasticNet()
+        share = self._l1_share
+        if isinstance(self.alpha, str):  # one to be chosen
+            return ElasticNet(share / total, (1.0 - share) / total)
         if self.penalty == "l2":
             return ElasticNet(l2=self.alpha / total)
-        share = 1.0 if self.penalty == "l1" else self.l1_ratio
         return ElasticNet(self.alpha * share, self.alpha * (1.0 - share))
 
     def _chosen(self, problem: Problem) -> Solver:

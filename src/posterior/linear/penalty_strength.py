@@ -189,8 +189,8 @@ def chosen_fit(problem: Problem, solver: Solver, weight: float) -> tuple[Strengt
     """
     if not solver.exact:
         raise ValueError(
-            f'C="auto" compares optima, which {type(solver).__name__} need not reach; use solver="auto", '
-            '"newton" or "lbfgs"'
+            f'C="auto" and alpha="auto" compare optima, which {type(solver).__name__} need not reach; use '
+            'solver="auto", "newton" or "lbfgs"'
         )
     # The coordinates are those of a penalty of one unit: made for another, tiny columns would seem flat.
     unit = _unit(problem.objective(solver.coordinates))

@@ -182,7 +182,8 @@ LINEAR = {"model_": LinearModel, "design_": Design}
 Shown: TypeAlias = Floats | NDArray[np.float32]
 SCORES = {"classes_": AnyArray, "coef_": Shown | sparse.csr_array, "intercept_": Shown}
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
-STREAMED = {"choice_": StrengthChoice | None, "C_": Any, "stream_": IncrementalFit, "priors_": Floats}
+CHOSEN = {"choice_": StrengthChoice | None, "degree_": int, "degree_losses_": Floats | None}
+STREAMED = CHOSEN | {"C_": Any, "stream_": IncrementalFit, "priors_": Floats}
 
 CALIBRATED = {"learnt_": FittedClassifier, "scaling_": Any}
 RULE = {"estimator_": Any, "_typical": TypicalRows | None, "_calibration": CalibrationScores | None}
@@ -209,7 +210,9 @@ ESTIMATOR_RECORDS = (
     record_of_estimator("logistic-regression", e.LogisticRegression, LINEAR | SCORES, FITTED | STREAMED),
     record_of_estimator("softmax-regression", e.SoftmaxRegression, LINEAR | SCORES, FITTED | STREAMED),
     record_of_estimator("least-squares-classifier", e.LeastSquaresClassifier, LINEAR | SCORES),
-    record_of_estimator("linear-regression", e.LinearRegression, LINEAR | REGRESSION),
+    record_of_estimator(
+        "linear-regression", e.LinearRegression, LINEAR | REGRESSION, CHOSEN | {"alpha_": float}
+    ),
     record_of_estimator("decision-classifier", e.DecisionClassifier, {}, {"learnt_": FittedClassifier}),
     record_of_estimator("calibrated-classifier", e.CalibratedClassifier, CALIBRATED),
     record_of_estimator("outlier-rule", e.OutlierRule, RULE),

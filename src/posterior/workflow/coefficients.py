@@ -124,7 +124,7 @@ def is_changed(model: LinearEstimator) -> bool:
 
 def _is_penalised(model: Any) -> bool:
     if isinstance(model, LinearRegression):
-        return model.penalty is not None and model.alpha > 0
+        return model.penalty is not None and model.alpha != 0
     return PenaltySetting.read(model.penalty, model.C, model.l1_ratio).kind == "net"
 
 

@@ -58,7 +58,7 @@ class ProximalNewton(Solver):
         """The minimum of a convex objective whose kinks are where coefficients are zero."""
         _check(objective)
         origin = objective.slope(objective.zero())
-        point = objective.slope(_without_coefficients(objective, origin))
+        point = objective.slope(without_coefficients(objective, origin))
         scale = without_gross_cells(objective, float(np.linalg.norm(point.gradient)))
         if start is not None:
             point = min(point, objective.slope(_centred(objective, start)), key=objective.value)
@@ -137,7 +137,7 @@ def _flats(objective: Objective, active: Ints) -> Ints:
     return columns[(columns >= 0).all(axis=1) & (objective.basis.directions > 0)]
 
 
-def _without_coefficients(objective: Objective, origin: Point) -> Floats:
+def without_coefficients(objective: Objective, origin: Point) -> Floats:
     """The best levels of a model that has no coefficients: log shares of the classes, or the mean."""
     block = np.zeros(objective.shape)
     if objective.basis.intercept:
