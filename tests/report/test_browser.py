@@ -158,4 +158,74 @@ def test_the_page_and_its_pictures_follow_the_colour_scheme(look: Look, browser:
 
 def test_no_name_from_the_data_runs(look: Look, browser: Chromium) -> None:
     assert not [event for event in browser.events if event["method"] == "Page.javascriptDialogOpening"]
-    assert browser.evaluate("document.scripts.length + document.images.length") == 0
+    assert browser.evaluate("document.scripts.length") == 1
+    assert browser.evaluate("document.images.length") == 0
+
+
+# -- the script -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(browser: Chromium, written: dict[str, Path]) -> Path:
+    if FIRST not in written:
+        written[FIRST] = REPORT_TABLES[FIRST]().written(written["folder"] / f"{FIRST}.html")
+    return written[FIRST]
+
+
+ORDER = "[...document.querySelector('#models tbody').rows].map(row => row.cells[1].textContent)"
+HEAD = "document.querySelector('#models thead').rows[0].cells[1]"
+
+
+def test_a_head_sorts_its_table_by_the_keyboard(page: Path, browser: Chromium) -> None:
+    browser.open(page, 1280, "light")
+    best_first = browser.evaluate(ORDER)
+    browser.evaluate(f"{HEAD}.querySelector('button').focus()")
+    for sorted_as, expected in (("ascending", best_first), ("descending", best_first[::-1])):
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r")
+        assert browser.evaluate(f"{HEAD}.getAttribute('aria-sort')") == sorted_as
+        assert browser.evaluate(ORDER) == expected
+    assert browser.evaluate("document.querySelectorAll('#models [aria-sort]').length") == 1
+    marked = browser.evaluate("document.querySelector('#models tr.marked').textContent")
+    assert "recommended" in marked  # the mark goes with its row
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("0.033 ± 0.011", 0.033), ("12,345", 12345), ("−0.5", -0.5), ("2 (0.6 %)", 2), ("none", 0),
+     ("< 1 ms", 0.001), ("231 ms", 0.231), ("4.2 s", 4.2), ("∞", np.inf), ("1.2e−05", 1.2e-05)],
+)  # fmt: skip
+def test_numbers_are_read_as_they_are_written(
+    words: str, number: float, page: Path, browser: Chromium
+) -> None:
+    browser.open(page, 1280, "light")
+    found = browser.evaluate(f"String(numberIn({words!r}))")
+    assert float(found.replace("Infinity", "inf")) == pytest.approx(number)
+
+
+def test_commands_are_copied(page: Path, browser: Chromium) -> None:
+    browser.open(page, 1280, "light")
+    browser.evaluate("navigator.clipboard.writeText = async words => { copied = words; }")
+    browser.evaluate("(async () => { document.querySelector('.commands .copy').click(); })()")
+    command = browser.evaluate("document.querySelector('.commands code').textContent")
+    assert command.startswith("posterior fit penguins")
+    assert browser.evaluate("copied") == command
+    assert browser.evaluate("document.querySelector('.commands .copy').textContent") == "Copied"
+
+
+def test_no_other_script_runs(page: Path, browser: Chromium) -> None:
+    browser.open(page, 1280, "light")
+    browser.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'strange = 1'}))"
+    )
+    browser.evaluate("document.querySelector('h1').setAttribute('onclick', 'strange = 2')")
+    browser.evaluate("document.querySelector('h1').click()")
+    assert browser.evaluate("typeof strange") == "undefined"
+
+
+def test_without_script_the_page_is_whole_and_has_no_dead_button(page: Path, browser: Chromium) -> None:
+    browser.open(page, 1280, "light", scripts=False)
+    assert browser.evaluate("document.querySelectorAll('button').length") == 0
+    assert browser.evaluate("document.querySelector('#models tbody').rows.length") == 4
+    assert browser.evaluate(STICKING_OUT) == []
+    assert not [event for event in browser.events if event["method"] == "Log.entryAdded"]

@@ -51,7 +51,7 @@ class Chromium:
         self._rest, self._last, self.events = b"", 0, []
         self._session: str | None = None
 
-    def open(self, page: Path, width: int, scheme: str) -> None:
+    def open(self, page: Path, width: int, scheme: str, *, scripts: bool = True) -> None:
         """Show a file in a new tab, and wait until it is loaded."""
         self._session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -61,6 +61,7 @@ class Chromium:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events = []
         self.call("Page.navigate", url=page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
