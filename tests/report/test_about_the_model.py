@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 
 from posterior.comparison import Comparison, Importance, importance
 from posterior.decision import average_cost, decide, detection_curve
+from posterior.plot import ColumnEffectDisplay
 from posterior.report import render
 from posterior.schema import LabelledTable
 
@@ -177,3 +180,38 @@ def test_a_sample_of_the_rows_is_said_and_rows_in_time_and_in_groups_are_dealt_a
             render(Comparison.of(X, y, **settings, **{**FEW, "repeats": None}), X, y), "importance"
         )
         assert "Intervals of 95 % are over rows" in told
+
+
+# -- effects --------------------------------------------------------------------------------------
+
+
+def test_effects_are_those_of_the_recommended_model_trained_with_all_rows(
+    two_classes: tuple[Comparison, str],
+) -> None:
+    comparison, page = two_classes
+    X, y = loans()
+    told = words_of(page, "effects")
+    model = clone(comparison.recommended.estimator).fit(X, y)
+    shown = [column.name for column in importance_of(comparison, X, y).columns if column.value > 0]
+    display = ColumnEffectDisplay.from_estimator(model, X, shown, positive="bad", seed=comparison.seed)
+    assert "amount" in shown
+    assert "the log odds of bad in" in told
+    for effect in display.effects:
+        low, high = (f"{v:.2f}".replace("-", "−") for v in (effect.log_odds.min(), effect.log_odds.max()))
+        assert f"{effect.name}: {low} to {high}" in told
+
+
+def test_discriminants_have_importance_by_errors_and_no_log_odds() -> None:
+    X, y = loans()
+    page = render(Comparison.of(X, y, models=["least-squares"], folds=3, repeats=1), X, y)
+    assert "How much the error rate of least squares rises" in words_of(page, "importance")
+    assert words_of(page, "effects") == ""
+    assert "Left out:" not in page
+
+
+def test_models_of_others_have_effects_too() -> None:
+    X, y = loans()
+    forest = RandomForestClassifier(30, min_samples_leaf=5, random_state=0)
+    page = render(Comparison.of(X, y, models=[forest, "majority"], folds=3, repeats=1), X, y)
+    assert "amount:" in words_of(page, "effects")
+    assert "The column is shuffled" in words_of(page, "importance")

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from posterior._types import Bools, Ints
 from posterior.comparison import Comparison, Importance, Result
@@ -13,6 +14,7 @@ from posterior.comparison.imbalance import RareRows
 from posterior.comparison.inputs import compared_table
 from posterior.decision import CalibrationTest, calibration_test, log_loss_terms
 from posterior.estimators.members import take
+from posterior.estimators.table_estimator import fit_table
 from posterior.plot.column_ranking import Telling
 from posterior.plot.panels import MOST_RANKED
 from posterior.report.words import printable
@@ -153,6 +155,11 @@ class Subject:
         if rows.groups is None and comparison.groups is not None:
             return replace(rows, groups=comparison.groups)  # those that are predicted are all of them
         return rows
+
+    @cached_property
+    def fitted(self) -> Any:
+        """The recommended model, trained with all rows that were compared."""
+        return fit_table(clone(self.chosen.estimator), self.compared)
 
     @cached_property
     def importance(self) -> Importance | None:

@@ -7,6 +7,7 @@ from posterior.report.blocks import PageBlock
 from posterior.report.sections.chosen import the_chosen_model
 from posterior.report.sections.coefficients import coefficients
 from posterior.report.sections.densities import densities
+from posterior.report.sections.effects import the_effects
 from posterior.report.sections.importance import the_importance
 from posterior.report.sections.leaderboard import leaderboard
 from posterior.report.sections.method import glossary, method
@@ -34,6 +35,7 @@ SECTIONS = (
     Part("chosen", "The recommended model", the_chosen_model),
     Part("threshold", "The threshold", the_threshold),
     Part("importance", "Which columns matter", the_importance),
+    Part("effects", "What the values say", the_effects),
     Part("plane", "Decision regions", the_best_plane),
     Part("densities", "What each class looks like", densities),
     Part("coefficients", "Coefficients", coefficients),

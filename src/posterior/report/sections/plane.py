@@ -24,7 +24,8 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
         j for j in subject.ranked_columns if schema.columns[j].kind == "continuous" and _varies(cells, j)
     ]
     columns = columns[:MOST_COLUMNS]
-    model = subject.best(lambda result: result.approach != "baseline")
+    # Of an estimator that was given nobody knows what it is in other columns.
+    model = subject.best(lambda result: result.approach != "baseline" and result.name in MODELS)
     if len(columns) < 2 or model is None:
         return []
     pair = best_pair(cells, tuple(sorted(columns)), cells.codes)
