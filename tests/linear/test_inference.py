@@ -403,17 +403,20 @@ def test_columns_do_without_pandas_and_the_frame_says_what_it_needs(monkeypatch)
 # -- what is refused, and Firth -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("penalty", [ElasticNet(l2=0.1), ElasticNet(l1=0.1)])
-def test_a_penalised_fit_has_no_standard_errors(penalty):
+@pytest.mark.parametrize(
+    ("penalty", "covariance"), [(ElasticNet(l2=0.1), "sandwich"), (ElasticNet(l1=0.1), "model")]
+)
+def test_a_penalised_fit_has_no_standard_errors(penalty, covariance):
     X, y = table()
     plain = objective_of(X, y, 2)
     penalised = Objective(plain.scan, plain.loss, penalty, plain.basis)
     with pytest.raises(ValueError, match=r"penalised \(l. = 0.1\).*C=np.inf.*firth"):
-        summarize(penalised, plain.zero(), labels="ab")
+        summarize(penalised, plain.zero(), labels="ab", covariance=covariance)
     X, y = regression()
     plain = objective_of(X, y)
-    with pytest.raises(ValueError, match=r"fit without a penalty$"):
-        summarize(Objective(plain.scan, plain.loss, penalty, plain.basis), plain.zero())
+    penalised = Objective(plain.scan, plain.loss, penalty, plain.basis)
+    with pytest.raises(ValueError, match=r"fit without a penalty"):
+        summarize(penalised, plain.zero(), covariance=covariance)
 
 
 def test_separated_classes_have_no_standard_errors():

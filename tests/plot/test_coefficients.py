@@ -108,10 +108,20 @@ def test_of_more_classes_each_is_held_against_the_first_with_or_without_interval
     assert names == ["versicolor", "virginica"]
 
 
+def test_a_ridge_is_drawn_with_posterior_intervals_and_its_prior():
+    X, y = flowers()
+    model = LogisticRegression().fit(X, y)
+    display = CoefficientDisplay.from_estimator(model, standardised=False).plot()
+    told = model.summary().columns
+    np.testing.assert_array_equal(display.coefficients.low.ravel(), told["ci low"][1:])
+    title = " ".join(title_of(display).split())
+    assert "95 % posterior intervals, each coefficient being N(0, 1) beforehand (ridge)" in title
+
+
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (LogisticRegression(), "the fit is penalised"),
+        (LogisticRegression(penalty="l1"), "the fit is penalised"),
         (LogisticRegression(C=np.inf, class_weight="balanced"), "class_weight='balanced'"),
         (LDA(), "this model has no standard errors"),
         (
@@ -119,7 +129,7 @@ def test_of_more_classes_each_is_held_against_the_first_with_or_without_interval
             "standard errors are those of an optimum",
         ),
     ],
-    ids=["ridge", "class weights", "LDA", "no optimum"],
+    ids=["lasso", "class weights", "LDA", "no optimum"],
 )
 def test_where_there_are_no_intervals_the_title_says_why_and_lines_come_from_zero(model, why):
     X, y = flowers()

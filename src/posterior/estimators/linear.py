@@ -217,7 +217,15 @@ class LinearEstimator(TableEstimator):
 
     @property
     def terms_(self) -> tuple[str, ...]:
-        """What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`."""
+        """What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+
+        Numbers come first, then levels of categories, marks of gaps, squares and products.
+
+        >>> from posterior import LogisticRegression
+        >>> rows = [["CA", 30.0], ["NY", 50.0], ["CA", 40.0], ["TX", 60.0]]
+        >>> LogisticRegression(degree=2).fit(rows, [0, 1, 0, 1]).terms_
+        ('x1', 'x0[CA]', 'x0[NY]', 'x0[TX]', 'x1^2')
+        """
         return self.design_.names
 
     @property

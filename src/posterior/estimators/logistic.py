@@ -107,6 +107,19 @@ class LogisticRegression(InformationCriteria):
         not matter whether a length is in metres or miles; `coef_` is in the units of the table all the same.
         What is 0 or 1 (categories, true and false) stays as it is.
 
+    Attributes
+    ----------
+    coef_, intercept_ : ndarrays of shape (1 or n_classes, n_terms) and (1 or n_classes,)
+        What multiplies the terms, and the scores where all are zero.
+    terms_ : tuple of str
+        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+    classes_, priors_ : ndarray of shape (n_classes,)
+        Class labels, sorted, and their frequencies in training, which the probabilities are under.
+    n_iter_ : ndarray of shape (1,)
+        Steps of the solver; `solution_`, `converged_` and `certificate_` say how it got there.
+    C_, degree_ : float and int
+        The strength and the degree that were used; `choice_` and `degree_losses_` say what else was tried.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -391,7 +404,9 @@ class LogisticRegression(InformationCriteria):
     def summary(self, covariance: CovarianceKind = "model", level: float = 0.95) -> Summary:
         """Coefficients with standard errors, tests, intervals and odds ratios, and how well the model fits.
 
-        For a model without a penalty, or with Firth's; `covariance="sandwich"` does not trust the model.
+        For a model without a penalty, or with Firth's; `covariance="sandwich"` does not trust the model. Of a
+        ridge it tells standard deviations and intervals of the posterior, the coefficients having the normal
+        prior that the ridge stands for, N(0, C), and no tests.
         """
         check_is_fitted(self)
         if not hasattr(self, "fit_"):

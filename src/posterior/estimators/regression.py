@@ -416,7 +416,8 @@ class LinearRegression(RegressorMixin, LinearEstimator):
         """Coefficients with standard errors, tests and intervals, and how well the model fits.
 
         For normal noise without a penalty; `covariance="sandwich"` does not trust its variance to be the same
-        for all rows.
+        for all rows. Of a ridge it tells standard deviations and intervals of the posterior, the coefficients
+        having the normal prior that the ridge stands for, and no tests.
         """
         check_is_fitted(self)
         if self.noise_scale_ == 0:

@@ -35,7 +35,7 @@ class Estimates:
     spread: Floats
     facts: tuple[ColumnFact, ...]
     weight: float
-    rank: int
+    rank: float
     value: float
 
     @property
@@ -69,7 +69,7 @@ def estimates(objective: Objective, theta: Floats, kind: Kind = "model") -> Esti
     weight, rank = float(seen.weight[0]), here.size
     value = here.slope(place).loss * weight
     noise = _dispersion(here.loss, value, weight - rank)
-    half = _half_inverse(here.curvature(place))
+    half = half_inverse(here.curvature(place))
     table = _as_read(here.basis, kept)
     if kind == "model":
         read = _in_blocks(table, half * np.sqrt(noise / weight), here)
@@ -80,7 +80,7 @@ def estimates(objective: Objective, theta: Floats, kind: Kind = "model") -> Esti
         covariance = read @ (half.T @ meat @ half) @ read.T / weight
         covariance = (covariance + covariance.T) / 2
         if kind == "HC1":
-            covariance *= weight / _left(weight - rank)
+            covariance *= weight / degrees_of_freedom(weight - rank)
     coef = place.reshape(here.shape) @ table.T
     return Estimates(
         coef=_with_gaps(coef.ravel(), kept, here).reshape(here.n_scores, -1),
@@ -111,9 +111,10 @@ def _checked(objective: Objective, kind: str) -> None:
         remedy = "fit without a penalty" + (
             ' (C=np.inf), or with penalty="firth", which has standard errors' if loss.has_jeffreys else ""
         )
+        ridge = "" if penalty.l1 else "; summary() without covariance= tells the posterior of a ridge"
         raise ValueError(
             f"the fit is penalised ({found}): coefficients are pulled towards 0 by an amount that no "
-            f"standard error knows of, so p-values and intervals would be meaningless; {remedy}"
+            f"standard error knows of, so p-values and intervals would be meaningless; {remedy}{ridge}"
         )
     size = objective.n_scores * (objective.scan.n_features + objective.basis.intercept)
     if size > MOST_COEFFICIENTS:
@@ -127,7 +128,7 @@ def _sizes(penalty: ElasticNet) -> tuple[tuple[str, float], ...]:
     return ("l1", penalty.l1), ("l2", penalty.l2)
 
 
-def _left(df: float) -> float:
+def degrees_of_freedom(df: float) -> float:
     """Degrees of freedom, which must be positive."""
     if df > 0:
         return df
@@ -221,7 +222,7 @@ def _spread(seen: Scatter, intercept: bool) -> Floats:
 # -- the parts of the covariance ------------------------------------------------------------------
 
 
-def _half_inverse(hessian: Floats) -> Floats:
+def half_inverse(hessian: Floats) -> Floats:
     """M with M M' = H⁻¹, factored on the correlation scale."""
     diagonal = np.diagonal(hessian)
     if (diagonal > 0).all():
@@ -237,7 +238,7 @@ def _half_inverse(hessian: Floats) -> Floats:
 
 def _dispersion(loss: Loss, value: float, df: float) -> float:
     """What multiplies the inverse information; degrees of freedom must be left where it is estimated."""
-    return loss.dispersion(value, _left(df) if loss.estimates_dispersion else df)
+    return loss.dispersion(value, degrees_of_freedom(df) if loss.estimates_dispersion else df)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from posterior.linear.goodness_of_fit import goodness_of_fit
 from posterior.linear.inference import Estimates, Kind, estimates
 from posterior.linear.losses import Loss
 from posterior.linear.objective import Objective
+from posterior.linear.ridge_errors import ridge_estimates
 from posterior.linear.separation import Separation
 from posterior.schema.decode import frame_of
 
@@ -37,7 +38,9 @@ class Summary(Printed):
     are more than two). `figures` has the weight of the rows, log-likelihoods, deviances and criteria.
     `covariance` is that of the coefficients in the order of the table, NaN where a column is aliased:
     `aliased` says which columns are, and of which others they are combinations (none: they are constant).
-    A `standardised` coefficient is that of the column divided by its standard deviation.
+    A `standardised` coefficient is that of the column divided by its standard deviation. Under a ridge the
+    errors and intervals are those of the posterior, given the `prior` that it stands for, and `P(sign)` is
+    the probability that the coefficient has the sign it has.
     """
 
     title: str
@@ -47,6 +50,7 @@ class Summary(Printed):
     aliased: Mapping[str, tuple[str, ...]]
     kind: Kind = "model"
     level: float = 0.95
+    prior: str = ""
 
     def impossible(self) -> str:
         """What no summary is, in words: a column has a number, or a name, for each coefficient."""
@@ -96,6 +100,8 @@ class Summary(Printed):
         """What is said beneath the table: where the errors come from, and how well the model fits."""
         figures = [f"{name} {_figure(name, value)}" for name, value in self.figures.items()]
         notes = [f"{ERRORS[self.kind]}; {100 * self.level:g} % confidence intervals"]
+        if self.prior:
+            notes = [f"posterior standard deviations and {100 * self.level:g} % intervals, {self.prior}"]
         notes += ["; ".join(some) for some in (figures[:5], figures[5:9], figures[9:])]
         if self.aliased:
             reasons = [
@@ -116,7 +122,7 @@ def summarize(
     level: float = 0.95,
     separation: Separation | None = None,
 ) -> Summary:
-    """The summary of a fit without a penalty, or with Firth's, at its optimum θ.
+    """The summary of a fit without a penalty, with Firth's or with a ridge, at its optimum θ.
 
     `labels` are the classes in the order of their codes; a regression has none. `separation` says why there
     is no optimum, where there is none.
@@ -153,19 +159,23 @@ def summarize(
         )
     if not 0 < level < 1:
         raise ValueError(f"level={level!r} is no probability of a confidence interval; use one such as 0.95")
-    found = estimates(objective, theta, covariance)
-    loss = objective.loss
+    loss, prior = objective.loss, ""
+    if objective.penalty.smooth and not objective.penalty.free and covariance == "model":
+        found, prior = ridge_estimates(objective, theta)
+    else:
+        found = estimates(objective, theta, covariance)
     classes = _classes(labels, loss.n_classes) if loss.n_classes else ()
     names = objective.scan.design.names
     facts = sorted(found.facts, key=lambda fact: fact.column)
     return Summary(
         title=title_of(classes, target_name),
-        columns=_index(objective, classes) | _tested(found, level, loss),
+        columns=_index(objective, classes) | _tested(found, level, loss, ridge=bool(prior)),
         figures=goodness_of_fit(objective, found),
         covariance=found.covariance,
         aliased={names[fact.column]: tuple(names[j] for j in fact.of) for fact in facts},
         kind=covariance,
         level=level,
+        prior=prior,
     )
 
 
@@ -196,8 +206,11 @@ def title_of(classes: Sequence[Any], target_name: str | None = None) -> str:
     return of if target_name is None else f"{name_text(target_name)}: {of}"
 
 
-def _tested(found: Estimates, level: float, loss: Loss) -> dict[str, Floats]:
-    """Coefficients, errors, tests and intervals: z and odds ratios, or t of the degrees of freedom left."""
+def _tested(found: Estimates, level: float, loss: Loss, *, ridge: bool) -> dict[str, Floats]:
+    """Coefficients, errors, tests and intervals: z and odds ratios, or t of the degrees of freedom left.
+
+    Of a ridge there are no tests, but the probability of the sign.
+    """
     coef, error = found.coef, found.error
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = coef / error
@@ -210,8 +223,11 @@ def _tested(found: Estimates, level: float, loss: Loss) -> dict[str, Floats]:
     columns = {
         "coef": coef,
         "std err": error,
-        "t" if loss.estimates_dispersion else "z": ratio,
-        "p": 2 * tail,
+        **(
+            {"P(sign)": 1 - tail}
+            if ridge
+            else {"t" if loss.estimates_dispersion else "z": ratio, "p": 2 * tail}
+        ),
         "ci low": coef - width * error,
         "ci high": coef + width * error,
         "odds ratio": odds,
@@ -249,6 +265,8 @@ def number_text(value: float, name: str = "") -> str:
         return ""
     if name == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if name == "P(sign)":
+        return ">0.999" if value > 0.999 else f"{value:.3f}"
     if name in {"z", "t"} and abs(value) < 1e5:
         return f"{value:.2f}"
     return f"{value:#.4g}".removesuffix(".")

@@ -148,7 +148,9 @@ def remember_summary(estimator: Any) -> None:
     fit = vars(estimator).get("fit_") if isinstance(estimator, LinearEstimator) else None
     if fit is None or fit.objective is None or fit.objective.size > SUMMARISED:
         return
-    for name in ("summary", "n_parameters_"):
+    # Nobody needs the posterior of a ridge who has not asked for it: most of a file would be its covariance.
+    free = fit.objective.penalty.free
+    for name in ("summary", "n_parameters_") if free else ("n_parameters_",):
         with suppress(ValueError, AttributeError):  # there is none: no optimum, or the rows have changed
             found = getattr(estimator, name)
             if callable(found):

@@ -26,7 +26,8 @@ MOST_TERMS = 15
 class DrawnCoefficients:
     """Coefficients (R, p) of terms for one or more classes, with the ends of intervals or why there are none.
 
-    `of` is None, or the R classes whose scores these are, each against `against`.
+    Where they are those of a posterior, `why` is the prior. `of` is None, or the R classes whose scores these
+    are, each against `against`.
     """
 
     terms: tuple[str, ...]
@@ -149,7 +150,10 @@ class CoefficientDisplay(Display):
         if found.of:
             of = label(found.of[0]) if len(found.of) == 1 else "each class"
             title += f" of {of} against {label(found.against)}"
-        under = [f"{100 * self.level:g} % confidence intervals" if found.low is not None else found.why]
+        under = [found.why]
+        if found.low is not None:
+            level, prior = f"{100 * self.level:g} %", label(found.why, 80)
+            under = [f"{level} posterior intervals, {prior}" if prior else f"{level} confidence intervals"]
         if shown < len(found.terms):
             under.append(f"the largest {shown} of {len(found.terms)} terms")
         if len(found.value) > MOST_CLASSES:
@@ -197,7 +201,9 @@ def _summarized(estimator: Any, summary: Summary) -> tuple[DrawnCoefficients, Fl
 
     terms = tuple(columns["term"][use][: int(use.sum()) // rows])
     against = classes[0] if classes else None
-    found = DrawnCoefficients(terms, read("coef"), read("ci low"), read("ci high"), "", classes[1:], against)
+    found = DrawnCoefficients(
+        terms, read("coef"), read("ci low"), read("ci high"), summary.prior, classes[1:], against
+    )
     best = np.abs(found.value).argmax(axis=0), np.arange(len(terms))  # of classes, that which rounds least
     with np.errstate(invalid="ignore"):
         return found, np.asarray(read("standardised")[best] / found.value[best])
