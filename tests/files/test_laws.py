@@ -70,6 +70,7 @@ def test_delimited_text_gives_back_what_was_written(tmp_path_factory, rows, form
     assert found.to_pylist() == expected * (1 + twice)
 
 
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
 @given(
     st.lists(NASTY.filter(lambda name: name.strip()), min_size=1, max_size=4, unique_by=str.strip),
     st.sampled_from(["csv", "tsv", "jsonl", "parquet", "arrow"]),
@@ -137,6 +138,7 @@ CELL = st.sampled_from(
 LINE = st.lists(CELL, min_size=2, max_size=2) | st.lists(CELL, min_size=1, max_size=3) | st.just([])
 
 
+@pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
 @settings(max_examples=200)
 @given(st.lists(LINE, max_size=8), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.integers(8, 64))
 def test_wide_tables_are_read_as_others_are(tmp_path_factory, lines, end, last, block):

@@ -309,15 +309,13 @@ def test_numbers_written_as_strings_are_pointed_out():
     assert (column.kind, column.reason) == ("categorical", "strings, 5 categories, most look like numbers")
     assert column.hint == (
         "most of its strings look like numbers ('36.7', '39.1'), others are 'NA': "
-        "convert the column to numbers, with those as missing values (--missing for each, of a file)"
+        'make those missing if they mark gaps (missing="NA"), and the column holds numbers'
     )
     (column,) = infer(pd.DataFrame({"zip": ["02139", "02140", "10001", "10002", "94110"]})).columns
     assert (column.reason, column.hint) == ("strings, 5 categories, codes with leading zeros", "")
 
 
-@pytest.mark.parametrize(
-    "values", [BILLS[1:], [*BILLS, "?"], ["nan", "inf", "1", "2", "3"], list("abcdef"), ["a", "b"]]
-)
+@pytest.mark.parametrize("values", [BILLS[1:-1], ["many", "inf", "1", "2", "3"], list("abcdef"), ["a", "b"]])
 def test_few_values_or_few_numbers_are_no_hint(values):
     (column,) = infer(pd.DataFrame({"c": values})).columns
     assert column.hint == ""

@@ -294,7 +294,8 @@ def test_the_ways_out():
 def test_what_is_no_date_in_prediction_is_refused():
     model = NaiveBayes().fit(FRAME.assign(signup=TYPES["day first"](HOURS)), Y)
     with pytest.raises(
-        ValueError, match=r"column 'signup' is read as dates \(day first\), found '12/31/2020'; write"
+        ValueError,
+        match=r"column 'signup' is read as dates \(day first\), found '12/31/2020' \(first in row ",
     ):
         model.predict(pd.DataFrame({"other": [0.0], "signup": ["12/31/2020"]}))
     with pytest.raises(ValueError, match="column 'signup' is read as dates, found float values; pass dates"):

@@ -161,7 +161,7 @@ TEXTS = [f"the quick brown fox {i}" for i in range(5)]
         (TEXTS[:2] * 10, "categorical", "strings, 2 categories"),
         ([f"one two {i}" for i in range(21)] * 5, "text", "strings of several words"),
         ([f"one two {i}" for i in range(20)] * 5, "categorical", "strings, 20 categories"),
-        ([f"word {i}" for i in range(99)], "categorical", "strings, 99 categories"),
+        ([f"word {i}" for i in range(99)], "categorical", "strings, 99 categories, one for nearly every row"),
         ([None, None], "categorical", "no value at all"),
     ],
 )

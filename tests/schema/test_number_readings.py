@@ -218,7 +218,7 @@ def test_more_than_a_few_other_cells_leave_the_column_as_it_is():
 def test_what_is_no_number_in_prediction_is_refused_by_its_name():
     model = NaiveBayes().fit(pd.DataFrame({"x": rendered(VALUES, "unit kg")}), Y)
     with pytest.raises(
-        ValueError, match=r"column 'x' is read as numbers \(unit kg\), found '5 lb'; write them"
+        ValueError, match=r"column 'x' is read as numbers \(unit kg\), found '5 lb' \(first in row "
     ):
         model.predict(pd.DataFrame({"x": ["5 lb", "5 kg"]}))
     assert model.predict(pd.DataFrame({"x": [None, "5 kg"]})).shape == (2,)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from shlex import quote
 
 from posterior._text import both_ends, one_line
 
@@ -54,13 +55,13 @@ def outcome(work: Callable[[], object], tell: Callable[[str], None]) -> int:
 
 
 # What the library says to those who write Python, as one says it on the command line.
-OPTIONS = (
+OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r'(?:pass )?calibration="(\w+)"', r"--calibration \1"),
     (r"[.;]? ?See calibration_test_;? ?(?:cv=None skips this check)?", ""),
     (r"max_rows=None", "--max-rows 0"),
     (r"; cv=None asks for no check", ""),
     (r" \(rows of weight 0 do not count\)", ""),
-    (r'missing="(-?[0-9.]+)"', r"--missing \1"),
+    (r'missing="([^"]*)"', lambda found: f"--missing {quote(found[1])}"),
     (r"kinds=\{'([^' ]+)': [\"']([\w-]+)[\"']\}", r"--kind \1=\2"),
     (r"kinds=\{'([^']+)': [\"']([\w-]+)[\"']\}", r"--kind '\1=\2'"),
 )

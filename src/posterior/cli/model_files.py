@@ -83,7 +83,8 @@ class Opened:
 
     def batches(self, path: str, reading: FileOptions, rows: int = 65_536) -> Iterator[pa.Table]:
         """The rows of a file, read as those of training were unless the user says otherwise."""
-        options = {**self.about.reading, **_given(reading)}
+        # A sum below the rows of training says nothing of what is below others.
+        options = {**self.about.reading, "foot": 0, **_given(reading)}
         types = {name: _type(column) for name, column in columns_read(self.model).items()}
         # What is read from strings comes as it is written, and what is a number already as that.
         types |= {reading.name: "own" for reading in self.schema.readings}

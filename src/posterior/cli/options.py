@@ -71,6 +71,9 @@ class FileOptions:
         int | None,
         typer.Option("--skip", min=0, metavar="N", help="Lines above the header; found out if not given."),
     ] = None
+    foot: Annotated[
+        int, typer.Option("--foot", min=0, metavar="N", help="Rows below the table, such as a sum: left out.")
+    ] = 0
     only_missing: Annotated[
         bool, typer.Option("--only-missing", help='Only what --missing names is a gap: "NA" is Namibia.')
     ] = False
@@ -89,6 +92,7 @@ class FileOptions:
             "format": self.format,
             "encoding": self.encoding,
             "skip": self.skip,
+            "foot": self.foot,
         }
 
     def table(self, path: str) -> Any:

@@ -34,6 +34,8 @@ _SPOKEN: dict[CellType, str] = {
 }
 # 00123 is a code that people write in digits, not the number 123.
 _LEADING_ZERO = r"^[+-]?0[0-9]"
+# More digits than a whole number of 64 bits has: a number would lose some of them.
+_LONG = r"^[+-]?[0-9]{19,}$"
 # A call costs as much as hundreds of cells: columns of a few rows are looked at some at a time.
 GROUP_CELLS = 1 << 14
 
@@ -107,7 +109,9 @@ def type_of(column: Any, decimal: str = ".") -> CellType:
         return "text"
     if pc.any(pc.match_substring_regex(cells, _LEADING_ZERO)).as_py():
         return "text"
-    return "integer" if _are_integers(cells, decimal) else "number"
+    if _are_integers(cells, decimal):
+        return "integer"
+    return "text" if pc.all(pc.match_substring_regex(cells, _LONG)).as_py() else "number"
 
 
 def _are_integers(cells: Any, decimal: str) -> bool:

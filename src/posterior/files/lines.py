@@ -15,6 +15,8 @@ from posterior.files.text import CellBlock
 from posterior.files.values import typed_block
 from posterior.notices import DataWarning, warn
 
+# Objects inside objects that become columns of their own.
+DEEPEST = 8
 _LONGEST_DOCUMENT = 1 << 27
 _decode = json.JSONDecoder().decode
 
@@ -24,7 +26,7 @@ class JsonLines:
 
     def __init__(self, source: ByteSource, reading: Reading) -> None:
         self.names: tuple[str, ...] = ()  # which only the rows tell
-        self._source, self._reading = source, reading
+        self._source, self._reading, self._told = source, reading, False
         self._first: Decoded | None = self._decoded()
         start = self._first.look().lstrip()
         if not start:
@@ -43,6 +45,20 @@ class JsonLines:
                 return
             for number, objects in self._lines(text):
                 yield self._block(number, objects)
+
+    def _flat(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row without objects inside it; that there were some, or lists, is told once."""
+        if not any(isinstance(value, dict | list) for value in row.values()):
+            return row
+        found = _flattened(row)
+        if not self._told:
+            self._told = True
+            made = [name for name in found if name not in row]
+            texts = [name for name, value in found.items() if isinstance(value, dict | list)]
+            said = [f"objects inside rows are columns of their own: {listed(made, 4)}"] if made else []
+            said += [f"lists and the like are read as their text: {listed(texts, 4)}"] if texts else []
+            warn(f"{self._source.name}: {'; '.join(said)}", DataWarning)
+        return found
 
     def _is_one_object(self, start: bytes) -> bool:
         """Return whether a file is one object, not a line of many: on one line, or on several."""
@@ -134,8 +150,22 @@ class JsonLines:
                 "is one JSON object of columns; write one object for each row, one in a line "
                 '(in pandas: to_json(path, orient="records", lines=True))',
             )
+        rows = [self._flat(row) for row in rows]
         columns = {name: [row.get(name) for row in rows] for name in _keys(rows)}
         return typed_block(len(rows) if columns else 0, columns, self._reading)
+
+
+def _flattened(row: dict[str, Any], depth: int = DEEPEST) -> dict[str, Any]:
+    """Return an object with those inside it, to some depth, as columns of their own.
+
+    >>> _flattened({"id": 7, "place": {"city": "Rome", "at": {"x": 1}}})
+    {'id': 7, 'place.city': 'Rome', 'place.at.x': 1}
+    """
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        inside = _flattened(value, depth - 1) if depth and isinstance(value, dict) else {}
+        found.update({f"{key}.{name}": cell for name, cell in inside.items()} or {key: value})
+    return found
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

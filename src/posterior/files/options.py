@@ -53,14 +53,14 @@ class Reading:
     `missing` are words that mean a gap, beside the usual ones ("", NA, NaN, nan, null, NULL, N/A); with
     `usual_missing=False` they are the only ones. `header=False` says that the first row is data; `names` then
     names the columns (with a header, it replaces it). `skip` lines, or rows of a sheet, stand above the
-    table; they are found out where that is plain. `quote=None` makes quotes ordinary characters.
-    `delimiter` is found out unless given, `decimal` is "," in much of Europe, and `trim=False` keeps the
-    spaces around cells. `encoding` is UTF-8 (or UTF-16 with its mark) unless given, `format` is told from
-    the first bytes and the name.
+    table; they are found out where that is plain. `foot` rows below it, such as a sum, are left out.
+    `quote=None` makes quotes ordinary characters. `delimiter` is found out unless given, `decimal` is ","
+    in much of Europe, and `trim=False` keeps the spaces around cells. `encoding` is UTF-8 (or UTF-16 with
+    its mark) unless given, `format` is told from the first bytes and the name.
 
     >>> Reading(missing="?", delimiter="tab")
     Reading(missing=('?',), usual_missing=True, header=True, names=None, quote='"', delimiter='\t',
-            decimal='.', trim=True, encoding=None, format=None, skip=None)
+            decimal='.', trim=True, encoding=None, format=None, skip=None, foot=0)
     """
 
     missing: str | Iterable[str] = ()
@@ -74,6 +74,7 @@ class Reading:
     encoding: str | None = None
     format: str | None = None
     skip: int | None = None
+    foot: int = 0
 
     def __post_init__(self) -> None:
         missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
@@ -93,6 +94,8 @@ class Reading:
             self._set("format", known)
         if self.skip is not None and self.skip < 0:
             raise ValueError(f"skip must be 0 or more, not {self.skip}")
+        if self.foot < 0:
+            raise ValueError(f"foot must be 0 or more, not {self.foot}")
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

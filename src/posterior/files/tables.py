@@ -20,6 +20,7 @@ from posterior.files.cells import (
 )
 from posterior.files.columnar import ColumnarTable
 from posterior.files.databases import DuckdbTable, SqliteTable
+from posterior.files.doubts import tell_doubts, without_last
 from posterior.files.errors import FileError
 from posterior.files.excel import SheetTable
 from posterior.files.lines import JsonLines
@@ -44,6 +45,7 @@ def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, GivenType]) 
         else:
             table = _gathered(source.name, reader, reading.decimal, given)
             pa.default_memory_pool().release_unused()  # texts take more room than what they are read as
+    table = table.slice(0, max(0, table.num_rows - reading.foot))
     names = table.column_names
     known = set(names)
     absent = next((name for name in given if name not in known), None)
@@ -51,6 +53,7 @@ def read_whole(path: AnyPath, reading: Reading, given: Mapping[str, GivenType]) 
         raise FileError(source.name, f"has no column {absent!r}; it has {listed(names, 12)}")
     if not table.num_rows:
         raise FileError(source.name, f"has columns ({listed(names, 12)}) but no rows")
+    tell_doubts(source.name, table, reading, written=isinstance(reader, TextTable | SheetTable))
     return table
 
 
@@ -71,7 +74,7 @@ def read_batches(
             tables = _typed(source.name, reader.blocks(), types, reading.decimal)
         else:
             tables = _as_given(source.name, reader, reading.decimal, given)
-        yield from resized(tables, rows)
+        yield from resized(without_last(tables, reading.foot) if reading.foot else tables, rows)
 
 
 def resized(tables: Iterable[Any], rows: int) -> Iterator[Any]:

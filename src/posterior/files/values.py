@@ -42,8 +42,10 @@ def _texts(cells: Sequence[Any], kind: CellType, reading: Reading) -> tuple[Any,
     written = pa.array(map(_written, cells), pa.string())
     if kind == "text" and reading.missing:
         written = clean(written, Reading(missing=reading.missing, usual_missing=False, trim=False))
-    if kind == "integer" and any(cell is not None and abs(cell) >= 1 << 63 for cell in cells):
-        kind = "number"
+    if kind == "integer":
+        long = [abs(cell) >= 1 << 63 for cell in cells if cell is not None]
+        # Where all are long they are codes, of which a number would lose some digits.
+        kind = "text" if all(long) else "number" if any(long) else kind
     return written, kind
 
 

@@ -52,7 +52,7 @@ from posterior.persistence.records import (
 from posterior.persistence.texts import TEXT_RECORDS
 from posterior.schema import Column, Schema
 from posterior.schema.columns import Alike
-from posterior.schema.readings import DateReading, LeftOut, NumberReading, Spellings
+from posterior.schema.readings import ClockReading, DateReading, LeftOut, NumberReading, Spellings
 from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
 from posterior.stats.base import ColumnFact
 
@@ -91,6 +91,7 @@ OTHERS = (
     record_of_dataclass("column", Column, check=check_column),
     record_of_parts("columns-alike", Alike, Alike, check_alike, example=Column, n=int),
     record_of_dataclass("number-reading", NumberReading),
+    record_of_dataclass("clock-reading", ClockReading),
     record_of_dataclass("date-reading", DateReading),
     record_of_dataclass("left-out", LeftOut),
     record_of_dataclass("spellings", Spellings),

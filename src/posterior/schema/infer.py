@@ -21,6 +21,8 @@ from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource,
 
 WORDS_OF_A_TEXT = 3
 LEVELS_OF_A_TEXT = 20
+# Strings name the rows if there are so many rows, and different strings for such a share of them.
+ROWS_OF_NAMES, SHARE_OF_NAMES = 20, 0.9
 
 
 def infer_columns(source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Sequence[Column]:
@@ -179,7 +181,10 @@ def _by_type(name: str, cells: Cells) -> Column:
         return Column(name, "text", "strings of several words", storage="string")
     column = with_categories(name, "categorical", cells, f"strings, {counted}")
     hint = string_hint(name, cells)
-    return replace(column, hint=hint.sentence, reason=column.reason + hint.reason)
+    rows = int(cells.counts().sum())
+    nearly = rows >= ROWS_OF_NAMES and len(cells.levels) > SHARE_OF_NAMES * rows
+    reason = hint.reason or (", one for nearly every row" if nearly else "")
+    return replace(column, hint=hint.sentence, reason=column.reason + reason)
 
 
 def _counted(n: int) -> str:

@@ -1,11 +1,13 @@
 """What a user may want to know about a column of numbers that stays as it is."""
 
+import re
 from math import isfinite
 
 import numpy as np
 
 from posterior._types import AnyArray
 from posterior.schema.cells import Numbers
+from posterior.schema.readings.base import the_way_out
 from posterior.schema.readings.row_numbers import counts_rows, names_rows
 
 # Numbers that people write where there is none, from the smallest.
@@ -17,6 +19,11 @@ FURTHER = 3
 SAMPLE = 1024
 
 
+# Whole numbers up to here are exact as numbers.
+EXACT = 2**53
+_CODES = re.compile(r"(.*[_\-. ])?(zip|zip[_ ]?code|post(al)?[_ ]?code|plz|fips|naics|icd)", re.IGNORECASE)
+
+
 def remark_on_numbers(name: str, cells: Numbers) -> str:
     """Return what to say of a column of numbers; mostly nothing.
 
@@ -25,7 +32,19 @@ def remark_on_numbers(name: str, cells: Numbers) -> str:
     """
     if cells.storage not in {"integer", "float"}:
         return ""
-    return _sentinel(cells) or _row_number(name, cells)
+    return _sentinel(cells) or _row_number(name, cells) or _code(name, cells)
+
+
+def _code(name: str, cells: Numbers) -> str:
+    """Return that whole numbers are codes by the column's name, or have more digits than numbers keep."""
+    if cells.array.dtype.kind not in "iu" or not len(cells.array):
+        return ""
+    way_out = the_way_out(name, "categorical")
+    if _CODES.fullmatch(name.strip()):
+        return f"holds codes, as its name says, and is read as numbers; {way_out} reads each as a category"
+    if max(abs(int(cells.array.min())), abs(int(cells.array.max()))) > EXACT:
+        return f"numbers of more than 15 digits are rounded; {way_out} keeps them apart, as codes"
+    return ""
 
 
 def _sentinel(cells: Numbers) -> str:

@@ -8,8 +8,9 @@ from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.infer import declared_kinds, is_text
 from posterior.schema.kinds import WRITTEN, Declared, check_kind
 from posterior.schema.readings import ColumnReading
+from posterior.schema.readings.clock import find_clock
 from posterior.schema.readings.dates import Layout
-from posterior.schema.readings.find_dates import find_dates, is_ambiguous
+from posterior.schema.readings.find_dates import find_dates, find_digit_dates, is_ambiguous
 from posterior.schema.readings.find_numbers import find_numbers
 from posterior.schema.readings.numbers import Decimal
 from posterior.schema.readings.row_numbers import find_row_numbers
@@ -101,7 +102,9 @@ def _reading(asked: Asked) -> ColumnReading | None:
 def _dates(asked: Asked) -> ColumnReading | None:
     """Find dates, which become several columns and so must have a name."""
     place, name, cells, declared, named = asked
-    if not named or not isinstance(cells, Labels) or cells.storage not in {"string", "time"}:
+    if isinstance(cells, Numbers):
+        return find_digit_dates(place, name, cells) if named and declared in (None, "date") else None
+    if not named or cells.storage not in {"string", "time"}:
         return None
     if declared in DECIMALS or declared == "count":
         return None
@@ -132,6 +135,14 @@ def _numbers(asked: Asked) -> ColumnReading | None:
     return found
 
 
+def _clock(asked: Asked) -> ColumnReading | None:
+    """Find times of day and durations."""
+    place, name, cells, declared, _ = asked
+    if declared not in (None, "continuous") or not isinstance(cells, Labels) or cells.storage != "string":
+        return None
+    return find_clock(place, name, cells, asked=declared is not None)
+
+
 def _row_numbers(asked: Asked) -> ColumnReading | None:
     """Find row numbers and identifiers, of which the name tells too."""
     place, name, cells, declared, named = asked
@@ -148,4 +159,4 @@ def _spellings(asked: Asked) -> ColumnReading | None:
     return find_spellings(place, name, cells)
 
 
-FINDERS: tuple[Finder, ...] = (_dates, _numbers, _row_numbers, _spellings)
+FINDERS: tuple[Finder, ...] = (_dates, _clock, _numbers, _row_numbers, _spellings)

@@ -5,9 +5,18 @@ A new one is a `ColumnReading` in a file of its own, which says how cells are re
 """
 
 from posterior.schema.readings.base import ColumnReading, ForeignCellsError
+from posterior.schema.readings.clock import ClockReading
 from posterior.schema.readings.dates import DateReading
 from posterior.schema.readings.numbers import NumberReading
 from posterior.schema.readings.row_numbers import LeftOut
 from posterior.schema.readings.spellings import Spellings
 
-__all__ = ["ColumnReading", "DateReading", "ForeignCellsError", "LeftOut", "NumberReading", "Spellings"]
+__all__ = [
+    "ClockReading",
+    "ColumnReading",
+    "DateReading",
+    "ForeignCellsError",
+    "LeftOut",
+    "NumberReading",
+    "Spellings",
+]

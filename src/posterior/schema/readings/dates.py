@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,7 +14,9 @@ from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.readings.base import ColumnReading, ForeignCellsError
 from posterior.schema.readings.forms import forms_of
 
-Layout: TypeAlias = Literal["year-first", "day-first", "month-first", "day-name", "name-day"]
+Layout: TypeAlias = Literal[
+    "year-first", "day-first", "month-first", "day-name", "name-day", "month-year", "name-year", "digits"
+]
 Part: TypeAlias = Literal["year", "month", "weekday", "hour"]
 Seconds: TypeAlias = NDArray[np.datetime64]
 
@@ -32,6 +34,9 @@ LAYOUT_WORDS: dict[Layout, str] = {
     "month-first": " (month first)",
     "day-name": "",
     "name-day": "",
+    "month-year": " (month and year)",
+    "name-year": " (month and year)",
+    "digits": " (year, month and day in digits)",
 }
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # Years of dates; other numbers in their place are codes. Two digits mean 1969 to 2068, as in C and POSIX.
@@ -50,6 +55,9 @@ _DATES: dict[Layout, str] = {
     "month-first": r"(?P<month>\d{1,2})(?P<mark>[-/])(?P<day>\d{1,2})(?P=mark)(?P<year>\d{4}|\d\d)",
     "day-name": rf"(?P<day>\d{{1,2}})(?:[-/ ]|\. ?| of )?{_NAME}[-/, ]+(?P<year>\d{{4}}|\d\d)",
     "name-day": rf"{_NAME}[ -](?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? +(?P<year>\d{{4}})",
+    "month-year": r"(?P<month>\d{1,2})[-/](?P<year>\d{4})(?P<day>)",
+    "name-year": rf"{_NAME}[-/, ]+(?P<year>\d{{4}})(?P<day>)",
+    "digits": r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)",
 }
 
 
@@ -85,6 +93,12 @@ def moments(labels: Labels, layout: Layout) -> tuple[Seconds, Bools]:
     if labels.storage != "time":
         return parsed(labels.levels, layout)
     return np.array(labels.levels, dtype="M8[s]"), np.ones(len(labels.levels), dtype=np.bool_)
+
+
+def digits(cells: Numbers) -> Labels:
+    """Return whole numbers such as 20241231 as the strings that they are written as."""
+    labels = cells.labels()
+    return replace(labels, storage="string", levels=tuple(f"{level:.0f}" for level in labels.levels))
 
 
 NAMES = ("year", "month", "day", "hour", "minute", "second", "half")
@@ -180,6 +194,8 @@ class DateReading(ColumnReading):
         """Return the parts as columns of numbers; what is no date is refused."""
         if cells.is_empty():
             return tuple(cells for _ in self.parts)
+        if self.layout == "digits" and isinstance(cells, Numbers):
+            cells = digits(cells)
         if not isinstance(cells, Labels) or cells.storage not in {"string", "time", "category"}:
             raise ValueError(
                 f"column {self.name!r} is read as dates, found {cells.storage} values; pass dates as in "

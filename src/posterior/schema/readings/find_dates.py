@@ -7,16 +7,32 @@ from itertools import islice
 
 import numpy as np
 
-from posterior._types import Bools
-from posterior.schema.cells import Labels
-from posterior.schema.readings.dates import LAYOUTS, PARTS, DateReading, Layout, moments, parsed, part_of
-from posterior.schema.readings.gaps import few_enough, gap_hint, is_nothing
+from posterior._text import listed
+from posterior._types import AnyArray, Bools
+from posterior.schema.cells import Labels, Numbers
+from posterior.schema.readings.base import the_way_out
+from posterior.schema.readings.dates import (
+    LAYOUTS,
+    PARTS,
+    DateReading,
+    Layout,
+    digits,
+    moments,
+    parsed,
+    part_of,
+)
+from posterior.schema.readings.gaps import SHARE, few_enough, gap_hint, is_nothing
 
 # Distinct dates that a column of strings needs to be read so without anybody having said it.
 FEWEST = 3
 # Distinct cells that are looked at before all of them are.
 SAMPLE = 100
 
+# Dates written as eight digits are of these years: other numbers may happen to look like them.
+EARLIEST_DIGITS, LATEST_DIGITS = 1900_01_01, 2100_12_31
+
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+_ZONE = re.compile(r":[0-9]{2}(?:[.,][0-9]+)? *(Z|UTC|[+-][0-9]{2}:?[0-9]{2})\s*$")
 _START = re.compile(r"\s*(?:[0-9]{1,4}[-/. ]|[0-9]{1,2} ?[A-Za-z]{3}|[A-Za-z]{3,9}\.?[ -][0-9])")
 
 
@@ -44,7 +60,7 @@ def find_dates(
     misfits = sorted(labels.levels[i] for i in np.flatnonzero(~found[best]).tolist())
     if found[best].sum() < (1 if asked else FEWEST) or not few_enough(labels, misfits):
         return None
-    hint = gap_hint(name, "dates", labels, misfits)
+    hint = "; ".join(filter(None, (gap_hint(name, "dates", labels, misfits), _zone_hint(labels))))
     return _with_parts(DateReading(place, name, hint, best, gaps=tuple(misfits)), labels)
 
 
@@ -59,6 +75,49 @@ def is_ambiguous(labels: Labels) -> bool:
     if not _is_either(found) or found["day-first"].sum() < FEWEST:
         return False
     return few_enough(labels, [labels.levels[i] for i in np.flatnonzero(~found["day-first"]).tolist()])
+
+
+def find_digit_dates(place: int, name: str, cells: Numbers) -> DateReading | None:
+    """Return how whole numbers such as 20241231 are read as dates; None if not all of them are.
+
+    >>> days = Numbers("integer", np.array([20240228, 20240229, 20240301]))
+    >>> find_digit_dates(0, "day", days).outputs
+    ('day[year]', 'day[month]', 'day[weekday]')
+    """
+    if cells.storage != "integer" or not _in_digits(cells.array[:SAMPLE]) or not _in_digits(cells.array):
+        return None
+    labels = digits(cells)
+    if len(labels.levels) < FEWEST or not moments(labels, "digits")[1].all():
+        return None
+    way_out = the_way_out(name, "continuous")
+    hint = f"whole numbers such as {labels.levels[0]} are read as dates; {way_out} keeps the numbers"
+    return _with_parts(DateReading(place, name, hint, "digits"), labels)
+
+
+def _in_digits(array: AnyArray) -> bool:
+    """Return whether numbers, gaps aside, have eight digits of which the first four may be a year."""
+    known = array[array != 0] if array.dtype.kind in "iu" else array[:0]
+    return bool(len(known)) and known.min() >= EARLIEST_DIGITS and known.max() <= LATEST_DIGITS
+
+
+def looks_like_dates(labels: Labels) -> bool:
+    """Return whether strings begin as dates do, and nearly all of them have a year.
+
+    >>> from posterior.schema.cells import factorize
+    >>> looks_like_dates(factorize(["5 janv. 2024", "12 mars 2024", "3 mai 2024"], "string"))
+    True
+    """
+    if len(labels.levels) < FEWEST or not _worth_looking(labels.levels):
+        return False
+    some = [level for level in islice(labels.levels, SAMPLE) if not is_nothing(level)]
+    return sum(map(bool, map(_YEAR.search, some))) >= SHARE * len(some)
+
+
+def _zone_hint(labels: Labels) -> str:
+    """Return the sentence that says which time zones are passed over; nothing where there are none."""
+    found = map(_ZONE.search, islice(labels.levels, SAMPLE))
+    zones = sorted({zone[1] for zone in found if zone is not None})
+    return f"time zones ({listed(zones, 3)}) are passed over: the hour is that of the clock" if zones else ""
 
 
 def _is_either(found: Mapping[Layout, Bools]) -> bool:
@@ -77,12 +136,14 @@ def _worth_looking(levels: Sequence[str]) -> bool:
 def _fitting(labels: Labels, layout: Layout | None) -> dict[Layout, Bools]:
     """Return which cells are dates, by the layouts that fit some of the first cells."""
     sample = [level for level in islice(labels.levels, SAMPLE) if not is_nothing(level)]
-    possible = [one for one in (LAYOUTS if layout is None else (layout,)) if parsed(sample, one)[1].any()]
+    tried = [one for one in LAYOUTS if one != "digits"] if layout is None else [layout]
+    possible = [one for one in tried if parsed(sample, one)[1].any()]
     return {one: moments(labels, one)[1] for one in possible}
 
 
 def _with_parts(reading: DateReading, labels: Labels) -> DateReading:
     """Return the reading with the parts that vary; with the position in years where none does."""
     times, good = moments(labels, reading.layout)
-    parts = tuple(part for part in PARTS if len(np.unique(part_of(times[good], part))) > 1)
+    tried = [part for part in PARTS if part != "weekday" or reading.layout not in {"month-year", "name-year"}]
+    parts = tuple(part for part in tried if len(np.unique(part_of(times[good], part))) > 1)
     return replace(reading, parts=parts or ("year",))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from posterior.schema.readings.numbers import (
 FEWEST = 5
 # Distinct cells that are looked at before all of them are.
 SAMPLE = 100
+# More units than this in one column are letters of codes.
+WAYS = 4
 
 # The first that fits most cells is meant: 1,234 is a thousand and more unless another cell says no.
 STYLES = (
@@ -91,15 +94,40 @@ def find_numbers(
     before, after, scales = affixes
     enclosed = {shape.enclosed for shape in shapes}
     reading = NumberReading(place, name, "", *style, before, after, scales, len(enclosed) > 1)
-    plain = not reading.reasons[0] and decimal is None
+    plain = not reading.disguise and decimal is None and all(map(is_number, forms))
     if plain or enclosed == {True} or _codes(shapes, style):
         return None
     gaps = sorted(reading.misfits(levels))
     if not few_enough(labels, gaps):
         return None
     assumed = "" if decimal else _assumption(reading, shapes, levels)
-    gapped = gap_hint(name, f"numbers ({reading.reasons[0]})", labels, gaps)
+    gapped = gap_hint(name, reading.read_as, labels, gaps)
     return replace(reading, hint="; ".join(filter(None, (assumed, gapped))), gaps=tuple(gaps))
+
+
+def is_number(string: str) -> bool:
+    """Return whether a string is a number as programs write it; "nan" and "inf" mark what is no number."""
+    try:
+        return isfinite(float(string))
+    except ValueError:
+        return False
+
+
+def in_several_ways(labels: Labels) -> bool:
+    """Return whether nearly all strings are numbers, each by itself, and not all of one form.
+
+    >>> from posterior.schema.cells import factorize
+    >>> in_several_ways(factorize(["1.5 kg", "1200 g", "3 kg", "700 g", "2 kg"], "string"))
+    True
+    """
+    levels: Sequence[str] = labels.levels
+    if len(levels) < FEWEST or not _worth_looking(levels):
+        return False
+    shapes = [shape for level in levels if (shape := _shape(level, 1)) is not None]
+    bodies = [re.compile(style.body).fullmatch for style in STYLES]
+    good = [shape for shape in shapes if any(fits(shape.body) for fits in bodies)]
+    ways = {(shape.before, shape.after) for shape in good}
+    return len(good) >= SHARE * len(levels) and 1 < len(ways) <= WAYS
 
 
 def _worth_looking(levels: Sequence[str]) -> bool:

@@ -14,6 +14,15 @@ NOTHING = frozenset(
 )
 
 
+# Those of them that are words of a language, and may be a category as good as any.
+_WORDS = frozenset({"none", "unknown", "missing"})
+
+
+def is_mark(cell: str) -> bool:
+    """Return whether a cell marks a gap, and is no word that may be a category, such as unknown."""
+    return is_nothing(cell) and cell.strip().lower() not in _WORDS
+
+
 def is_nothing(cell: str) -> bool:
     """Return whether a cell is what people write where there is nothing."""
     return cell.strip().lower() in NOTHING

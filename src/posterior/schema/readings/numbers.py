@@ -76,6 +76,16 @@ class NumberReading(ColumnReading):
     @property
     def reasons(self) -> tuple[str, ...]:
         """The disguise in words."""
+        return (self.disguise or "numbers",)
+
+    @property
+    def read_as(self) -> str:
+        """What cells are read as, with the disguise."""
+        return f"numbers ({self.disguise})" if self.disguise else "numbers"
+
+    @property
+    def disguise(self) -> str:
+        """What is beside the digits; nothing if a sign or the gaps are all that is odd about the cells."""
         found = {
             "decimal comma": self.decimal == ",",
             f"thousands with {GROUP_NAMES.get(self.group)}": bool(self.group),
@@ -84,7 +94,7 @@ class NumberReading(ColumnReading):
             "K/M suffixes": self.scales,
             "accounting negatives": self.accounting,
         }
-        return (", ".join(words for words, holds in found.items() if holds),)
+        return ", ".join(words for words, holds in found.items() if holds)
 
     def form(self) -> Any:
         """The form of the numbers, whatever was found beside them."""
@@ -104,7 +114,7 @@ class NumberReading(ColumnReading):
         levels: Sequence[str] = cells.levels
         gaps = set(self.misfits(levels))
         if foreign := gaps - set(self.gaps):
-            raise ForeignCellsError.of(self.name, f"numbers ({self.reasons[0]})", cells, foreign)
+            raise ForeignCellsError.of(self.name, self.read_as, cells, foreign)
         table = self.numbers([level for level in levels if level not in gaps] if gaps else levels)
         if gaps:
             known = table
