@@ -7,6 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from posterior._plain import written
 from posterior._text import listed
 from posterior._types import AnyArray, Bools, Ints
 from posterior.comparison.printing import counted
@@ -102,6 +103,7 @@ class GivenRows:
             )
         if declared is not None:
             kinds = {name: kind for name, kind in kinds.items() if name != target} or None
+            found = found.as_classes()
         else:
             found = found.as_read(target)
         return cls(_without(source, list(named.values())), found, read, target, kinds)
@@ -163,6 +165,16 @@ class GivenColumn:
         warn(f"{name or 'y'!r} is read as {how}; {way_out} takes each cell as it is written", DataWarning)
         values = read.floats() if isinstance(read, Numbers) else read.objects()
         return GivenColumn(values, _gaps(values))
+
+    def as_classes(self) -> "GivenColumn":
+        """The same values as names of classes: numbers with a fraction as they are written."""
+        known = self.values[~self.gaps]
+        if known.dtype.kind != "f" or bool((known == np.round(known)).all()):
+            return self
+        cells = zip(self.values.tolist(), self.gaps.tolist(), strict=True)
+        return GivenColumn(
+            np.array([None if gap else written(v) for v, gap in cells], dtype=object), self.gaps
+        )
 
     def some(self, rows: Ints) -> "GivenColumn":
         """Some of the rows; whole numbers stay whole where those with gaps go."""

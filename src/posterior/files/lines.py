@@ -121,7 +121,7 @@ class JsonLines:
         if lists or self._source.part is not None:
             key = chosen_part(self._source.name, "list of rows", lists, self._source.part)
             others = [other for other in found if other != key]
-            if others:
+            if others and self._source.part is None:
                 warn(
                     f"{self._source.name}: the rows are those of {key!r}; left out: {listed(others, 6)}",
                     DataWarning,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from posterior.files.cells import CellType, clean, wider
+from posterior.files.cells import CellType, wider
 from posterior.files.options import Reading
 from posterior.files.text import CellBlock
 
@@ -24,24 +24,28 @@ def types_of_values(cells: Iterable[Any]) -> frozenset[CellType]:
 
 
 def typed_block(n_rows: int, columns: Mapping[str, Sequence[Any]], reading: Reading) -> CellBlock:
-    """Return rows of values as cells written as texts, beside their types.
+    """Return rows of values as cells written as texts, beside their types; only words of `missing` are gaps.
 
     >>> block = typed_block(3, {"x": [1, 2.5, None]}, Reading())
     >>> block.known, block.columns["x"].to_pylist()
     ({'x': 'number'}, ['1', '2.5', None])
     """
+    if reading.missing:
+        gaps = frozenset(reading.missing)
+        columns = {
+            name: [None if isinstance(cell, str) and cell in gaps else cell for cell in cells]
+            for name, cells in columns.items()
+        }
     values = {name: types_of_values(cells) for name, cells in columns.items()}
     texts, known = {}, {}
     for name, cells in columns.items():
-        texts[name], known[name] = _texts(cells, reduce(wider, values[name], "empty"), reading)
+        texts[name], known[name] = _texts(cells, reduce(wider, values[name], "empty"))
     return CellBlock(n_rows, texts, known, values)
 
 
-def _texts(cells: Sequence[Any], kind: CellType, reading: Reading) -> tuple[Any, CellType]:
-    """Return values as strings, of which only the words of `missing` are gaps, and the type of them all."""
+def _texts(cells: Sequence[Any], kind: CellType) -> tuple[Any, CellType]:
+    """Return values as strings, and the type of them all."""
     written = pa.array(map(_written, cells), pa.string())
-    if kind == "text" and reading.missing:
-        written = clean(written, Reading(missing=reading.missing, usual_missing=False, trim=False))
     if kind == "integer":
         long = [abs(cell) >= 1 << 63 for cell in cells if cell is not None]
         # Where all are long they are codes, of which a number would lose some digits.

@@ -15,7 +15,7 @@ from posterior.schema.declare import DECLARED, count_message, declared_categoric
 from posterior.schema.hints import string_hint
 from posterior.schema.kinds import KINDS, Declared, Kind, check_kind
 from posterior.schema.readings import ColumnReading
-from posterior.schema.remarks import remark_on_numbers
+from posterior.schema.remarks import is_constant, remark_on_numbers
 from posterior.schema.select import resolve_each
 from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource, names_of
 
@@ -104,7 +104,8 @@ def infer_column(
     """
     column = _by_type(name, cells) if declared is None else DECLARED[declared](name, cells)
     if remarks and declared is None and isinstance(cells, Numbers):
-        column = replace(column, hint=remark_on_numbers(name, cells))
+        same = ", the same in all rows" if is_constant(cells) else ""
+        column = replace(column, hint=remark_on_numbers(name, cells), reason=column.reason + same)
     return _without_value(column) if scan and cells.is_empty() else column
 
 

@@ -35,6 +35,18 @@ def remark_on_numbers(name: str, cells: Numbers) -> str:
     return _sentinel(cells) or _row_number(name, cells) or _code(name, cells)
 
 
+def is_constant(cells: Numbers) -> bool:
+    """Return whether a column of several rows holds one number, without a gap.
+
+    >>> is_constant(Numbers("integer", np.array([7, 7, 7]))), is_constant(Numbers("integer", np.array([7])))
+    (True, False)
+    """
+    array = cells.array
+    few = array[:SAMPLE]
+    same = len(array) > 1 and cells.missing is None and bool((few == few[0]).all())
+    return same and bool((array == array[0]).all())
+
+
 def _code(name: str, cells: Numbers) -> str:
     """Return that whole numbers are codes by the column's name, or have more digits than numbers keep."""
     if cells.array.dtype.kind not in "iu" or not len(cells.array):
