@@ -215,3 +215,78 @@ def test_models_of_others_have_effects_too() -> None:
     page = render(Comparison.of(X, y, models=[forest, "majority"], folds=3, repeats=1), X, y)
     assert "amount:" in words_of(page, "effects")
     assert "The column is shuffled" in words_of(page, "importance")
+
+
+# -- texts ----------------------------------------------------------------------------------------
+
+
+def mails(n: int = 120, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, "spam", "ham")
+    own = {
+        "spam": ["cheap", "watches", "winner", "<b>free</b>"],
+        "ham": ["meeting", "notes", "lunch", "office"],
+    }
+    common = ["the", "and", "of", "today", "is", "<script>alert(1)</script>"]
+    texts = [
+        " ".join([*rng.choice(own[k], 2), *rng.choice(common, 4), *rng.choice(own["ham"], 1)]) for k in y
+    ]
+    return pd.DataFrame({"note": texts, "size": rng.normal(size=n)}), y
+
+
+@pytest.fixture(scope="module")
+def of_texts() -> tuple[Comparison, str, Any, Any]:
+    X, y = mails()
+    comparison = Comparison.of(X, y, models=["naive-bayes"], folds=3, repeats=1, kinds={"note": "text"})
+    return comparison, render(comparison, X, y), X, y
+
+
+def test_words_come_with_their_log_ratios_and_the_texts_that_hold_them(
+    of_texts: tuple[Comparison, str, Any, Any],
+) -> None:
+    comparison, page, X, y = of_texts
+    told = words_of(page, "texts")
+    model = clone(comparison.recommended.estimator).fit(X, y)
+    ((_, distribution),) = [pair for pair in model.model_.distributions if pair[0].reads == "texts"]
+    words, probability = distribution.word_probabilities
+    for word in ("cheap", "meeting"):
+        k = int(word == "cheap")
+        w = list(words).index(word)
+        ratio = np.log(probability[k, w] / probability[1 - k, w])
+        there = X["note"].str.contains(word).to_numpy()
+        own, others = int(there[y == ("ham", "spam")[k]].sum()), int(there[y != ("ham", "spam")[k]].sum())
+        share = 100 * own / (y == ("ham", "spam")[k]).sum()
+        assert f"{word} {('ham', 'spam')[k]} {ratio:.2f} {own} ({share:.1f} %) {others}" in told
+
+
+def test_examples_are_explained_by_a_model_that_had_not_seen_them(
+    of_texts: tuple[Comparison, str, Any, Any],
+) -> None:
+    comparison, page, X, y = of_texts
+    (row,) = map(int, re.findall(r"middling certainty \(row (\d+)\)", words_of(page, "texts")))
+    folds = comparison.first_folds
+    assert folds is not None
+    assert folds.numbers[row] == folds.n_folds - 1
+    others = folds.numbers != folds.numbers[row]
+    model = clone(comparison.recommended.estimator).fit(X[others], y[others])
+    parts = model.contributions(X[row : row + 1], words=True)
+    total = f"{parts.total[0]:.2f}"
+    assert f"log odds of {parts.of[0]} against {parts.against[0]} {total}" in words_of(page, "texts")
+    label = next(a for a in re.findall(r'aria-label="(Word by word[^"]*)"', page) if total in a)
+    at = int(np.argmax(np.abs(parts.values[0])))
+    word = parts.terms[at].removeprefix("note[").removesuffix("]")
+    assert f"{word} {parts.values[0, at]:.2f}".replace("-", "−") in unescape(label)
+
+
+def test_what_a_text_holds_is_quoted_and_never_obeyed(of_texts: tuple[Comparison, str, Any, Any]) -> None:
+    _, page, _, _ = of_texts
+    assert "<script>alert" not in page
+    assert "<b>free" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_models_that_read_no_texts_say_nothing_of_words() -> None:
+    X, y = mails()
+    page = render(Comparison.of(X, y, models=["lda"], folds=3, repeats=1, kinds={"note": "text"}), X, y)
+    assert words_of(page, "texts") == ""
+    assert "Not used by LDA: note." in words_of(page, "importance")

@@ -30,8 +30,8 @@ from posterior.report.figures import canvas, inline_svg
 from posterior.report.sections import SECTIONS
 
 FEW = {"models": ["majority", "naive-bayes", "lda", "logistic"], "folds": 3, "repeats": 1}
-# Parts that are for two classes.
-FOR_OTHER_TABLES = {"threshold"}
+# Parts that are for two classes, and for texts.
+FOR_OTHER_TABLES = {"threshold", "texts"}
 NASTY = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',

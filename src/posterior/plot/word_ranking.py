@@ -31,7 +31,9 @@ class WordPanel:
     owner: Ints
 
     @classmethod
-    def of(cls, name: str, words: Sequence[str], log_probability: Floats, classes: Ints) -> "WordPanel":
+    def of(
+        cls, name: str, words: Sequence[str], log_probability: Floats, classes: Ints, most: int = WORDS
+    ) -> "WordPanel":
         """The panel of words with their log probabilities (K, W) under classes of these codes.
 
         >>> logs = np.log([[0.8, 0.1, 0.1], [0.2, 0.1, 0.7]])
@@ -42,9 +44,9 @@ class WordPanel:
         K = len(log_probability)
         others = [log_sum_exp(np.delete(log_probability, k, axis=0), axis=0) for k in range(K)]
         odds = log_probability - np.stack(others) + np.log(K - 1)
-        best = np.argsort(-odds, axis=1, kind="stable")[:, : max(1, WORDS // K)]
+        best = np.argsort(-odds, axis=1, kind="stable")[:, : max(1, most // K)]
         found = [(k, w) for k in range(K) for w in best[k].tolist() if odds[k, w] > 0]
-        found = sorted(sorted(found, key=lambda kw: -odds[kw])[:WORDS], key=lambda kw: (kw[0], -odds[kw]))
+        found = sorted(sorted(found, key=lambda kw: -odds[kw])[:most], key=lambda kw: (kw[0], -odds[kw]))
         return cls(
             name,
             tuple(words[w] for _, w in found),

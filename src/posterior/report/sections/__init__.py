@@ -15,6 +15,7 @@ from posterior.report.sections.next_steps import next_steps
 from posterior.report.sections.odd_rows import odd_rows
 from posterior.report.sections.plane import the_best_plane
 from posterior.report.sections.table import the_table
+from posterior.report.sections.texts import the_texts
 from posterior.report.sections.threshold import the_threshold
 from posterior.report.subject import Subject
 
@@ -36,6 +37,7 @@ SECTIONS = (
     Part("threshold", "The threshold", the_threshold),
     Part("importance", "Which columns matter", the_importance),
     Part("effects", "What the values say", the_effects),
+    Part("texts", "Word by word", the_texts),
     Part("plane", "Decision regions", the_best_plane),
     Part("densities", "What each class looks like", densities),
     Part("coefficients", "Coefficients", coefficients),
