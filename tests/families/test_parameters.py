@@ -57,19 +57,26 @@ def mixture_log_density(found, rows, k):
     return np.logaddexp.reduce(parts, axis=0)
 
 
+DENSITIES = {
+    ("mean",): lambda own, x: scipy_stats.expon(scale=own["mean"]).logpdf(x),
+    ("rate",): lambda own, x: scipy_stats.poisson(own["rate"]).logpmf(x),
+    ("median", "scale"): lambda own, x: scipy_stats.laplace(own["median"], own["scale"]).logpdf(x),
+    ("log standard deviation", "median"): lambda own, x: scipy_stats.lognorm(
+        own["log standard deviation"], scale=own["median"]
+    ).logpdf(x),
+    ("mean", "shape"): lambda own, x: scipy_stats.gamma(
+        own["shape"], scale=own["mean"] / own["shape"]
+    ).logpdf(x),
+    ("p(1)",): lambda own, x: scipy_stats.bernoulli(own["p(1)"]).logpmf(x.astype(int)),
+}
+
+
 def column_log_density(found, name, x, k):
     """That of one column, by whichever parameters it has."""
     own = {parameter: values[k] for (columns, parameter), values in found.items() if columns == (name,)}
-    if set(own) == {"mean"}:
-        return scipy_stats.expon(scale=own["mean"]).logpdf(x)
-    if set(own) == {"rate"}:
-        return scipy_stats.poisson(own["rate"]).logpmf(x)
-    if set(own) == {"median", "scale"}:
-        return scipy_stats.laplace(own["median"], own["scale"]).logpdf(x)
-    if set(own) == {"median", "log standard deviation"}:
-        return scipy_stats.lognorm(own["log standard deviation"], scale=own["median"]).logpdf(x)
-    if set(own) == {"p(1)"}:
-        return scipy_stats.bernoulli(own["p(1)"]).logpmf(x.astype(int))
+    density = DENSITIES.get(tuple(sorted(own)))
+    if density is not None:
+        return density(own, x)
     assert sum(own.values()) == pytest.approx(1, abs=1e-12)
     with np.errstate(divide="ignore"):
         return np.log([own[f"p(level {code})"] for code in x])

@@ -39,7 +39,7 @@ from posterior import (
 )
 from posterior.datasets import load_penguins
 from posterior.engines import local
-from posterior.families import Categorical, Exponential, Laplace, MultivariateNormal
+from posterior.families import Categorical, Exponential, Gamma, Laplace, MultivariateNormal
 from posterior.notices import DataWarning
 
 K, N = 3, 90
@@ -107,6 +107,7 @@ CASES = {
     "uniform-priors": Case(GaussianDiscriminantAnalysis(priors="uniform", shape="diagonal"), numbers),
     "laplace": Case(NaiveBayes(families={"continuous": Laplace()}), numbers),
     "exponential": Case(NaiveBayes(families={"continuous": Exponential()}), waits),
+    "gamma": Case(NaiveBayes(families={"continuous": Gamma()}), waits),
     "composition": Case(GenerativeClassifier(MIXED), frame),
     "multinomial": Case(MultinomialNB(), counts),
     "multinomial-sparse": Case(MultinomialNB(), sparse_counts),

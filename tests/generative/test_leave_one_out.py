@@ -35,6 +35,7 @@ from posterior.families import (
     Bernoulli,
     Categorical,
     Exponential,
+    Gamma,
     Laplace,
     LogNormal,
     MixtureOfNormals,
@@ -366,6 +367,8 @@ MIXED = {
     "tied unbiased": by_family(tied=True, bias=False),
     "high floor": by_family(floor=0.9),
     "naive Bayes": NaiveBayes(),
+    "gamma": GenerativeClassifier([(["income", "wait"], Gamma())]),
+    "gamma, high floor": GenerativeClassifier([(["income", "wait"], Gamma(floor=0.9))]),
 }
 
 

@@ -30,6 +30,7 @@ from posterior.families import (
     Categorical,
     CategoricalDistribution,
     Exponential,
+    Gamma,
     Laplace,
     LogNormal,
     MultivariateNormal,
@@ -301,6 +302,10 @@ PARSED = {
     ),
     "LogNormal: zero": (
         GenerativeClassifier([("apples", LogNormal())]),
+        ["column 'apples'", "positive values", "found 0", "choose another family", "NaN"],
+    ),
+    "Gamma: zero": (
+        GenerativeClassifier([("apples", Gamma())]),
         ["column 'apples'", "positive values", "found 0", "choose another family", "NaN"],
     ),
     "Exponential: negative": (

@@ -45,6 +45,7 @@ from posterior import (
 from posterior.estimators.linear import LinearEstimator
 from posterior.families import (
     Exponential,
+    Gamma,
     Laplace,
     LogNormal,
     MixtureOfNormals,
@@ -89,6 +90,7 @@ ESTIMATORS = {
     "Laplace": described(Laplace()),
     "LogNormal": described(LogNormal()),
     "Exponential": described(Exponential()),
+    "Gamma": described(Gamma()),
     "Poisson": described(Poisson()),
     "Multinomial": described(Multinomial()),
     "MixtureOfNormals": described(MixtureOfNormals(2)),

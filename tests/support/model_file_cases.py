@@ -40,6 +40,7 @@ from posterior.families import (
     Categorical,
     CategoricalDistribution,
     Exponential,
+    Gamma,
     Laplace,
     LogNormal,
     MixtureOfNormals,
@@ -164,6 +165,7 @@ CASES = {
         COUNTS + 1,
         K,
     ),
+    "a gamma": (GenerativeClassifier([([0, 1], Gamma()), (2, Poisson())]), COUNTS + 1, K),
     "a joint table": (GenerativeClassifier([(["code", "on"], Categorical(joint=True))]), ARROW, Y),
     "counts as one variable": (GenerativeClassifier([(slice(None), Multinomial(alpha=0.5))]), COUNTS, Y),
     "a Bernoulli for each column": (

@@ -18,6 +18,7 @@ from posterior.families.base import (
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
+from posterior.families.gamma import Gamma, GammaDistribution
 from posterior.families.gaussian import MultivariateNormalDistribution
 from posterior.families.laplace import Laplace, LaplaceDistribution
 from posterior.families.mixture import MixtureOfNormals, MixtureOfNormalsDistribution
@@ -39,6 +40,8 @@ __all__ = [
     "Exponential",
     "ExponentialDistribution",
     "Family",
+    "Gamma",
+    "GammaDistribution",
     "GapFillingFamily",
     "Laplace",
     "LaplaceDistribution",

@@ -53,7 +53,7 @@ from posterior.persistence.texts import TEXT_RECORDS
 from posterior.schema import Column, Schema
 from posterior.schema.columns import Alike
 from posterior.schema.readings import ClockReading, DateReading, LeftOut, NumberReading, Spellings
-from posterior.stats import CategoryCounts, Location, Moments, Scatter, Totals, WordTotals
+from posterior.stats import CategoryCounts, Location, Moments, PairMoments, Scatter, Totals, WordTotals
 from posterior.stats.base import ColumnFact
 
 
@@ -77,6 +77,7 @@ FAMILIES = {
     "mixture-of-normals": f.MixtureOfNormals,
     "laplace": f.Laplace,
     "exponential": f.Exponential,
+    "gamma": f.Gamma,
     "poisson": f.Poisson,
     "bernoulli": f.Bernoulli,
     "multinomial": f.Multinomial,
@@ -107,6 +108,7 @@ OTHERS = (
     # statistics
     record_of_dataclass("location", Location),
     record_of_dataclass("moments", Moments),
+    record_of_dataclass("pair-moments", PairMoments),
     record_of_dataclass("scatter", Scatter),
     record_of_dataclass("category-counts", CategoryCounts),
     record_of_dataclass("totals", Totals),

@@ -4,6 +4,7 @@ from posterior.stats.base import ColumnFact, Statistics
 from posterior.stats.counts import CategoryCounts, Totals
 from posterior.stats.location import Location
 from posterior.stats.moments import Moments
+from posterior.stats.pair_moments import PairMoments
 from posterior.stats.sample import Sample
 from posterior.stats.scatter import Scatter
 from posterior.stats.words import WordFrequencies, WordTotals
@@ -13,6 +14,7 @@ __all__ = [
     "ColumnFact",
     "Location",
     "Moments",
+    "PairMoments",
     "Sample",
     "Scatter",
     "Statistics",
