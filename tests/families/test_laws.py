@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 from examples import few_examples
 from posterior.families import (
     Bernoulli,
+    Beta,
     Categorical,
     Exponential,
     Gamma,
@@ -53,6 +54,10 @@ def positive(rng, y):
     return rng.gamma(1.5 + y[:, None], size=(len(y), 3)) + 1e-3
 
 
+def shares(rng, y):
+    return rng.beta(1.0 + y[:, None], 2.0, size=(len(y), 3)).clip(1e-9, 1 - 1e-9)
+
+
 def counts(rng, y):
     return rng.poisson(1.0 + y[:, None], size=(len(y), 3)).astype(float)
 
@@ -75,6 +80,7 @@ CASES = {
     "normal-unbiased": Case(Normal(bias=False), gaussian, scales=True, shifts=True),
     "log-normal": Case(LogNormal(), positive, scales=True),
     "laplace": Case(Laplace(), gaussian, scales=True, shifts=True),
+    "beta": Case(Beta(), shares),
     "gamma": Case(Gamma(), positive, scales=True),
     "exponential": Case(Exponential(), positive, scales=True),
     "poisson": Case(Poisson(), counts),

@@ -67,6 +67,7 @@ DENSITIES = {
     ("mean", "shape"): lambda own, x: scipy_stats.gamma(
         own["shape"], scale=own["mean"] / own["shape"]
     ).logpdf(x),
+    ("alpha", "beta"): lambda own, x: scipy_stats.beta(own["alpha"], own["beta"]).logpdf(x),
     ("p(1)",): lambda own, x: scipy_stats.bernoulli(own["p(1)"]).logpmf(x.astype(int)),
 }
 

@@ -33,6 +33,7 @@ from posterior.engines import LocalDataset, threads
 from posterior.families import (
     BagOfWords,
     Bernoulli,
+    Beta,
     Categorical,
     Exponential,
     Gamma,
@@ -394,6 +395,16 @@ def test_columns_that_a_class_hardly_shows(model, kind):
     X.loc[own[:-1], "income"] = np.nan
     X.loc[own[1:], "left"] = np.nan
     check(model, X, y, weights(kind, len(y)), most=30)
+
+
+@pytest.mark.parametrize("floor", [1e-15, 0.9])
+@every_weight
+def test_shares_with_gaps_equal_refitting_without_the_row(floor, kind):
+    y = np.arange(60) % 3
+    rng = np.random.default_rng(0)
+    X = rng.beta(1.0 + y[:, None], 2.0, size=(60, 2))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    check(GenerativeClassifier([([0, 1], Beta(floor=floor))]), X, y, weights(kind, 60))
 
 
 @pytest.mark.parametrize(

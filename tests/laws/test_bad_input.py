@@ -27,6 +27,7 @@ from posterior import (
 )
 from posterior.families import (
     Bernoulli,
+    Beta,
     Categorical,
     CategoricalDistribution,
     Exponential,
@@ -303,6 +304,10 @@ PARSED = {
     "LogNormal: zero": (
         GenerativeClassifier([("apples", LogNormal())]),
         ["column 'apples'", "positive values", "found 0", "choose another family", "NaN"],
+    ),
+    "Beta: zero": (
+        GenerativeClassifier([("apples", Beta())]),
+        ["column 'apples'", "between 0 and 1", "found 0", "choose another family", "NaN"],
     ),
     "Gamma: zero": (
         GenerativeClassifier([("apples", Gamma())]),

@@ -44,6 +44,7 @@ from posterior import (
 )
 from posterior.estimators.linear import LinearEstimator
 from posterior.families import (
+    Beta,
     Exponential,
     Gamma,
     Laplace,
@@ -91,6 +92,7 @@ ESTIMATORS = {
     "LogNormal": described(LogNormal()),
     "Exponential": described(Exponential()),
     "Gamma": described(Gamma()),
+    "Beta": described(Beta()),
     "Poisson": described(Poisson()),
     "Multinomial": described(Multinomial()),
     "MixtureOfNormals": described(MixtureOfNormals(2)),

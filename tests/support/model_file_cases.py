@@ -37,6 +37,7 @@ from posterior.families import (
     BagOfWords,
     Bernoulli,
     BernoulliDistribution,
+    Beta,
     Categorical,
     CategoricalDistribution,
     Exponential,
@@ -166,6 +167,7 @@ CASES = {
         K,
     ),
     "a gamma": (GenerativeClassifier([([0, 1], Gamma()), (2, Poisson())]), COUNTS + 1, K),
+    "a beta": (GenerativeClassifier([([0, 1], Beta())]), (COUNTS + 1) / (COUNTS.max() + 2), K),
     "a joint table": (GenerativeClassifier([(["code", "on"], Categorical(joint=True))]), ARROW, Y),
     "counts as one variable": (GenerativeClassifier([(slice(None), Multinomial(alpha=0.5))]), COUNTS, Y),
     "a Bernoulli for each column": (

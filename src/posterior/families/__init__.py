@@ -16,6 +16,7 @@ from posterior.families.base import (
     Repair,
 )
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.beta import Beta, BetaDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
 from posterior.families.gamma import Gamma, GammaDistribution
@@ -33,6 +34,8 @@ __all__ = [
     "BagOfWordsDistribution",
     "Bernoulli",
     "BernoulliDistribution",
+    "Beta",
+    "BetaDistribution",
     "Categorical",
     "CategoricalDistribution",
     "Distribution",

@@ -88,7 +88,7 @@ class GammaDistribution(ProductDistribution):
         a, s = self.shape, statistics
         mean, log_mean = s.first.location.value, s.second.location.value
         fit = a * (log_mean - np.log(self.mean) - mean / self.mean + 1) - log_mean
-        return float((s.weight * (fit + _constant(a))).sum())
+        return float((s.weight * (fit + stirling(a))).sum())
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Gamma(Family[PairMoments]):
 
     >>> rows = Gamma().summarize(np.array([[1.0], [2.0], [6.0]]), np.array([0, 0, 0]), None, 1)
     >>> Gamma().estimate(rows).mean, Gamma().estimate(rows).shape.round(3)
-    (array([[3.]]), array([[2.083]]))
+    (array([[3.]]), array([[2.]]))
     """
 
     floor: float = 1e-15
@@ -206,11 +206,11 @@ def _shape(gap: Floats) -> Floats:
     return a
 
 
-def _constant(a: Floats) -> Floats:
-    """A ln a − a − ln Γ(a), by Stirling's series where these are large."""
+def stirling(a: Floats) -> Floats:
+    """The value of a ln a − a − ln Γ(a), by Stirling's series where these are large."""
     large = a > LARGE
     some = np.where(large, LARGE, a)
-    series = 0.5 * np.log(a / (2 * np.pi)) - 1 / (12 * a)
+    series = 0.5 * np.log(a / (2 * np.pi)) - 1 / (12 * a) + 1 / (360 * a**3)
     return np.where(large, series, some * np.log(some) - some - gammaln(some))
 
 
@@ -224,4 +224,4 @@ def _log_density(x: Floats, a: Floats, mean: Floats) -> Floats:
         series = term - small * series
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.log(np.where(near, 1.0, x / mean)) - np.where(near, 0.0, d)
-    return np.asarray(a * np.where(near, -small * small * series, far) - np.log(x) + _constant(a))
+    return np.asarray(a * np.where(near, -small * small * series, far) - np.log(x) + stirling(a))

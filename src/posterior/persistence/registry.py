@@ -78,6 +78,7 @@ FAMILIES = {
     "laplace": f.Laplace,
     "exponential": f.Exponential,
     "gamma": f.Gamma,
+    "beta": f.Beta,
     "poisson": f.Poisson,
     "bernoulli": f.Bernoulli,
     "multinomial": f.Multinomial,
