@@ -22,6 +22,7 @@ from page_measures import (  # noqa: E402
     CUT_OFF,
     EMPTY,
     OUT_OF_FRAME,
+    OVERLAPPING,
     STICKING_OUT,
     TALL,
 )
@@ -33,6 +34,7 @@ MEASURES = {
     "sticks out": STICKING_OUT,
     "cut off": CUT_OFF,
     "out of its picture": OUT_OF_FRAME,
+    "over each other": OVERLAPPING,
     "caption cut": CAPTIONS_CUT,
     "empty": EMPTY,
     "too high": TALL,

@@ -15,6 +15,7 @@ from page_measures import (
     CUT_OFF,
     EMPTY,
     OUT_OF_FRAME,
+    OVERLAPPING,
     SCROLLED,
     STICKING_OUT,
     TALL,
@@ -145,6 +146,7 @@ def test_a_table_that_goes_on_has_a_shadow_at_that_edge(look: Look, browser: Chr
 def test_no_word_is_cut_off(look: Look, browser: Chromium) -> None:
     assert browser.evaluate(CUT_OFF) == []
     assert browser.evaluate(OUT_OF_FRAME) == []
+    assert browser.evaluate(OVERLAPPING) == []
 
 
 def test_the_page_and_its_pictures_follow_the_colour_scheme(look: Look, browser: Chromium) -> None:

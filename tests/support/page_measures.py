@@ -61,3 +61,16 @@ TALL = """
   .filter(row => [...row.querySelectorAll('svg')].some(svg => svg.getBoundingClientRect().height > 40))
   .map(row => row.textContent.trim().slice(0, 60))
 """
+# Words of a picture that lie over each other, by more than a fifth of the smaller.
+OVERLAPPING = """
+[...document.querySelectorAll('figure [role=img] > svg')].flatMap(svg => {
+  const placed = text => [text.textContent, text.getBoundingClientRect()];
+  const words = [...svg.querySelectorAll('text')].map(placed);
+  return words.flatMap(([one, a], i) => words.slice(i + 1).filter(([, b]) => {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const least = Math.min(a.width * a.height, b.width * b.height);
+    return wide > 0 && high > 0 && wide * high > 0.2 * least;
+  }).map(([other]) => `${one} over ${other}`));
+})
+"""

@@ -129,15 +129,18 @@ class CostThresholdDisplay(PosteriorDisplay):
         return self._drawn_on(axes)
 
     def _draw_levels(self, axes: Any) -> None:
-        for level, words in ((self.cost[0], self.words.above), (self.cost[-1], self.words.below)):
+        levels = ((self.cost[0], self.words.above), (self.cost[-1], self.words.below))
+        for level, words in levels:
+            lower = level == min(self.cost[0], self.cost[-1]) < max(self.cost[0], self.cost[-1])
             axes.axhline(level, color=INK, linestyle="--", linewidth=0.8, zorder=1)
             axes.annotate(
                 f"{words}: {level:.3g}",
                 (0.99, level),
-                (0, 2),
+                (0, -2 if lower else 2),  # the two may be close to each other
                 xycoords=axes.get_yaxis_transform(),
                 textcoords="offset points",
                 ha="right",
+                va="top" if lower else "bottom",
                 fontsize=8,
                 color=INK,
             )

@@ -2,6 +2,7 @@
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from posterior.plot.style import COLOURS, FAINT, INK, our_style, pyplot
 
 # Inches. A phone shows a picture of this width with letters as large as they were made.
 WIDTH, HEIGHT = 4.4, 3.4
+# Letters of the name of an axis that a side of the picture has room for.
+LETTERS_PER_INCH = 10
 
 LINK = "{http://www.w3.org/1999/xlink}href"
 NOWHERE = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -59,6 +62,7 @@ def inline_svg(figure: Any, prefix: str) -> str:
         lambda artist: hasattr(artist, "get_array") and hasattr(artist, "set_extent")
     ):
         image.set_data(_translucent(image.get_array()))
+    _wrapped(figure)
     page = io.BytesIO()
     figure.savefig(page, format="svg", transparent=True, metadata=NOWHERE)
     root = ElementTree.fromstring(page.getvalue())  # noqa: S314 -- what matplotlib wrote a line above
@@ -73,6 +77,13 @@ def inline_svg(figure: Any, prefix: str) -> str:
         root.attrib.pop(size, None)
     root.set("aria-hidden", "true")  # the figure around it says what it shows
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _wrapped(figure: Any) -> None:
+    """Break the names of axes that are longer than their side of the picture."""
+    for axes in figure.axes:
+        for axis, inches in zip((axes.xaxis, axes.yaxis), figure.get_size_inches(), strict=True):
+            axis.label.set_text(textwrap.fill(axis.label.get_text(), round(LETTERS_PER_INCH * inches)))
 
 
 def _translucent(colours: Any) -> Any:

@@ -35,6 +35,7 @@ def _picture(subject: Subject, found: Importance) -> Figure:
     with canvas(WIDTH, 0.9 + 0.23 * len(display.shown)) as ax:
         display.plot(ax)
         ax.set_title("", loc="left")
+        ax.locator_params(axis="x", nbins=4)  # small rises are long numbers
         ax.set_xlabel(ax.get_xlabel(), loc="right")  # beside long names there is not room for all of it
         svg = inline_svg(ax.figure, "importance")
     first = found.columns[0]

@@ -49,11 +49,14 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
     told = " and ".join(map(cut, names))
     drawn = len(display.points)
     some = f" {count(drawn)} of {count(len(points))} rows are drawn." if len(points) > MOST_POINTS else ""
+    again = ""
+    if len(subject.classes) > len(COLOURS):
+        again = f" Beyond {len(COLOURS)} classes a colour is used again, with another mark."
     title = MODELS[name].title
     words = (
         f"Here {title} was fitted to nothing but {told}, the two continuous columns that together tell the "
         "classes apart best; the recommended model knows more. Colours are the most probable class, deeper "
-        f"where it is surer.{_ellipses(display)}{some}"
+        f"where it is surer.{again}{_ellipses(display)}{some}"
     )
     return [
         Figure(

@@ -37,8 +37,10 @@ def the_table(subject: Subject) -> list[PageBlock]:
     made_of = ", ".join(f"{n:,} {kind}" for kind, n in Counter(schema.kinds).most_common())
     rows = count(subject.comparison.n_rows, "row")
     words = f"{rows} and {count(len(schema), 'column')} ({made_of}). {_gaps_told(subject)}"
-    blocks: list[PageBlock] = [Text(words), SideBySide([_classes(subject), _pairs(subject)])]
-    blocks += _columns(subject)
+    classes, pairs = _classes(subject), _pairs(subject)
+    beside = isinstance(pairs, PageTable)
+    both: list[PageBlock] = [SideBySide([classes, pairs])] if beside else [classes, pairs]
+    blocks: list[PageBlock] = [Text(words), *both, *_columns(subject)]
     hints = [(printable(name), hint) for name, hint in schema.remarks]
     return [*blocks, Bullets(hints[:COLUMNS_SHOWN])] if hints else blocks
 
@@ -76,7 +78,7 @@ def _pairs(subject: Subject) -> PageBlock:
     """The columns that go together most closely; what is not shown is counted."""
     found, names = Pairs.of(subject.rows), subject.comparison.schema.names
     if not found.looked_at:
-        return Text("There are no two columns that could be correlated.", aside=True)
+        return Text("There are no two columns whose correlation could be measured.", aside=True)
     looked = count(found.looked_at, "pair") + (" of columns" if found.looked_at > 1 else "")
     left = found.in_all - found.looked_at
     rest = (

@@ -13,8 +13,8 @@ const compared = (one, other, numbers) => {
 const sort = (head, column) => {
   const body = head.closest("table").tBodies[0], rows = [...body.rows];
   const down = head.getAttribute("aria-sort") === "ascending";
-  const numbers = head.matches(".number, .share");
   const words = row => row.cells[column].textContent;
+  const numbers = head.matches(".number, .share") || rows.every(row => /^[−\d.,]+$/.test(words(row).trim()));
   const unknown = row => numbers && Number.isNaN(numberIn(words(row)));
   rows.sort((a, b) => unknown(a) - unknown(b) || (down ? -1 : 1) * compared(words(a), words(b), numbers));
   for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
