@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import FixedThresholdClassifier
 
 from posterior import (
     LDA,
@@ -246,13 +247,65 @@ def test_a_classifier_that_is_not_ours_is_drawn_from_a_grid():
         display.plot()
 
 
-def test_the_regions_of_a_model_with_costs_are_those_of_its_posterior_and_say_so():
+def grid_of(display):
+    return np.stack(np.meshgrid(display.xs, display.ys), axis=-1).reshape(-1, 2)
+
+
+DECISIONS = {
+    "costs": {"costs": [[0, 1], [50, 0]]},
+    "other actions": {"costs": {"b": {"wait": 0, "act": 1}, "a": {"wait": 3, "act": 0.5}}},
+    "reject": {"reject": {"threshold": 0.95}},
+    "outliers": {"outliers": 0.1},
+    "all": {"costs": [[0, 1], [5, 0]], "reject": {"cost": 0.2}, "outliers": 0.1},
+}
+
+
+@pytest.mark.parametrize("case", DECISIONS)
+def test_the_regions_of_a_decision_are_those_of_what_is_done(case):
     X, y = clouds(2)
-    model = DecisionClassifier(QDA(), costs=[[0, 1], [50, 0]], cv=None).fit(X, y)
-    display = DecisionRegionDisplay.from_estimator(model, X, y)
+    y = np.where(y == y[0], "a", "b")
+    model = DecisionClassifier(QDA(), cv=None, **DECISIONS[case]).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=60).plot()
     points, logs = corners(display)
     np.testing.assert_allclose(logs, model.predict_log_proba(points), atol=1e-8)
+    done = np.array(display.answers, dtype=object)[display.decided.reshape(-1)]
+    assert done.tolist() == model.predict(grid_of(display)).tolist()
+    assert display.others == ""
+    named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert set(display.answers) <= set(named)
+    shown = {display.answers[k] for piece in display.pieces for k in (piece.first, piece.second)}
+    assert shown == set(done)  # every answer that is given somewhere has a boundary
+
+
+def test_the_boundary_of_a_decision_is_where_the_answer_changes():
+    X, y = clouds(2)
+    model = DecisionClassifier(QDA(), reject={"threshold": 0.9}, cv=None).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=300)
+    step = max(display.xs[1] - display.xs[0], display.ys[1] - display.ys[0])
+    for piece in display.pieces:
+        for point in piece.points[:: max(len(piece.points) // 10, 1)]:
+            steps = step * np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+            assert len(set(map(str, model.predict(point + steps)))) > 1
+
+
+def test_answers_have_the_colours_of_their_classes_and_the_unanswered_are_grey():
+    X, y = clouds(3)
+    model = DecisionClassifier(QDA(), reject={"threshold": 0.99}, outliers=0.2, cv=None).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=40).plot()
+    shades = display.ax_.images[0].get_array()
+    grey = display.decided >= display.n_actions
+    assert grey.any()
+    assert not grey.all()
+    assert np.ptp(shades[grey], axis=1).max() == 0
+    assert np.ptp(shades[~grey], axis=1).min() > 0
+
+
+def test_the_regions_of_a_threshold_of_scikit_learn_are_those_of_its_posterior_and_say_so():
+    X, y = clouds(2)
+    model = FixedThresholdClassifier(QDA(), threshold=0.9).fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=40)
     assert display.others == "most probable classes, whatever its costs or threshold say"
+    assert display.decided is None
 
 
 def rows_of(display, X):

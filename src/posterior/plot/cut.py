@@ -3,8 +3,8 @@
 A generative model integrates the other columns out, exactly; any other holds them at a row that is told.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -25,7 +25,7 @@ from posterior.plot.rows import (
     typical,
     written,
 )
-from posterior.plot.section import Section, Values, table_of
+from posterior.plot.section import Decisions, Section, Values, table_of
 from posterior.schema import Column, LabelledTable, Schema
 
 At: TypeAlias = Literal["auto", "median"] | Mapping[str, Any]
@@ -35,6 +35,9 @@ DECIDERS = (DecisionClassifier, FixedThresholdClassifier, TunedThresholdClassifi
 # Columns that a title names, and cells of a table that is made to be scored.
 NAMED = 3
 MOST_CELLS = 1 << 21
+MOST_PROBABLE = "most probable classes, whatever its costs or threshold say"
+
+A = TypeVar("A", bound=AnyArray)
 
 
 def axis_columns(estimator: Any, schema: Schema, features: Any) -> tuple[int, ...]:
@@ -181,19 +184,32 @@ def _scores(decision: Any) -> Floats:
 def _of_any(estimator: Any, columns: tuple[int, ...], middle: Values, others: str, schema: Schema) -> Section:
     classes = classes_of(estimator)
     proper = hasattr(estimator, "predict_log_proba") or hasattr(estimator, "predict_proba")
-    if isinstance(estimator, DECIDERS):
-        others = "; ".join(
-            filter(None, [others, "most probable classes, whatever its costs or threshold say"])
-        )
 
-    def score(points: Floats) -> Floats:
-        found = []
-        for part in np.array_split(points, 1 + len(points) * len(schema) // MOST_CELLS):
-            values = middle | {j: part[:, c] for c, j in enumerate(columns)}
-            found.append(_any_scores(estimator, table_of(schema, values, len(part)), classes))
-        return np.concatenate(found)
+    def asked(what: Callable[[Any], A]) -> Callable[[Floats], A]:
+        """What is said of the rows at some points."""
 
-    return Section(tuple(schema.names[j] for j in columns), classes, score, others, proper=proper)
+        def at(points: Floats) -> A:
+            found = []
+            for part in np.array_split(points, 1 + len(points) * len(schema) // MOST_CELLS):
+                values = middle | {j: part[:, c] for c, j in enumerate(columns)}
+                found.append(what(table_of(schema, values, len(part))))
+            return cast("A", np.concatenate(found))
+
+        return at
+
+    decided = None
+    if isinstance(estimator, DecisionClassifier):
+        decider = estimator._decider()
+        decided = Decisions(decider.rule.labels, len(decider.rule.actions), asked(decider.decide))
+    return Section(
+        tuple(schema.names[j] for j in columns),
+        classes,
+        asked(lambda X: _any_scores(estimator, X, classes)),
+        others,
+        proper=proper,
+        decisions=decided,
+        remark=MOST_PROBABLE if isinstance(estimator, DECIDERS) else "",
+    )
 
 
 def _any_scores(estimator: Any, X: Any, classes: AnyArray) -> Floats:

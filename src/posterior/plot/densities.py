@@ -97,7 +97,7 @@ class DensityDisplay(Display):
             rows.codes if rows is not None and rows.is_labelled else None,
             section.columns[0],
             name_of(estimator),
-            section.others,
+            section.told,
         )
 
     @classmethod

@@ -12,7 +12,14 @@ from posterior.estimators.target import read_labels
 from posterior.math import log_softmax
 from posterior.plot.best_plane import best_pair
 from posterior.plot.boundary import Piece, Window, analytic_boundary, grid_boundary
-from posterior.plot.captions import class_handles, label, legend_below, write_title
+from posterior.plot.captions import (
+    CLASS_LETTERS,
+    class_handles,
+    class_patches,
+    label,
+    legend_below,
+    write_title,
+)
 from posterior.plot.cut import At, axis_columns, section_of
 from posterior.plot.display import Display, drawing
 from posterior.plot.ellipses import CONTENTS, Ellipse, class_ellipses
@@ -29,6 +36,9 @@ MOST_ELLIPSES = 6
 # How strong the colour of a class is where all are equally probable, where one is certain, and where
 # there is no posterior.
 PALEST, DEEPEST, PLAIN = 0.06, 0.5, 0.28
+# Of rows that go unanswered, and of outliers: how they are hatched, and how dark they are.
+HATCHES = ("///", "...")
+UNANSWERED = 0.12
 
 
 @dataclass(eq=False)
@@ -39,8 +49,11 @@ class DecisionRegionDisplay(Display):
     wins. `pieces` are the parts of the boundary, each between two classes: `boundary_` says whether they are
     "analytic", drawn from the equations of lines and conics, or from the "grid". On them no third class is
     larger. `ellipses` hold 50 % and 95 % of the rows of a class under the model, where classes are Gaussian.
-    `others` says what became of the other columns of the model. The points are the rows of the table that
-    have both coordinates, of many about 2000, and at least 50 of each class, or all that it has.
+    `others` says what became of the other columns of the model. Of a `DecisionClassifier` the regions are
+    those of what it does: `decided` (len(ys), len(xs)) are positions in `answers`, of which the first
+    `n_actions` are actions; rows that go unanswered, and outliers, are hatched. The points are the rows of
+    the table that have both coordinates, of many about 2000, and at least 50 of each class, or all that it
+    has.
 
     >>> from posterior import QDA
     >>> from posterior.datasets import load_penguins
@@ -67,6 +80,9 @@ class DecisionRegionDisplay(Display):
     model: str = ""
     others: str = ""
     proper: bool = True
+    answers: tuple[Any, ...] = ()
+    n_actions: int = 0
+    decided: Ints | None = None
 
     line_width: ClassVar[float] = 1.6
 
@@ -100,20 +116,31 @@ class DecisionRegionDisplay(Display):
         scores = section.log_posterior(grid) if section.proper else section.score(grid)
         best, form = np.unique(scores.argmax(axis=1)).tolist(), section.quadratic
         scores = scores.reshape(len(ys), len(xs), -1)
+        done = section.decisions
+        decided = None if done is None else done.codes(grid).reshape(len(ys), len(xs))
+        if form is not None:
+            pieces = analytic_boundary(form, window, best)
+        elif done is None or decided is None:
+            pieces = grid_boundary(xs, ys, scores)
+        else:
+            pieces = grid_boundary(xs, ys, np.eye(len(done.labels))[decided])
         return cls(
             xs,
             ys,
             scores,
             section.classes,
-            grid_boundary(xs, ys, scores) if form is None else analytic_boundary(form, window, best),
+            pieces,
             "grid" if form is None else "analytic",
             _ellipses(section, best),
             points[shown],
             rows.codes[shown] if rows.is_labelled else None,
             (section.columns[0], section.columns[1]),
             name_of(estimator),
-            section.others,
+            section.told if done is None else section.others,
             section.proper,
+            () if done is None else done.labels,
+            0 if done is None else done.n_actions,
+            decided,
         )
 
     @classmethod
@@ -174,9 +201,10 @@ class DecisionRegionDisplay(Display):
                 origin="lower",
                 extent=extent,
                 aspect="auto",
-                interpolation="bilinear",
+                interpolation="bilinear" if self.decided is None else "nearest",
                 zorder=0,
             )
+            self._hatch(axes)
             self._draw_points(axes)
             for k, content, points in self.ellipses:
                 style = "-" if content == min(CONTENTS) else (0, (4, 2))
@@ -197,12 +225,36 @@ class DecisionRegionDisplay(Display):
     def _shades(self) -> Floats:
         """Colours (len(ys), len(xs), 3): that of the best class, mixed with white where it is less sure."""
         colour = np.array([_rgb(c) for c in colours_of(self.classes)])[self.winners]
+        if self.decided is not None:
+            colour = np.array([_rgb(c) for c in self._answer_colours])[self.decided]
         strength = np.full(self.winners.shape, PLAIN)
         if self.proper:
             least = 1 / len(self.classes)
             sure = (np.exp(log_softmax(self.scores).max(axis=-1)) - least) / (1 - least)
             strength = PALEST + (DEEPEST - PALEST) * np.clip(sure, 0.0, 1.0)
+        if self.decided is not None:
+            strength = np.where(self.decided < self.n_actions, strength, UNANSWERED)
         return np.asarray(1 - strength[..., None] * (1 - colour))
+
+    @property
+    def _answer_colours(self) -> list[str]:
+        """Colours of the answers: those of the classes they are, others for other actions, grey for none."""
+        classes = self.classes.tolist()
+        new = iter(colours_of(range(len(classes) + len(self.answers)))[len(classes) :])
+        found = [
+            colours_of(classes)[classes.index(a)] if a in classes else next(new)
+            for a in self.answers[: self.n_actions]
+        ]
+        return found + [INK] * (len(self.answers) - self.n_actions)
+
+    def _hatch(self, axes: Any) -> None:
+        """Hatch where rows go unanswered, or are outliers."""
+        for k, hatch in zip(range(self.n_actions, len(self.answers)), HATCHES, strict=False):
+            if self.decided is not None and (self.decided == k).any():
+                there = (self.decided == k).astype(np.float64)
+                axes.contourf(
+                    self.xs, self.ys, there, levels=[0.5, 1.5], colors="none", hatches=[hatch], zorder=1
+                )
 
     def _draw_points(self, axes: Any) -> None:
         look: dict[str, Any] = {"s": 15, "linewidths": 0.4, "edgecolors": "white", "zorder": 2}
@@ -216,13 +268,27 @@ class DecisionRegionDisplay(Display):
 
     def _write(self, axes: Any) -> None:
         write_title(axes, self.model, self.others.replace("$", r"\$"))
-        handles = class_handles(self.classes)
+        handles = class_handles(self.classes) + self._answer_handles()
         if self.ellipses:
             contents = " and ".join(f"{100 * content:g} %" for content in CONTENTS)
             handles.append(_ring(f"{contents} of each class"))
         if self.proper:
             handles.append(pyplot().Rectangle((0, 0), 1, 1, color=FAINT, label="deeper colour: surer"))
         legend_below(axes, handles)
+
+    def _answer_handles(self) -> list[Any]:
+        """A legend entry for each answer that is no class."""
+        looks = zip(self.answers, self._answer_colours, strict=True)
+        found = []
+        for k, (answer, colour) in enumerate(looks):
+            if k < self.n_actions and answer not in self.classes.tolist():
+                found += class_patches([answer], [colour])
+            elif k >= self.n_actions:
+                words, hatch = label(str(answer), CLASS_LETTERS), HATCHES[k - self.n_actions]
+                patch = pyplot().Rectangle((0, 0), 1, 1, label=words, hatch=hatch)
+                patch.set(facecolor=FAINT, edgecolor=INK)
+                found.append(patch)
+        return found
 
 
 def _plane(estimator: Any, rows: LabelledTable, features: Any) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 from posterior.forms import QuadraticScores
 from posterior.math import log_softmax
 from posterior.schema import Schema
@@ -16,12 +16,26 @@ Values: TypeAlias = dict[int, Any]
 
 
 @dataclass(frozen=True, eq=False)
+class Decisions:
+    """What is done at points of a section: positions in `labels`, the actions first.
+
+    Behind them, where they are used, are the label of rows that go unanswered and that of outliers.
+    """
+
+    labels: tuple[Any, ...]
+    n_actions: int
+    codes: Callable[[Floats], Ints]
+
+
+@dataclass(frozen=True, eq=False)
 class Section:
     """Scores of points (n, c) of a few columns, (n, K): log posteriors up to a term of the point.
 
     Not so where the classifier has no posterior (`proper` is false): only the largest means something. A
     generative model has `log_density` and `log_prior`, whose sum is the score; `quadratic` is the score as a
-    form, where it is one. `others` says what became of the other columns.
+    form, where it is one. `others` says what became of the other columns. What a classifier decides may be
+    something else than the most probable class: `decisions` are known of ours, and `remark` tells those who
+    show the posterior alone.
     """
 
     columns: tuple[str, ...]
@@ -32,6 +46,13 @@ class Section:
     log_prior: Floats | None = None
     quadratic: QuadraticScores | None = None
     proper: bool = True
+    decisions: Decisions | None = None
+    remark: str = ""
+
+    @property
+    def told(self) -> str:
+        """What is said of a picture of the posterior."""
+        return "; ".join(filter(None, [self.others, self.remark]))
 
     def log_posterior(self, points: Floats) -> Floats:
         """Log posteriors (n, K); where every class is impossible the priors, as in prediction."""
