@@ -540,3 +540,13 @@ def test_any_saved_model_is_inspected_and_predicts_and_says_if_it_cannot_be_spli
     splits = isinstance(model, posterior.LinearRegression)
     assert run(["explain", "model", "rows.csv"]) == (0 if splits else 2)
     assert (b"cannot be split by feature" in capsysbinary.readouterr().err) != splits
+
+
+def test_a_model_of_numbers_says_which_columns_it_does_not_use(folder, capsysbinary):
+    lines = [f"{i % 7 + 3 * (i % 2)},{'uvw'[i % 3]},{'ab'[i % 2]}" for i in range(60)]
+    (folder / "t.csv").write_text("\n".join(["x,where,k", *lines]) + "\n")
+    assert run(["fit", "t.csv", "-t", "k", "-m", "lda", "-o", "m"]) == 0
+    told = capsysbinary.readouterr().err.decode()
+    assert told.count("LDA does not use 'where'") == 1
+    assert run(["fit", "t.csv", "-t", "k", "-m", "naive-bayes", "-o", "m"]) == 0
+    assert "does not use" not in capsysbinary.readouterr().err.decode()

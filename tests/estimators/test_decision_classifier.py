@@ -949,3 +949,18 @@ class TestWhatIsLearnt:
             DecisionClassifier(Noted()).fit(RARE_X, RARE, sample_weight=weight, note=note)
         model = DecisionClassifier(Noted()).fit(RARE_X, RARE, note=note)
         assert model.estimator_.n_features_in_ == 2
+
+
+def test_gains_are_negative_costs_and_a_number_added_to_those_of_a_class_changes_no_decision():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    X = (y + rng.normal(size=200))[:, None]
+    costs = np.array([[0.0, 3.0], [5.0, 0.0]])
+    gains = costs - np.array([[2.0], [7.0]])
+    assert (gains < 0).any()
+    model = DecisionClassifier(GaussianNB(), costs=costs, cv=None).fit(X, y)
+    before, expected = model.predict(X), model.expected_cost(X)
+    model.set_decision(costs=gains)
+    np.testing.assert_array_equal(model.predict(X), before)
+    less = model.predict_proba(X) @ [2.0, 7.0]
+    np.testing.assert_allclose(model.expected_cost(X), expected - less[:, None], atol=1e-12)

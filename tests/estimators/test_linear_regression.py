@@ -397,3 +397,28 @@ def test_no_standard_errors_are_made_up(settings: dict[str, Any]) -> None:
     model = LinearRegression(**settings).fit(X, y)
     with pytest.raises(ValueError, match="standard error"):
         model.summary()
+
+
+# -- criteria -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"penalty": "l2", "alpha": 3.0}, {"fit_intercept": False}])
+def test_criteria_are_those_of_the_summary(settings: dict[str, Any]) -> None:
+    X, y, _ = rows()
+    model = LinearRegression(**settings).fit(X, y)
+    figures = model.summary().figures
+    assert model.aic_ == pytest.approx(figures["AIC"])
+    assert model.bic_ == pytest.approx(figures["BIC"])
+    assert model.n_parameters_ == pytest.approx(figures["coefficients"])
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.1, 10.0])
+def test_under_a_lasso_the_coefficients_count_that_are_not_zero(alpha: float) -> None:
+    X, y, _ = rows()
+    model = LinearRegression(penalty="l1", alpha=alpha).fit(X, y)
+    assert model.n_parameters_ == 1 + np.count_nonzero(model.coef_)
+
+
+def test_least_absolute_deviations_count_all_coefficients() -> None:
+    X, y, _ = rows()
+    assert LinearRegression(noise="laplace").fit(X, y).n_parameters_ == 1 + X.shape[1]

@@ -10,6 +10,7 @@ from rich.text import Text
 
 import posterior
 from posterior._plain import plain
+from posterior._text import listed
 from posterior._types import BEST
 from posterior.cli.compare import show
 from posterior.cli.console import CommandConsole
@@ -83,6 +84,11 @@ def fit(
             console.note(posterior.comparison.leaks.caution_of(leaks))
         name = _best(console, table, seed, max_rows or None) if model == BEST else model
         candidate = posterior.comparison.MODELS[name]
+        if unused := posterior.comparison.unused_by(name, table, None):
+            console.note(
+                f"{candidate.title} does not use {listed(unused)}, which it cannot describe; naive-bayes "
+                "uses columns of every kind"
+            )
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
         fitted = posterior.workflow.train(table, None, name, calibration=calibration, seed=seed)
         about: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Models of a table set against each other on rows they have not seen."""
 
-from posterior.comparison.candidates import MODELS, Candidate, model_for, register_candidate
+from posterior.comparison.candidates import MODELS, Candidate, model_for, register_candidate, unused_by
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.comparison import Comparison, compare
 from posterior.comparison.facts import TableFacts
@@ -29,4 +29,5 @@ __all__ = [
     "model_for",
     "register_candidate",
     "side_by_side",
+    "unused_by",
 ]

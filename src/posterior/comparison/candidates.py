@@ -385,3 +385,17 @@ def model_for(name: str, X: Any, y: Any, kinds: Any = None) -> Any:
         return candidate.make(TableFacts(compared_table(X, y, kinds=kinds)))
     except NotForThisTableError as error:
         raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error
+
+
+def unused_by(name: str, X: Any, y: Any, kinds: Any = None) -> tuple[str, ...]:
+    """The columns that hold something and that a model leaves out, such as categories by LDA.
+
+    >>> from posterior.datasets import load_penguins
+    >>> unused_by("lda", load_penguins().X, load_penguins().y)
+    ('island', 'sex')
+    """
+    (candidate,) = candidates_named([name])
+    facts = TableFacts(compared_table(X, y, kinds=kinds))
+    used = candidate.choice(facts).columns
+    there = sorted((*facts.continuous, *facts.others))
+    return facts.names([j for j in there if j not in used]) if used else ()

@@ -78,8 +78,9 @@ class DecisionClassifier(MetaClassifier):
     costs : array of shape (n_classes, n_actions), mapping or data frame, default=None
         Cost of each action (column) where each class (row) is the truth. The actions of an array are the
         classes; {class: {action: cost}} and a data frame with the classes as index name theirs: "refer",
-        "test again". None costs 1 for every wrong class. An action called as `reject_label` is the same
-        answer as rejecting.
+        "test again". None costs 1 for every wrong class. A negative cost is a gain. A number added to all
+        costs of a class changes no decision, but the cost of rejecting is held against them as they are. An
+        action called as `reject_label` is the same answer as rejecting.
     reject : mapping, default=None
         When not to answer: {"threshold": 0.9} if the largest posterior is below 0.9 (Chow 1970),
         {"cost": 0.1} if every action is expected to cost more, {"coverage": 0.9} to answer nine of ten

@@ -18,6 +18,7 @@ from posterior.bayes import impossible_priors
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
+from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.linear_settings import LinearFit, best_degree, chosen_strength, fold_rows
 from posterior.estimators.parameters import (
     Auto,
@@ -30,6 +31,7 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import PenaltySetting
+from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import labelled_table, refuse_wild_weights
 from posterior.linear import (
@@ -55,7 +57,7 @@ from posterior.schema import LabelledTable
 from posterior.schema.select import ColumnSelection
 
 
-class LogisticRegression(InformationCriteria):
+class LogisticRegression(LinearProbabilities, InformationCriteria):
     """Probabilities of classes from a linear score, by (penalised) maximum likelihood.
 
     p(class k | x) ∝ exp(x·w_k + b_k). For two classes there is one vector of coefficients, for more one a
@@ -417,6 +419,17 @@ class LogisticRegression(InformationCriteria):
                 "that nobody saw; fit without it, or give numbers of repetitions as sample_weight"
             )
         return self._summarized(covariance, level, self.classes_.tolist())
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the training rows, Σ w ln p(class | row), without the penalty."""
+        if self.class_weight is not None:
+            raise RefusedError(
+                "class_weight makes up rows that nobody saw, which have no likelihood; fit without it, or "
+                "give numbers of repetitions as sample_weight"
+            )
+        point = self._solved().solution.point
+        return float(-point.loss * point.weight)
 
     @property
     def separation_(self) -> Separation | None:

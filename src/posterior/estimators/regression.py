@@ -11,7 +11,7 @@ from posterior._text import first_true
 from posterior._types import Floats
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.contributions import NumberContributions
-from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear_settings import LinearFit, best_degree, chosen_strength, fold_rows
 from posterior.estimators.parameters import (
     Auto,
@@ -52,7 +52,7 @@ PENALTIES = (None, "l2", "l1", "elasticnet")
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
-class LinearRegression(RegressorMixin, LinearEstimator):
+class LinearRegression(RegressorMixin, InformationCriteria):
     """A number as a linear score plus noise, by (penalised) maximum likelihood.
 
     y = x·w + b + noise. With normal noise the score is the conditional mean, and least squares the maximum of

@@ -15,6 +15,8 @@ def effective_parameters(objective: Objective, theta: Floats) -> float:
     a ridge each direction counts by how little the penalty shrinks it (Hastie, Tibshirani & Friedman, 2009,
     section 7.6). Under a lasso only what is not zero counts (Zou, Hastie & Tibshirani, 2007).
     """
+    if objective.loss.kinked:  # least absolute deviations, without a penalty: all that is free
+        return float(objective.size)
     losses = Objective(objective.scan, objective.loss, ElasticNet(), objective.basis)
     hessian = losses.curvature(theta)
     penalty = objective.ridge() if objective.convex else np.zeros_like(hessian)
@@ -24,7 +26,8 @@ def effective_parameters(objective: Objective, theta: Floats) -> float:
         used[:, objective.basis.n_coordinates :] = True
         kept = np.flatnonzero(used.ravel())
         hessian, penalty = hessian[np.ix_(kept, kept)], penalty[np.ix_(kept, kept)]
-    return _trace(hessian, penalty)
+    found = _trace(hessian, penalty)
+    return found if objective.penalty.l2 else float(round(found))  # a count, but for rounding
 
 
 def _trace(hessian: Floats, penalty: Floats) -> float:
