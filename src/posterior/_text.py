@@ -106,6 +106,15 @@ def listed(values: Iterable[Any], limit: int = 5) -> str:
     return shown if len(values) <= limit else f"{shown}, … ({len(values)} in all)"
 
 
+def counted(n: int, what: str) -> str:
+    """How many there are of something.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def name_text(name: Any) -> str:
     r"""A name as it is, or as Python writes it where it would break the line.
 

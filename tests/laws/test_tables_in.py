@@ -608,7 +608,7 @@ def test_columns_that_no_block_names_are_not_read_and_may_be_absent_in_predictio
 
 def test_a_column_of_numbers_that_came_as_strings_is_pointed_out():
     table = MIXED.assign(age=[str(i) if i % 9 else "NA" for i in range(N)])
-    with pytest.warns(DataWarning, match="column 'age': most .* look like numbers"):
+    with pytest.warns(DataWarning, match="column 'age': read as numbers, and 'NA' .14 cells. as gaps"):
         NaiveBayes().fit(table, Y)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts import assert_parts_add_up
 from posterior import (
     LDA,
     QDA,
@@ -154,7 +155,7 @@ def test_gaps_stay_gaps_and_words_among_dates_are_gaps_that_are_told():
         np.isnan(column[[0, -1]]).all() and not np.isnan(column[1:-1]).any() for column in found.values()
     )
     assert infer(values).columns[0].hint == (
-        "read as dates, and 'unknown' (1 cells) as gaps; kinds={'signup': \"categorical\"} keeps its strings"
+        "read as dates, and 'unknown' (1 cell) as gaps; kinds={'signup': \"categorical\"} keeps its strings"
     )
     assert np.isnan(numbers(pd.Series([pd.NaT, *DAYS]))["signup[year]"]).tolist() == [True] + [False] * N
 
@@ -251,11 +252,7 @@ def test_a_model_of_dates_is_that_of_their_parts_to_the_bit(estimator, name, tmp
 
 
 def test_parts_of_a_table_add_up():
-    whole = NaiveBayes().fit(FRAME, Y).predict_proba(FRAME)
-    parts = NaiveBayes().partial_fit(FRAME[:50], Y[:50]).partial_fit(FRAME[50:], Y[50:])
-    np.testing.assert_allclose(parts.predict_proba(FRAME), whole, rtol=1e-9)
-    added = NaiveBayes().fit(FRAME[:50], Y[:50]) + NaiveBayes().fit(FRAME[50:], Y[50:])
-    np.testing.assert_allclose(added.predict_proba(FRAME), whole, rtol=1e-9)
+    assert_parts_add_up(FRAME, Y)
 
 
 @pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disguises import DISGUISES, amounts
+from parts import assert_parts_add_up
 from posterior import LDA, DecisionClassifier, GaussianNB, LogisticRegression, NaiveBayes
 from posterior.persistence import load, save
 from posterior.schema import Schema, read_table
@@ -233,13 +234,8 @@ PLAIN = FRAME.assign(x=VALUES)
 
 
 def test_parts_of_a_table_add_up():
-    whole = NaiveBayes().fit(FRAME, Y).predict_proba(FRAME)
-    parts = NaiveBayes().partial_fit(FRAME[:50], Y[:50]).partial_fit(FRAME[50:], Y[50:])
-    np.testing.assert_allclose(parts.predict_proba(FRAME), whole, rtol=1e-9)
-    added = NaiveBayes().fit(FRAME[:50], Y[:50]) + NaiveBayes().fit(FRAME[50:], Y[50:])
-    np.testing.assert_allclose(added.predict_proba(FRAME), whole, rtol=1e-9)
-    mixed = NaiveBayes().fit(FRAME[:50], Y[:50]) + NaiveBayes().fit(PLAIN[50:], Y[50:])
-    np.testing.assert_allclose(mixed.predict_proba(FRAME), whole, rtol=1e-9)
+    assert_parts_add_up(FRAME, Y)
+    assert_parts_add_up(FRAME, Y, PLAIN)
 
 
 def test_two_disguises_of_one_column_do_not_add_up():

@@ -29,7 +29,7 @@ COMMANDS = {
     "fit": "Fit a model to a table, into a file.",
     "predict": "Write posteriors and actions of rows, and how odd they are.",
     "inspect": "Show what a model file holds.",
-    "explain": "Show why a row gets its class, by feature.",
+    "explain": "Show why a row gets its class, or its number, by feature.",
     "curve": "Show how the loss falls with the number of rows.",
     "data": "List bundled tables, or show how a file is read.",
 }

@@ -16,18 +16,10 @@ if TYPE_CHECKING:  # models are imported when a table is read
     from posterior.comparison.regression import NumberTable, RegressionComparison, RegressionResult
 
 FIGURES = (
-    *(
-        "name",
-        "title",
-        "about",
-        "log_score",
-        "log_score_se",
-        "r_squared",
-        "absolute_error",
-        "absolute_error_se",
-    ),
-    *("root_mean_squared_error", "coverage", "interval_width", "fit_seconds"),
+    *("name", "title", "about", "log_score", "log_score_se", "r_squared", "absolute_error"),
+    *("absolute_error_se", "root_mean_squared_error", "coverage", "interval_width", "fit_seconds"),
 )
+
 
 LOG_SCORE = (
     "log score: minus the log of the density that a model gave to the true number, on average; lower is "

@@ -8,13 +8,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.base import clone
 
-from posterior._text import listed
+from posterior._text import counted, listed
 from posterior._types import BEST
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.inputs import compared_table
 from posterior.comparison.outside import choice_of_estimator
-from posterior.comparison.printing import counted
 from posterior.estimators import (
     GenerativeClassifier,
     LeastSquaresClassifier,

@@ -8,9 +8,8 @@ import narwhals as nw
 import numpy as np
 
 from posterior._plain import written
-from posterior._text import listed
+from posterior._text import counted, listed
 from posterior._types import AnyArray, Bools, Ints
-from posterior.comparison.printing import counted
 from posterior.estimators.members import take
 from posterior.estimators.target import labelled_table
 from posterior.notices import DataWarning, warn

@@ -8,15 +8,6 @@ from posterior._text import percent, readable
 from posterior._types import AnyArray
 
 
-def counted(n: int, what: str) -> str:
-    """How many there are of something.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def loss_text(value: float) -> str:
     """A loss with three digits behind the point, or three digits in all where it is large.
 

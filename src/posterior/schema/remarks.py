@@ -2,6 +2,7 @@
 
 import re
 from math import isfinite
+from shlex import quote
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def _row_number(name: str, cells: Numbers) -> str:
     if not counts_rows(cells.array) and not _is_monotone(cells.array):
         return ""
     how = "counts the rows" if counts_rows(cells.array) else "changes in one direction from row to row"
-    return f"{how}, as row numbers do: drop the column if it says no more (--drop {name})"
+    return f"{how}, as row numbers do: drop the column if it says no more (--drop {quote(name)})"
 
 
 def _is_monotone(array: AnyArray) -> bool:

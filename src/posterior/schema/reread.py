@@ -56,8 +56,8 @@ def reread(source: Source, kinds: Any, only: Collection[int] | None) -> Reread:
         for j, name in enumerate(names)
         if (only is None or j in only) and (reading := _found(j, name, source, declared.get(j))) is not None
     )
-    if not sum(len(reading.outputs) - 1 for reading in readings) + len(names):
-        readings = tuple(reading for reading in readings if reading.outputs)  # or no column would be left
+    if len(readings) == len(names) and not any(reading.outputs for reading in readings):
+        readings = ()  # or no column would be left
     if not readings and not of_parts:
         return Reread(source, kinds, only)
     read = source.read_with(readings)

@@ -248,5 +248,4 @@ class _Trial:
 
 def fitted_to(estimator: Any, X: Any, y: Floats) -> Any:
     """A fit of an estimator, which stays as it is."""
-    fresh = clone(estimator) if hasattr(estimator, "get_params") else type(estimator)()
-    return fresh.fit(X, y)
+    return clone(estimator).fit(X, y)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from posterior._text import counted
 from posterior._types import Floats
-from posterior.comparison.printing import counted
 from posterior.comparison.regression.table import NumberTable
 from posterior.estimators import LinearRegression
 from posterior.schema import Source
@@ -26,7 +27,7 @@ class FittedNumbers:
     noise: str
 
 
-class MeanModel:
+class MeanModel(BaseEstimator):  # type: ignore[misc]
     """The mean of the numbers and their spread, whatever the row: what a regression must beat."""
 
     def fit(self, _: Any, y: Floats) -> "MeanModel":

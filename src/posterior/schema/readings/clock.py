@@ -3,19 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
 from posterior._types import Bools, Floats
 from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.readings.base import ColumnReading, ForeignCellsError
-from posterior.schema.readings.gaps import few_enough, gap_hint
+from posterior.schema.readings.gaps import few_enough, first_levels, gap_hint
 
 # Distinct times that a column of strings needs to be read so without anybody having said it.
 FEWEST = 5
-# Distinct cells that are looked at before all of them are.
-SAMPLE = 100
 
 _CLOCK = re.compile(
     r"[ \t]*([0-9]{1,4}):([0-5][0-9])(?::([0-5][0-9])(?:[.,][0-9]+)?)?[ \t]*([AaPp]\.?[Mm]\.?)?[ \t]*"
@@ -80,7 +77,7 @@ def find_clock(place: int, name: str, labels: Labels, *, asked: bool = False) ->
     >>> find_clock(0, "start", factorize(["8:00", "8:30", "9:00", "9:30", "10:00"], "string")).reasons
     ('times, in hours',)
     """
-    if not hours(list(islice(labels.levels, SAMPLE)))[1].any():
+    if not hours(first_levels(labels.levels))[1].any():
         return None
     fits = hours(labels.levels)[1]
     gaps = sorted(labels.levels[i] for i in np.flatnonzero(~fits).tolist())

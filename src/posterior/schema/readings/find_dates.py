@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -21,12 +20,10 @@ from posterior.schema.readings.dates import (
     parsed,
     part_of,
 )
-from posterior.schema.readings.gaps import SHARE, few_enough, gap_hint, is_nothing
+from posterior.schema.readings.gaps import SAMPLE, SHARE, few_enough, first_levels, gap_hint
 
 # Distinct dates that a column of strings needs to be read so without anybody having said it.
 FEWEST = 3
-# Distinct cells that are looked at before all of them are.
-SAMPLE = 100
 
 # Dates written as eight digits are of these years: other numbers may happen to look like them.
 EARLIEST_DIGITS, LATEST_DIGITS = 1900_01_01, 2100_12_31
@@ -109,13 +106,13 @@ def looks_like_dates(labels: Labels) -> bool:
     """
     if len(labels.levels) < FEWEST or not _worth_looking(labels.levels):
         return False
-    some = [level for level in islice(labels.levels, SAMPLE) if not is_nothing(level)]
+    some = first_levels(labels.levels)
     return sum(map(bool, map(_YEAR.search, some))) >= SHARE * len(some)
 
 
 def _zone_hint(labels: Labels) -> str:
     """Return the sentence that says which time zones are passed over; nothing where there are none."""
-    found = map(_ZONE.search, islice(labels.levels, SAMPLE))
+    found = map(_ZONE.search, first_levels(labels.levels))
     zones = sorted({zone[1] for zone in found if zone is not None})
     return f"time zones ({listed(zones, 3)}) are passed over: the hour is that of the clock" if zones else ""
 
@@ -129,13 +126,13 @@ def _is_either(found: Mapping[Layout, Bools]) -> bool:
 
 def _worth_looking(levels: Sequence[str]) -> bool:
     """Return whether most of the first cells begin as dates do."""
-    some = [level for level in islice(levels, SAMPLE) if not is_nothing(level)]
+    some = first_levels(levels)
     return bool(some) and sum(map(bool, map(_START.match, some))) >= 0.8 * len(some)
 
 
 def _fitting(labels: Labels, layout: Layout | None) -> dict[Layout, Bools]:
     """Return which cells are dates, by the layouts that fit some of the first cells."""
-    sample = [level for level in islice(labels.levels, SAMPLE) if not is_nothing(level)]
+    sample = first_levels(labels.levels)
     tried = [one for one in LAYOUTS if one != "digits"] if layout is None else [layout]
     possible = [one for one in tried if parsed(sample, one)[1].any()]
     return {one: moments(labels, one)[1] for one in possible}

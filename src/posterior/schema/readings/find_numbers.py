@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from math import isfinite
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from posterior._text import quoted
 from posterior.schema.cells import Labels
 from posterior.schema.readings.base import the_way_out
 from posterior.schema.readings.forms import forms_of
-from posterior.schema.readings.gaps import SHARE, few_enough, gap_hint, is_nothing
+from posterior.schema.readings.gaps import SHARE, few_enough, first_levels, gap_hint
 from posterior.schema.readings.numbers import (
     BLANK,
     BLANKS,
@@ -29,8 +28,6 @@ from posterior.schema.readings.numbers import (
 
 # Distinct numbers that a column needs to be read so without anybody having said it.
 FEWEST = 5
-# Distinct cells that are looked at before all of them are.
-SAMPLE = 100
 # More units than this in one column are letters of codes.
 WAYS = 4
 
@@ -132,7 +129,7 @@ def in_several_ways(labels: Labels) -> bool:
 
 def _worth_looking(levels: Sequence[str]) -> bool:
     """Return whether most of the first cells look like numbers."""
-    some = [level for level in islice(levels, SAMPLE) if not is_nothing(level)]
+    some = first_levels(levels)
     return bool(some) and sum(_shape(level, 0) is not None for level in some) >= 0.8 * len(some)
 
 

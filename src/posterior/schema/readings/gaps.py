@@ -1,13 +1,16 @@
 """Words among numbers or dates that mean a gap: a few, of a small share of the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from posterior._text import listed
+from posterior._text import counted, listed
 from posterior.schema.cells import Labels
 from posterior.schema.readings.base import the_way_out
 
 # The share of rows that a reading fits, and how many words the others may be.
 SHARE, WORDS = 0.95, 5
+# Distinct cells that are looked at before all of them are.
+SAMPLE = 100
 # What people write where there is nothing; no share of the rows is too large for them.
 NOTHING = frozenset(
     {"?", "-", "--", "–", "—", ".", "n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing"}
@@ -28,6 +31,11 @@ def is_nothing(cell: str) -> bool:
     return cell.strip().lower() in NOTHING
 
 
+def first_levels(levels: Iterable[str]) -> list[str]:
+    """Return the first distinct cells, which are looked at before all of them are; without words for gaps."""
+    return [level for level in islice(levels, SAMPLE) if not is_nothing(level)]
+
+
 def few_enough(labels: Labels, misfits: Sequence[str]) -> bool:
     """Return whether all other cells are to be read in one way, and these as gaps."""
     if not misfits:
@@ -44,7 +52,7 @@ def gap_hint(name: str, what: str, labels: Labels, gaps: Sequence[str]) -> str:
         return ""
     rows = _rows(labels)
     return (
-        f"read as {what}, and {listed(gaps, 3)} ({sum(rows[gap] for gap in gaps)} cells) as gaps; "
+        f"read as {what}, and {listed(gaps, 3)} ({counted(sum(rows[gap] for gap in gaps), 'cell')}) as gaps; "
         f"{the_way_out(name, 'categorical')} keeps its strings"
     )
 

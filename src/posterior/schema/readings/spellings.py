@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from posterior._text import listed, quoted
+from posterior._text import counted, listed, quoted
 from posterior.schema.cells import Cells, Labels, Numbers
 from posterior.schema.readings.base import ColumnReading, the_way_out
 
@@ -92,7 +92,7 @@ def find_spellings(place: int, name: str, labels: Labels) -> Spellings | None:
     kept = {group[0] for group in found}
     gone = sorted(level for group in groups if len(group) > 1 for level in group if level not in kept)
     shown = ", ".join(quoted(group[0]) for group in found[:3]) + (", …" if len(found) > 3 else "")
-    told = f"{listed(gone, 4)} ({sum(rows[level] for level in gone)} cells) read as {shown}"
+    told = f"{listed(gone, 4)} ({counted(sum(rows[level] for level in gone), 'cell')}) read as {shown}"
     return Spellings(place, name, f"{told}; {the_way_out(name, 'categorical')} keeps them apart", found)
 
 
