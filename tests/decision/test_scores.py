@@ -425,7 +425,7 @@ def test_posteriors_that_are_too_sure_are_off_and_the_words_say_so():
     assert found.is_off
     assert found.temperature == pytest.approx(1.7, abs=0.2)
     assert "too sure of themselves: temperature 1." in found.words
-    assert "(p < 0.001)" in str(found)
+    assert "(p < 0.001: chance alone would not gain as much)" in str(found)
     assert "not sure enough" in calibration_test(y, log_softmax(0.5 * logs)).words
     assert (
         "are not calibrated: log loss" in calibration_test(y, log_softmax(1.7 * logs), method="vector").words

@@ -240,6 +240,8 @@ def changes_nothing(estimator, call):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_refused_fit_changes_nothing(estimator, case):
     table, y, more, _ = (FIT_CASES | ONLY_IN_FIT)[case]
+    if case in ONLY_IN_FIT and getattr(estimator, "_any_classes", False):
+        return  # which fits, as in scikit-learn
     for model in (estimator(), estimator().fit(X, Y)):
         changes_nothing(model, lambda: model.fit(table, y, **more))
         if case in FIT_CASES:

@@ -50,6 +50,7 @@ class Boundaries:
 
     def quadratic_form(self, a: Label, b: Label, priors: ClassPriors | None = None) -> Conic:
         """The boundary between two classes, log p(a | x) = log p(b | x), with its `type`."""
+        check_is_fitted(self)
         return self._scores(priors, [class_code(self.classes_, label) for label in (a, b)]).pair(0, 1)
 
     def decision_points(self, priors: ClassPriors | None = None) -> tuple[Floats, AnyArray]:

@@ -40,7 +40,8 @@ def labelled_table(
         source = read_table(X)
         labels = read_labels(y, source.n_rows, who)
         rows = counted(source, labels, read_weights(sample_weight, labels))
-        classes = distinct(labels)[0] if any_classes and classes is None else classes
+        if any_classes and classes is None and len(rows[1]) < len(labels):
+            classes = distinct(labels)[0]
         table = LabelledTable.of(*rows, classes=classes, kinds=kinds)
     if not (parts or any_classes):
         refuse_one_class(table.classes)

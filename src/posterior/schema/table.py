@@ -218,8 +218,9 @@ class Schema:
 
     def union(self, other: "Schema") -> "Schema":
         """Return the schema of both tables' rows together: same names and kinds, all categories of either."""
+        single = self.single and other.single
         if isinstance(self.columns, Alike) and self.columns == other.columns:
-            return self
+            return self if self.single == single else replace(self, single=single)
         mine, theirs = self.names, other.names
         if mine == theirs and self.labels is not None and other.labels is not None:
             mine, theirs = self.labels, other.labels
@@ -229,7 +230,8 @@ class Schema:
                 + _names_message(mine, theirs, set(mine))
             )
         columns = tuple(merged_column(a, b) for a, b in zip(self.columns, other.columns, strict=True))
-        return replace(self, columns=columns, readings=merged_readings(self.readings, other.readings))
+        readings = merged_readings(self.readings, other.readings)
+        return replace(self, columns=columns, readings=readings, single=single)
 
     def recoding(self, into: "Schema") -> tuple[NDArray[np.int64] | None, ...]:
         """Return per column the new code of each old code; None for columns without categories.
