@@ -141,6 +141,19 @@ def readable(value: float, digits: int = 3) -> str:
     return f"{value:,.{max(digits - 1 - size, 0)}f}"
 
 
+def data_value(number: float) -> str:
+    """A number of the data: whole where it is, else to five digits; thousands apart from ten thousand on.
+
+    >>> data_value(2009.0), data_value(3.14159265), data_value(1234567.0), data_value(592.5)
+    ('2009', '3.1416', '1,234,567', '592.5')
+    """
+    whole = number == round(number) and abs(number) < 1e12
+    told = f"{number:,.0f}" if whole else readable(number, 5)
+    if abs(number) < 1e4:  # which may be a year
+        told = told.replace(",", "")
+    return told.rstrip("0").rstrip(".") if "." in told and "e" not in told else told
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent: more digits where it would look like nothing or like all.
 

@@ -49,6 +49,22 @@ def test_comparing_the_penguins_recommends_a_model_that_is_right(folder, capsysb
     assert found["results"] == sorted(found["results"], key=lambda r: (r["log_loss"] is None, r["log_loss"]))
 
 
+def test_at_one_in_two_thousand_accuracy_is_no_headline(folder, capsysbinary):
+    rng = np.random.default_rng(0)
+    fraud = np.arange(6000) % 2000 == 7
+    lines = [
+        f"{v:.4f},{'fraud' if f else 'fair'}"
+        for v, f in zip(rng.normal(size=6000) + fraud, fraud, strict=True)
+    ]
+    Path("payments.csv").write_text("amount,outcome\n" + "\n".join(lines), encoding="utf-8")
+    asked = ("compare", "payments.csv", "-t", "outcome", "--models", "majority,lda")
+    said = " ".join(printed(capsysbinary, *asked).split())
+    assert "99.95 % of the rows are fair: always answering fair is right as often" in said
+    assert "Of 3 fraud rows" in said
+    assert " 1.000 " not in said[said.index("log loss") : said.index("recall:")]
+    assert as_json(capsysbinary, *asked)["imbalance"].startswith("99.95 % of the rows are fair")
+
+
 def test_what_was_inferred_is_printed_before_the_results(folder, capsysbinary):
     shown = printed(capsysbinary, "compare", "voters", "--models", "majority,naive-bayes", "--repeats", "1")
     assert (

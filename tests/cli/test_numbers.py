@@ -1,6 +1,7 @@
 """A target that is a number, on the command line: compared, fitted, predicted; or taken as classes."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -129,3 +130,16 @@ def test_what_only_classes_have_is_refused(table, tmp_path, monkeypatch, capsys,
     assert run([command, table, *options]) == 2
     assert message in said(capsys)[1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_large_numbers_are_plain_and_what_is_better_is_said(folder, capsys):
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=150)
+    price = (2_500_000 + 600_000 * size + 200_000 * rng.normal(size=150)).round(2)
+    write_batches("houses.csv", [pa.table({"size": size, "price": price})])
+    assert run(["compare", "houses.csv", "-t", "price", "--repeats", "1"]) == 0
+    out, err = said(capsys)
+    assert not re.search(r"\de[+-]\d", out + err)
+    assert re.search(r"off by 1\d\d,\d{3} on average", out)
+    assert "lower is better" in out
+    assert "stratified" not in out

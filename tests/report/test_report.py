@@ -596,7 +596,7 @@ def test_thirty_thousand_rows_make_a_page_of_bounded_size_that_says_what_was_lef
     text = compared(X, y, models=["majority", "naive-bayes", "logistic"])
     assert len(text) < 1_500_000
     assert "2,000 of 30,000 rows are drawn" in text
-    assert "From 15,000 of the rows" in text
+    assert "From 20,000 of the rows" in text
 
 
 # -- the file, and what is refused ----------------------------------------------------------------

@@ -73,11 +73,13 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def screenshot(self, path: Path) -> None:
-        """Keep a picture of the whole page."""
+    def screenshot(self, path: Path, clip: dict[str, float] | None = None, form: str = "png") -> None:
+        """Keep a picture of the whole page, or of a part of it."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
-        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        whole = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
+        shot = self.call(
+            "Page.captureScreenshot", format=form, clip=clip or whole, captureBeyondViewport=True
+        )
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def pixels(self, x: float, y: float, width: float, height: float) -> Any:

@@ -55,10 +55,7 @@ def value(number: float | None) -> str:
     """
     if number is None or not math.isfinite(number):
         return DASH
-    told = f"{number:,.0f}" if number == round(number) and abs(number) < 1e12 else _text.readable(number, 5)
-    if abs(number) < 1e4:  # which may be a year
-        told = told.replace(",", "")
-    return (told.rstrip("0").rstrip(".") if "." in told and "e" not in told else told).replace("-", "−")
+    return _text.data_value(number).replace("-", "−")
 
 
 def rate(value: float | None) -> str:

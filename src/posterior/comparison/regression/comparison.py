@@ -15,7 +15,6 @@ from posterior._types import Bools, Floats, Ints, Progress
 from posterior.comparison.choosing import best_of
 from posterior.comparison.folds import deal
 from posterior.comparison.measures import Mean, clustered, exceeds_noise
-from posterior.comparison.printing import loss_text
 from posterior.comparison.regression.models import REGRESSIONS, Regression
 from posterior.comparison.regression.result import LEVEL, HeldOutNumbers, RegressionResult
 from posterior.comparison.regression.table import NumberTable, described_numbers, number_table, without_number
@@ -137,7 +136,7 @@ class RegressionComparison:
             f"{r.title} (difference {readable(Mean.of(self._behind(r)).value, 2)})" for r in self.ties[:3]
         ]
         tied = f"; {' and '.join(ties)} {'ties' if len(ties) == 1 else 'tie'} with it" if ties else ""
-        score = f"log score {loss_text(best.log_score)} ± {loss_text(best.log_score_se)} (lower is better)"
+        score = f"log score {best.log_score:.3f} ± {best.log_score_se:.3f} (lower is better)"
         inside = f"{100 * best.coverage:.0f} % of the numbers lie in their {100 * LEVEL:.0f} % intervals"
         return (
             f"Use {best.name} ({best.about}): off by {readable(best.absolute_error)} on average, "
@@ -149,7 +148,7 @@ class RegressionComparison:
         lines = [
             [
                 r.name,
-                f"{loss_text(r.log_score)} ± {loss_text(r.log_score_se)}",
+                f"{r.log_score:.3f} ± {r.log_score_se:.3f}",
                 f"{r.r_squared:.3f}",
                 r.absolute_error_text,
                 readable(r.root_mean_squared_error, 4),

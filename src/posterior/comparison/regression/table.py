@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._text import data_value
 from posterior._types import AnyArray, Floats, Ints
 from posterior.comparison.facts import LinearColumns, TableFacts
 from posterior.comparison.inputs import GivenColumn, GivenRows, read_from
@@ -46,7 +47,8 @@ def described_numbers(values: AnyArray) -> str:
     known = values[np.isfinite(values)]
     distinct = np.unique(known)
     whole = "whole " if (distinct == np.round(distinct)).all() else ""
-    return f"{len(distinct):,} different {whole}numbers from {distinct[0]:g} to {distinct[-1]:g}"
+    low, high = (data_value(float(end)) for end in (distinct[0], distinct[-1]))
+    return f"{len(distinct):,} different {whole}numbers from {low} to {high}"
 
 
 @dataclass(frozen=True, eq=False)
