@@ -156,6 +156,7 @@ def test_each_finding_is_told_with_its_flag(folder, capsysbinary):
     )
     assert "zip" not in notes
     assert "codes with leading zeros" in " ".join(out.split())
+    assert any("'customer_id'" in note for note in as_json(capsysbinary, "data", "codes.csv")["notes"])
     found = columns(capsysbinary, "codes.csv", "--missing", "-999", "--kind", "customer_id=continuous")
     assert list(found) == ["customer_id", "step", "zip", "age", "region", "paid", "good", "other"]
     assert (found["age"]["gaps"], "note" in found["age"]) == (9, False)
@@ -208,3 +209,11 @@ def test_fitting_one_model_names_a_column_that_gives_the_class_away(tmp_path, ca
     model = str(tmp_path / "m.posterior")
     assert run(["fit", str(tmp_path / "t.csv"), "-t", "ok", "--model", "naive-bayes", "-o", model]) == 0
     assert "Careful: 'paid'" in " ".join("".join(capsys.readouterr()).split())
+
+
+def test_each_thing_is_noted_once_though_all_models_and_the_fit_say_it(folder, capsysbinary):
+    names = [f"{i * 7919:08x}" for i in range(N)]
+    write("t.csv", x=VALUES, customer_id=1000 + 7 * np.arange(N), uuid=names, good=GOOD)
+    notes = told(capsysbinary, "fit", "t.csv", "-t", "good", "-o", "a.model").notes
+    assert notes.count("column 'customer_id': a different whole number in each row") == 1
+    assert notes.count("'uuid' has a category for nearly every row") == 1

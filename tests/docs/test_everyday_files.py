@@ -36,6 +36,7 @@ def test_what_is_said_of_a_file_and_the_option_that_changes_it(file, tmp_path, m
     made(file, tmp_path, monkeypatch)
     found = ran(capsysbinary, *file.arguments())
     assert (found.code != 0) == file.refused, found.notes
+    assert "Warning" not in found.all
     assert file.says in found.all or file.says in told_to_a_script(capsysbinary, file)
     if file.options:
         changed = ran(capsysbinary, *file.arguments(shlex.split(file.options.replace(" ?", " '?'"))))

@@ -8,6 +8,7 @@ import typer
 
 from posterior import datasets, files
 from posterior.cli.console import CommandConsole
+from posterior.cli.errors import as_options
 from posterior.cli.grouped import grouped
 from posterior.cli.options import ColumnOptions, FileOptions, OutputOptions, known_column, listed_columns
 from posterior.cli.tables import columns_data, show_columns, table_of
@@ -71,7 +72,8 @@ def _show_file(console: CommandConsole, path: str, reading: FileOptions, columns
         raise ValueError(f"--drop leaves no column of {path}; {listed_columns(names)}")
     read = LabelledTable.unlabelled(table.drop_columns(sorted(left_out)), kinds or None).reread()
     if console.as_json:
-        console.data({"rows": len(read), "columns": columns_data(read)})
+        notes = [as_options(sentence) for sentence in read.schema.sentences]
+        console.data({"rows": len(read), "columns": columns_data(read), "notes": notes})
         return
     console.tell(f"{len(read):,} rows")
     show_columns(console, read, result=True)

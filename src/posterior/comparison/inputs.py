@@ -150,6 +150,8 @@ class GivenColumn:
 
     def as_read(self, name: str) -> "GivenColumn":
         """The same values as a column is read: numbers in disguise as numbers, spellings merged."""
+        if self.values.dtype.kind in "biufcmM":
+            return self
         cells = [None if gap else value for value, gap in zip(self.values.tolist(), self.gaps, strict=True)]
         has_type = self.series is not None and self.series.dtype in (nw.Categorical, nw.Enum)
         if has_type or not all(cell is None or isinstance(cell, str) for cell in cells):

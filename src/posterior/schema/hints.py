@@ -12,6 +12,7 @@ from posterior.schema.readings.gaps import is_mark
 
 FEWEST = 5
 SHARE = 0.8
+MOST = 1000  # categories among which words for gaps are looked for
 LONGEST_CODE = 15  # digits, all of which a number holds
 
 
@@ -32,7 +33,7 @@ def string_hint(name: str, labels: Labels) -> Hint:
     for hint in (_dates(name, labels), _numbers(name, labels), number_hint(sorted(labels.levels))):
         if hint != Hint():
             return hint
-    marks = sorted(filter(is_mark, labels.levels))
+    marks = sorted(filter(is_mark, labels.levels)) if len(labels.levels) <= MOST else []
     if not marks or len(marks) == len(labels.levels):
         return Hint()
     return Hint(f"{listed(marks, 4)} may mark gaps: make them missing if they do ({_missing(marks)})")
