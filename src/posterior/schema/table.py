@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, overload
 
@@ -45,7 +45,7 @@ class Schema:
     container: str = "numpy"
     labels: tuple[Any, ...] | None = None
     readings: tuple[ColumnReading, ...] = ()
-    single: bool = False
+    single: bool = field(default=False, compare=False)
 
     @classmethod
     def infer(cls, source: Source, kinds: Any = None, only: Collection[int] | None = None) -> Self:
@@ -99,7 +99,7 @@ class Schema:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what was cached, so that asking for the names changes no pickle and no hash.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
