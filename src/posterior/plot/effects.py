@@ -134,6 +134,7 @@ def _draw_numbers(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None
     for c, k in enumerate(codes):
         marker = MARKERS[k % len(MARKERS)] if len(effect.values) <= FEW_VALUES else ""
         axes.plot(effect.values, effect.log_odds[:, c], color=COLOURS[k % len(COLOURS)], marker=marker)
+    axes.locator_params(axis="x", nbins=5)  # large numbers are long
     if effect.deciles is not None:
         at = np.zeros(len(effect.deciles))
         along = axes.get_xaxis_transform()
@@ -150,7 +151,7 @@ def _draw_levels(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None:
         if len(codes) == 1:
             axes.hlines(rows, 0.0, effect.log_odds[:, c], color=colour, linewidth=1.5)
         axes.plot(effect.log_odds[:, c], rows, marker=MARKERS[k % len(MARKERS)], color=colour, linestyle="")
-    axes.set_yticks(rows, [label(level, 16) for level in effect.levels or ()])
+    axes.set_yticks(rows, [label(level, 20) for level in effect.levels or ()])
     axes.set_ylim(len(rows) - 0.4, -0.6)
 
 
