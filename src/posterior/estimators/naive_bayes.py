@@ -19,8 +19,15 @@ from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, Folds
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import Family, Normal
 from posterior.families.categorical import Unknown
-from posterior.generative import Block, GenerativeSpec, unused_note, zeros_and_ones_note
+from posterior.generative import (
+    Block,
+    GenerativeSpec,
+    unused_note,
+    whole_zeros_and_ones_note,
+    zeros_and_ones_note,
+)
 from posterior.schema import KINDS, Schema, Source
+from posterior.schema.cells import Cells, Numbers
 from posterior.schema.sources import SparseSource
 from posterior.stats import Moments
 
@@ -153,6 +160,9 @@ class NaiveBayes(GenerativeEstimator):
         remarks = tuple(unused_note(key, strings) for key in unused)
         if "count" not in self._own_families() and _is_zeros_and_ones(schema, source, rest):
             remarks = (*remarks, zeros_and_ones_note())
+        flags = [] if "continuous" in self._own_families() else _whole_zeros_and_ones(schema, source, rest)
+        if flags:
+            remarks = (*remarks, whole_zeros_and_ones_note([schema.names[j] for j in flags]))
         return GenerativeSpec((*blocks, *alone), self._priors(), without, remarks)
 
     def __sklearn_tags__(self) -> Any:
@@ -176,6 +186,29 @@ def _is_zeros_and_ones(schema: Schema, source: Source, places: Sequence[int]) ->
     if not asked.any() or source.first(lambda stored: stored > 1, asked) is not None:
         return False
     return source.first(lambda stored: stored == 1, asked) is not None
+
+
+def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequence[int]) -> list[int]:
+    """The columns of whole numbers read as continuous that hold 0 and 1 only, and both of them."""
+    if source is None or isinstance(source, SparseSource):
+        return []
+    asked = [schema.columns[j] for j in places]
+    whole = [
+        j
+        for j, column in zip(places, asked, strict=True)
+        if column.kind == "continuous" and column.storage == "integer" and not column.declared
+    ]
+    return [j for j in whole if _is_zero_or_one(source.column(j))]
+
+
+def _is_zero_or_one(cells: Cells) -> bool:
+    """Whether the numbers of a column are 0 and 1; most columns show in a few rows that they are not."""
+    if not isinstance(cells, Numbers):
+        return False
+    found = cells.array if cells.missing is None else cells.array[~cells.missing]
+    if not all(bool(((part == 0) | (part == 1)).all()) for part in (found[:50], found)):
+        return False
+    return len(found) > 0 and bool(found.min() < found.max())
 
 
 class GaussianNB(GenerativeEstimator):

@@ -4,7 +4,13 @@ from posterior.generative.folds import estimated, held_out_log_posterior, traini
 from posterior.generative.leave_one_out import left_out_log_posterior, refuse_other_rows
 from posterior.generative.leave_one_out_tuning import tune_left_out
 from posterior.generative.model import FittedBlock, GenerativeModel
-from posterior.generative.notes import Note, sentences, unused_note, zeros_and_ones_note
+from posterior.generative.notes import (
+    Note,
+    sentences,
+    unused_note,
+    whole_zeros_and_ones_note,
+    zeros_and_ones_note,
+)
 from posterior.generative.plan import NOT_WORTH_KEEPING, NOTHING, WITHOUT_EFFECT, Block
 from posterior.generative.priors import Priors
 from posterior.generative.spec import GenerativeSpec
@@ -34,5 +40,6 @@ __all__ = [
     "tune_left_out",
     "union_of_classes",
     "unused_note",
+    "whole_zeros_and_ones_note",
     "zeros_and_ones_note",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from posterior._text import listed
 from posterior._types import AnyArray
 from posterior.families import Repair
 from posterior.stats.base import Problem
@@ -66,6 +67,17 @@ def zeros_and_ones_note() -> Note:
         "reads them as true/false (Bernoulli), kinds=[(slice(None), 'count')] says that they are counts"
     )
     return Note("suspicious", (), (), False, text)
+
+
+def whole_zeros_and_ones_note(names: Sequence[str]) -> Note:
+    """The note on columns of whole numbers that are all 0 or 1, of which nobody said what they are."""
+    one = len(names) == 1
+    text = (
+        f"column{'' if one else 's'} {listed(names)} hold{'s' if one else ''} 0 and 1 only, read as "
+        f"continuous (Normal): kinds={{{names[0]!r}: 'binary'}} reads {'it' if one else 'such a column'} as "
+        "true/false (Bernoulli), 'continuous' says that it is a number"
+    )
+    return Note("suspicious", tuple(names), (), False, text)
 
 
 def repair_note(repair: Repair, classes: AnyArray, names: Sequence[str]) -> Note:
