@@ -1,7 +1,6 @@
 """Of two classes: what every threshold on the posterior finds, and what it costs."""
 
 from posterior.comparison import Comparison
-from posterior.plot.captions import label
 from posterior.plot.cost import CostThresholdDisplay
 from posterior.plot.precision_recall import PrecisionRecallDisplay
 from posterior.plot.roc import DetectionDisplay, RocDisplay
@@ -10,7 +9,7 @@ from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
 from posterior.report.words import cut, figure, percent, printable, rate
 
-# Inches.
+# Inches; names of classes are in the words, not on the axes, where long ones would be cut off.
 WIDTH, HEIGHT = 3.7, 3.1
 
 
@@ -65,6 +64,7 @@ def _roc(subject: Subject, sought: str, threshold: float | None) -> Figure:
     curve = display.curve
     with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax).ax_.set_title("", loc="left")
+        ax.set(xlabel="false alarms: share of the others", ylabel="found: share of the class")
         svg = inline_svg(ax.figure, "roc")
     # Rows of one group are alike, and more uncertain than this.
     low, high = curve.area_interval()
@@ -84,6 +84,7 @@ def _precision(subject: Subject, sought: str, threshold: float | None) -> Figure
     curve = display.curve
     with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax).ax_.set_title("", loc="left")
+        ax.set(xlabel="recall: share of the class found", ylabel="precision: share that is right")
         svg = inline_svg(ax.figure, "precision")
     told = f"Average precision {rate(curve.average_precision)}, where {rate(curve.share)} is chance."
     if display.marked is not None and display.marked > 0:
@@ -96,7 +97,7 @@ def _cost(display: CostThresholdDisplay, comparison: Comparison) -> Figure:
     with canvas(WIDTH, HEIGHT) as ax:
         display.plot(ax)
         ax.get_legend().remove()  # the caption says it
-        ax.set_xlabel(f"threshold on the posterior of {label(comparison.positive)}")
+        ax.set_xlabel("threshold on the posterior")  # of the class that the words above name
         svg = inline_svg(ax.figure, "cost")
     low, high = display.best
     what = "Average cost" if comparison.costs is not None else "Error rate (a mistake costs 1)"
