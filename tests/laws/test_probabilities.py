@@ -51,6 +51,8 @@ WEIGHTS = {
 
 
 def rows_for(name):
+    if name == "Beta":
+        return NUMBERS / (1 + NUMBERS)  # shares
     return COUNTS if name in DISCRETE else NUMBERS
 
 

@@ -16,7 +16,6 @@ from posterior.families import (
     BagOfWords,
     Categorical,
     Exponential,
-    Gamma,
     Laplace,
     MixtureOfNormals,
     Normal,
@@ -64,17 +63,17 @@ def test_histograms_have_area_one_in_each_class_and_lie_over_the_densities_of_th
     np.testing.assert_allclose(panel.gaps, [gone[labels == c].mean() for c in model.classes_])
 
 
-@pytest.mark.parametrize("family", [Normal(), Laplace(), MixtureOfNormals(2), Exponential(), Gamma()])
+@pytest.mark.parametrize("family", [Normal(), Laplace(), MixtureOfNormals(2), Exponential()])
 def test_the_density_of_a_model_over_all_of_its_range_has_area_one(family):
     rng = np.random.default_rng(0)
     y = np.arange(4000) % 2
     X = rng.exponential([[1.0], [3.0]], size=(2, 4000)).T[np.arange(4000), y][:, None]
-    X[0], X[1] = 1e-6, 60.0  # so that the panel holds the whole of both classes, but for what is below zero
+    X[0], X[1] = 0.0, 60.0  # so that the panel holds the whole of both classes, but for what is below zero
     model = GenerativeClassifier([(0, family)]).fit(X, y)
     panel = panels_of(model, X, y)["x0"]
     area = np.trapezoid(panel.model, panel.x, axis=1)
     # What the family puts below zero, which is not shown.
-    below = {"Normal": 0.2, "Laplace": 0.25, "MixtureOfNormals": 0.2, "Exponential": 0.01, "Gamma": 0.05}[
+    below = {"Normal": 0.2, "Laplace": 0.25, "MixtureOfNormals": 0.2, "Exponential": 0.01}[
         type(family).__name__
     ]
     assert (area < 1.02).all()
