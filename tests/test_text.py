@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posterior._text import percent, readable
-from posterior.comparison.printing import loss_text, rate_text
+from posterior._text import percent, rate_text, readable
+from posterior.comparison.printing import loss_text
 
 
 @given(st.floats(0, 1))

@@ -154,6 +154,21 @@ def data_value(number: float) -> str:
     return told.rstrip("0").rstrip(".") if "." in told and "e" not in told else told
 
 
+def rate_text(value: float | None) -> str:
+    """A rate between 0 and 1 with three digits behind the point, and more where it would look like 0 or 1.
+
+    >>> rate_text(0.98765), rate_text(0.9995), rate_text(0.00002), rate_text(1.0), rate_text(None)
+    ('0.988', '0.9995', '0.00002', '1.000', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    for digits in (3, 4, 5, 6):
+        told = f"{value:.{digits}f}"
+        if value in (0.0, 1.0) or 0 < float(told) < 1:
+            return told
+    return f"{value:.3f}"
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent: more digits where it would look like nothing or like all.
 

@@ -166,7 +166,7 @@ def assert_said(table, target, said):
 BUNDLED = {
     "penguins": (r"Use (block|logistic) \(", "species in 9[89]"),
     "voters": (r"Use [\w-]+ \(3 columns", "candidate in"),
-    "pokemon": (r"Use (logistic|lasso) \(", "primary_type in"),
+    "pokemon": (r"Use (logistic|lasso) \(", "type_1 in"),
 }
 
 

@@ -101,6 +101,12 @@ def test_costs_are_averaged_and_decide_what_is_recommended(folder, capsysbinary)
     assert costs == [r["average_cost"] for r in by_file["results"]]
 
 
+def test_a_mistake_that_pays_is_pointed_out(capsys):
+    arguments = ("compare", "penguins", "--models", "majority,lda", "--repeats", "1", "--folds", "3")
+    assert run([*arguments, "--costs", "Adelie:Gentoo=-5"]) == 0
+    assert "a negative cost is a gain, so that this mistake pays" in " ".join(capsys.readouterr().err.split())
+
+
 def test_groups_stay_together_and_time_goes_forward(folder, capsysbinary):
     models = ("--models", "naive-bayes", "--folds", "3")
     grouped = as_json(capsysbinary, "compare", "penguins", *models, "--groups", "island")

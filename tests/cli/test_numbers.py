@@ -143,3 +143,17 @@ def test_large_numbers_are_plain_and_what_is_better_is_said(folder, capsys):
     assert re.search(r"off by 1\d\d,\d{3} on average", out)
     assert "lower is better" in out
     assert "stratified" not in out
+
+
+def test_a_number_beside_a_date_is_compared_and_its_gaps_are_those_of_the_date(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 900, 120)
+    rows = [f"{days[i] if i % 10 else ''},{x:.3f}" for i, x in enumerate(rng.normal(size=120))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["signup,income", *rows]) + "\n", encoding="utf-8")
+    command = ["compare", str(path), "-t", "income", "--models", "mean,linear", "--repeats", "1"]
+    assert run(command) == 0
+    capsys.readouterr()
+    assert run([*command, "--json"]) == 0
+    columns = {c["name"]: c["gaps"] for c in json.loads(capsys.readouterr().out)["columns"]}
+    assert columns["signup[month]"] == 12

@@ -1,5 +1,7 @@
 """Models of other libraries beside ours, a lasso where columns are many, and the outside reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,3 +134,30 @@ def test_the_command_line_takes_a_class_by_its_module(capsys):
         posterior.cli.main(["compare", "voters", "--models", "nowhere:Tree"])
     assert end.value.code == 2
     assert "give it as module:Class" in capsys.readouterr().err
+
+
+def test_a_reference_that_is_no_better_than_guessing_praises_nobody():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(90) < 0.5, "a", "b")
+    X = rng.normal(size=(90, 6))
+    X[:, 0] += 1.2 * (y == "b")
+    found = Comparison.of(X, y, folds=5, repeats=1)
+    worst = np.full_like(found.recommended.losses, 3.0)
+    poor = replace(found.reference, losses=worst, log_loss=3.0)
+    assert found.ranking.against(poor) == (
+        "The outside reference, gradient boosting, does no better than the class frequencies."
+    )
+    sure = replace(found.reference, losses=np.where(np.arange(90) == 3, np.inf, 0.1), log_loss=np.inf)
+    assert "something that happened was impossible" in found.ranking.against(sure)
+
+
+def test_costs_that_few_rows_cannot_settle_do_not_hide_that_the_class_can_be_told():
+    rng = np.random.default_rng(0)
+    rare = np.arange(4_000) % 400 == 0
+    X = rng.normal(size=(4_000, 2))
+    X[rare, 0] += 2.5
+    y = np.where(rare, "yes", "no")
+    costs = {"yes": {"yes": 0, "no": 100}, "no": {"yes": 1, "no": 0}}
+    found = Comparison.of(X, y, models=["majority", "logistic"], costs=costs, reference=False)
+    assert not found.ranking.nothing_found
+    assert found.recommendation.startswith("Use logistic")

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 import posterior
+from posterior._text import rate_text
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
@@ -168,7 +169,7 @@ def leaderboard(comparison: "Comparison", width: int) -> tuple[list[str], list[l
         ("", lambda r: r.approach),
         ("log loss", lambda r: with_error(r.log_loss, r.log_loss_se)),
         ("ties", lambda r: "=" if r.name in best and comparison.ties else ""),
-        ("accuracy", lambda r: posterior.comparison.printing.rate_text(r.accuracy)),
+        ("accuracy", lambda r: rate_text(r.accuracy)),
         ("Brier", lambda r: number(r.brier)),
         ("calib.", lambda r: number(r.calibration_error)),
         ("AUC", lambda r: number(r.roc_auc)),

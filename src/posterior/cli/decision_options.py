@@ -12,6 +12,7 @@ import typer
 import posterior
 from posterior import files
 from posterior._plain import written
+from posterior.notices import DataWarning, warn
 
 COSTS = (
     'Costs as "truth:action=5,…" (other mistakes cost 1), or a file: CSV with a row for each class, or JSON.'
@@ -108,6 +109,12 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
         cell = label_of(truth, classes, "--costs"), known.get(action.strip(), action.strip())
         if cell in given:
             raise ValueError(f"--costs: {pair} is given twice, as {given[cell]:g} and {number:g}; keep one")
+        if number < 0 and cell[0] != cell[1]:
+            warn(
+                f"--costs {pair}={number:g}: a negative cost is a gain, so that this mistake pays; what a "
+                "mistake costs is a positive number",
+                DataWarning,
+            )
         given[cell] = costs[cell[0]][cell[1]] = number
     others = [action for action in dict.fromkeys(action for _, action in given) if action not in classes]
     for truth, action in ((t, a) for a in others for t in classes):

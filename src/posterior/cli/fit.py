@@ -121,7 +121,7 @@ def told(console: CommandConsole, about: Mapping[str, Any], output: str) -> None
         Text.assemble((about["title"], "bold"), f" of {about['rows']:,} rows in {output} ({size:,} bytes)")
     )
     if about["held_out"]:
-        console.say(Text(held_out_words(about["held_out"])))
+        console.say(Text(held_out_words(about["held_out"], about.get("classes", {}))))
     console.tell(
         Text(f"next: posterior inspect {output}; posterior predict {output} DATA -o OUT", style="dim")
     )

@@ -51,7 +51,7 @@ def inspect(file: ModelFile, talk: OutputOptions) -> None:
         for line in card(about, opened.header["library_versions"]):
             console.say(Text(line))
     if about.held_out:
-        console.say(Text(held_out_words(about.held_out)))
+        console.say(Text(held_out_words(about.held_out, about.classes)))
     console.print_as_it_is(str(found))
     if about.coefficients:
         how = f"coefficients with standard errors, {about.coefficients['how']}; predictions do not use these"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from posterior import files
 from posterior._text import listed, readable
 from posterior.cli.options import FileOptions
-from posterior.cli.tables import number, with_error
+from posterior.cli.tables import accuracy_words, number, with_error
 from posterior.persistence import ModelFileError, describe, load
 from posterior.schema import Column, Schema
 from posterior.workflow import columns_read, needed_columns, schema_of
@@ -103,8 +103,11 @@ class Opened:
         return pa.table({name: gaps if name in absent else table[name] for name in self.schema.inputs})
 
 
-def held_out_words(found: Mapping[str, Any]) -> str:
-    """How well a model does on rows it had not seen, in words; nothing where none were held out."""
+def held_out_words(found: Mapping[str, Any], classes: Mapping[str, int]) -> str:
+    """How well a model does on rows it had not seen, in words; nothing where none were held out.
+
+    `classes` are how many rows of training each class has.
+    """
     if not found:
         return ""
     if "absolute error" in found:
@@ -114,8 +117,9 @@ def held_out_words(found: Mapping[str, Any]) -> str:
             f"{number(found['log score'])} (lower is better), {inside} in their 90 % intervals"
         )
     loss = with_error(found["log loss"], found["log loss error"])
-    others = ", ".join(f"{name} {number(found[name])}" for name in ("accuracy", "Brier score"))
-    return f"on rows held out ({found['before']}settings chosen with all rows): log loss {loss}, {others}"
+    right, brier = accuracy_words(found["accuracy"], classes), f"Brier score {number(found['Brier score'])}"
+    how = f"{found['before']}settings chosen with all rows"
+    return f"on rows held out ({how}): log loss {loss}, {right}, {brier}"
 
 
 def open_model(path: str) -> Opened:

@@ -22,7 +22,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, held_out_words, open_model
 from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
-from posterior.cli.tables import number
+from posterior.cli.tables import accuracy_words, number
 from posterior.estimators import DecisionClassifier
 from posterior.schema import LabelledTable
 from posterior.schema.readings import ForeignCellsError
@@ -66,7 +66,8 @@ def predict(
     console.tell(Text(f"{scored.rows:,} rows{where}{scored.told()}", style="dim"))
     if scored.are_those_of_training:
         said = "these look like the rows that the model learnt from, which say little of others"
-        console.note("; ".join(filter(None, (said, held_out_words(opened.about.held_out)))))
+        held_out = held_out_words(opened.about.held_out, opened.about.classes)
+        console.note("; ".join(filter(None, (said, held_out))))
 
 
 def decide(model: Any, decision: DecisionOptions) -> None:
@@ -192,7 +193,8 @@ class Scored:
             words.append(f"{self.strange:,} of a class that the model does not know")
         if known := self.met.total():
             right, loss = self.right / known, number(self.loss / known)
-            words.append(f"on these rows ({known:,} of known class): accuracy {right:.3f}, log loss {loss}")
+            accuracy = accuracy_words(right, self._met_classes())
+            words.append(f"on these rows ({known:,} of known class): {accuracy}, log loss {loss}")
         if self.numbers:
             share = 100 * self.inside / self.numbers
             off = readable(self.off / self.numbers)
@@ -208,5 +210,9 @@ class Scored:
         about, labels = self.opened.about, getattr(self.opened.model, "classes_", None)
         if labels is None:
             return 0 < self.numbers == about.rows
-        met = {str(label): self.met[k] for k, label in enumerate(labels.tolist())}
-        return self.met.total() > 0 and met == about.classes
+        return self.met.total() > 0 and self._met_classes() == about.classes
+
+    def _met_classes(self) -> dict[str, int]:
+        """How many rows of each class there were."""
+        labels = self.opened.model.classes_.tolist()
+        return {str(label): self.met[k] for k, label in enumerate(labels)}

@@ -8,6 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+import posterior
+from posterior._text import rate_text
 from posterior.cli.console import CommandConsole
 from posterior.cli.errors import as_options
 from posterior.schema import LabelledTable
@@ -44,10 +46,9 @@ def show_reading(console: CommandConsole, read: LabelledTable) -> None:
 def show_columns(console: CommandConsole, read: LabelledTable, *, result: bool = False) -> None:
     """What each column is and why, and what a user may want to change; `result` if that was asked for."""
     tell = console.say if result else console.tell
-    rows, schema, cells = [], read.schema, read.native
-    names = set(cells.column_names)
-    for column in schema.columns[: None if result else LINES]:
-        gaps = cells[column.name].null_count if column.name in names else 0
+    rows, schema = [], read.schema
+    for j, column in enumerate(schema.columns[: None if result else LINES]):
+        gaps = gaps_of(read, j)
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
@@ -75,12 +76,31 @@ def columns_data(read: LabelledTable) -> list[dict[str, Any]]:
             "name": c.name,
             "kind": c.kind,
             "why": c.reason,
-            "gaps": read.native[c.name].null_count,
+            "gaps": gaps_of(read, j),
             "levels": c.levels,
             **({"note": as_options(c.hint)} if c.hint else {}),
         }
-        for c in read.schema.columns
+        for j, c in enumerate(read.schema.columns)
     ]
+
+
+def gaps_of(read: LabelledTable, column: int) -> int:
+    """How many cells of a column have no value; of a part of a date, how many dates."""
+    name, cells = read.schema.columns[column].name, read.native
+    return int(cells[name if name in cells.column_names else read.schema.input_of(column)].null_count)
+
+
+def accuracy_words(accuracy: float, classes: Mapping[Any, int]) -> str:
+    """An accuracy; where one of these classes has nearly all rows, beside what always naming it gives.
+
+    >>> accuracy_words(0.9995, {"no": 1999, "yes": 1})
+    'accuracy 0.9995 (always no: 0.9995)'
+    """
+    told, rows = f"accuracy {rate_text(accuracy)}", sum(classes.values())
+    common = max(classes, key=lambda label: classes[label], default=None)
+    if len(classes) < 2 or classes[common] < posterior.comparison.imbalance.LOPSIDED * rows:
+        return told
+    return f"{told} (always {common}: {rate_text(classes[common] / rows)})"
 
 
 def bar(value: float, largest: float, width: int = BAR) -> Text:

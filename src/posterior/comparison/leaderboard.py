@@ -4,8 +4,8 @@ import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from posterior._text import aligned
-from posterior.comparison.printing import loss_text, rate_text
+from posterior._text import aligned, rate_text
+from posterior.comparison.printing import loss_text
 from posterior.comparison.result import Result
 
 MEASURES = (

@@ -19,21 +19,6 @@ def loss_text(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else readable(value)
 
 
-def rate_text(value: float | None) -> str:
-    """A rate between 0 and 1 with three digits behind the point, and more where it would look like 0 or 1.
-
-    >>> rate_text(0.98765), rate_text(0.9995), rate_text(0.00002), rate_text(1.0), rate_text(None)
-    ('0.988', '0.9995', '0.00002', '1.000', '–')
-    """
-    if value is None or np.isnan(value):
-        return "–"
-    for digits in (3, 4, 5, 6):
-        told = f"{value:.{digits}f}"
-        if value in (0.0, 1.0) or 0 < float(told) < 1:
-            return told
-    return f"{value:.3f}"
-
-
 def with_error(value: float, error: float, error_rate: float) -> str:
     """A loss with its standard error, and an error rate in brackets.
 

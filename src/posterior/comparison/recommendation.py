@@ -112,6 +112,10 @@ class Ranking:
         if differences is None:
             return ""
         behind, name = Mean.of(differences), f"the outside reference, {reference.title}"
+        if behind.value == np.inf:
+            return f"To {name}, something that happened was impossible."
+        if self.baseline is not None and not self._better_than_frequencies(reference, self.baseline):
+            return f"{name[:1].upper()}{name[1:]}, does no better than the class frequencies."
         if exceeds_noise(-differences):
             ahead = _with_error(Mean(-behind.value, behind.error))
             return (
@@ -122,6 +126,11 @@ class Ranking:
             return f"That is {_short(behind.value)} below {name}."
         return f"It does as well as {name}."
 
+    def _better_than_frequencies(self, reference: Result, baseline: Result) -> bool:
+        """Whether a reference does better than the class frequencies, by what the order goes by."""
+        theirs, plain = self.mean(reference), self.mean(baseline)
+        return theirs is None or plain is None or theirs.value < plain.value
+
     @cached_property
     def baseline(self) -> Result | None:
         """The class frequencies, where they were tried."""
@@ -131,19 +140,28 @@ class Ranking:
     def nothing_found(self) -> bool:
         """Whether the best model is not shown to be better than always answering the class frequencies.
 
-        Neither in what the order goes by nor in how often it is right. Where the class frequencies were not
-        tried, and the order goes by the log loss, they are those of all rows.
+        Neither in what the order goes by, nor in how often it is right, nor in its log loss: few rows of a
+        rare class show that it can be told long before they show what that saves. Where the class frequencies
+        were not tried, and the order goes by the log loss, they are those of all rows.
         """
         best, baseline = self.best, self.baseline
         if self.mean(best) is None:
             return False
         if baseline is not None:
-            as_good = baseline in (best, *self.ties())
+            as_good = baseline in (best, *self.ties()) and not self._knows_more(best, baseline)
         elif self.by_cost or best.losses is None:
             return False
         else:
             as_good = not exceeds_noise(self._below_frequencies(best.losses))
         return as_good and not self._more_often_right(best)
+
+    def _knows_more(self, best: Result, baseline: Result) -> bool:
+        """Whether models go by their cost, and the log loss of one is below another's beyond noise."""
+        if not self.by_cost or best.losses is None or baseline.losses is None:
+            return False
+        less = (baseline.losses - best.losses)[self.knowable]
+        groups = None if self.groups is None else self.groups[self.knowable]
+        return exceeds_noise(clustered(less, groups))
 
     def _below_frequencies(self, losses: Floats) -> Floats:
         """How much less than the class frequencies of all rows each row costs, or each group."""
@@ -235,7 +253,9 @@ def _with_error(mean: Mean) -> str:
 
 def _short(value: float) -> str:
     """Three digits behind the point, or two digits of a small number, of which three would show little."""
-    return f"{value:.2g}" if 5e-5 <= abs(value) < 0.01 else loss_text(value)
+    if not 1e-7 <= abs(value) < 0.01:
+        return loss_text(value)
+    return np.format_float_positional(value, precision=2, fractional=False, trim="-")
 
 
 def _listed(words: Sequence[str]) -> str:

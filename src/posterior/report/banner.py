@@ -149,11 +149,10 @@ def tiles(subject: Subject) -> list[Tile]:
             Tile("average cost", figure(chosen.average_cost), _against(subject, "average_cost", figure))
         )
     rare = subject.rare_rows
-    shown.append(
-        Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent))
-        if rare is None
-        else _found(rare)
-    )
+    if rare is None:
+        shown.append(Tile("accuracy", percent(chosen.accuracy), _against(subject, "accuracy", percent)))
+    elif comparison.costs is None:  # with costs rows are not called by their likeliest class
+        shown.append(_found(rare))
     if chosen.average_cost is None and chosen.log_loss is not None:
         shown.append(Tile("log loss", figure(chosen.log_loss), _against(subject, "log_loss", figure)))
     return shown

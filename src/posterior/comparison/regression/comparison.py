@@ -138,9 +138,13 @@ class RegressionComparison:
         tied = f"; {' and '.join(ties)} {'ties' if len(ties) == 1 else 'tie'} with it" if ties else ""
         score = f"log score {best.log_score:.3f} ± {best.log_score_se:.3f} (lower is better)"
         inside = f"{100 * best.coverage:.0f} % of the numbers lie in their {100 * LEVEL:.0f} % intervals"
+        only = (
+            " By squared error the mean of all rows is no worse: the columns say nothing of where the number "
+            "lies, and what is better is the shape of the noise."
+        )
         return (
             f"Use {best.name} ({best.about}): off by {readable(best.absolute_error)} on average, "
-            f"R² {best.r_squared:.3f}, {score}; {inside}{tied}."
+            f"R² {best.r_squared:.3f}, {score}; {inside}{tied}.{only if best.r_squared <= 0 else ''}"
         )
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ def coefficients(subject: Subject) -> list[PageBlock]:
     display = CoefficientDisplay.from_estimator(model)
     words = (
         "What a standard deviation more of a column adds to the log odds, other columns being equal"
-        f"{_against(subject)}. {how} {_intervals(display)}"
+        f"{_against(subject)}. {how}{_other_model(subject)} {_intervals(display)}"
     )
     if len(model.terms_) > MOST_TERMS:
         words += f" The {MOST_TERMS} largest of {count(len(model.terms_))} terms are drawn."
@@ -43,6 +43,13 @@ def coefficients(subject: Subject) -> list[PageBlock]:
     if others > MOST_CLASSES:
         words += f" Drawn are the first {MOST_CLASSES} of these {count(others)} classes."
     return [_picture(subject, display, words), Details("The numbers", [_numbers(subject, display)])]
+
+
+def _other_model(subject: Subject) -> str:
+    """That these are not the coefficients of the recommended model, where it is another."""
+    if subject.chosen.name == "logistic":
+        return ""
+    return f" The recommended model is another, {subject.chosen.title}; this one has standard errors."
 
 
 def _picture(subject: Subject, display: CoefficientDisplay, words: str) -> Figure:

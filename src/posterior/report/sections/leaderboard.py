@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from posterior._text import rate_text
 from posterior.comparison import Comparison, Result
-from posterior.comparison.printing import rate_text, seconds
+from posterior.comparison.printing import seconds
 from posterior.comparison.recommendation import Ranking
 from posterior.report.blocks import (
     AnyCell,
