@@ -32,7 +32,7 @@ def given(X, y):
 class MaxIterEstimator(posterior.LinearRegression):
     """Gradient descent, by as many steps as it is told to make."""
 
-    noise, fit_intercept, penalty, positive = "normal", True, None, False
+    noise, fit_intercept, penalty, alpha, l1_ratio, positive = "normal", True, None, 1.0, 0.5, False
     standardize, missing, degree, kinds = False, "error", 1, None
     random_state, tol, solver = None, 0.0, "gd"
 

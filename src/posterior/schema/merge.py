@@ -42,7 +42,9 @@ def merged_column(a: Column, b: Column) -> Column:
             f"column {a.name!r} is binary, but the two tables together have {len(categories)} values: "
             f'{listed(categories)}; recode it to 0 and 1, or declare it "categorical"'
         )
-    plain = a.storage == b.storage == "string" and not declared
+    # A file may say of numbers that they are strings.
+    strings = a.storage == b.storage == "string" and all(isinstance(level, str) for level in categories)
+    plain = strings and not declared
     hint = string_hint(a.name, factorize(categories, "string")) if plain else Hint()
     return replace(
         a,
