@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))  # where the imports that follow it are found
 
 from chromium import Chromium, installed  # noqa: E402
 from page_measures import (  # noqa: E402

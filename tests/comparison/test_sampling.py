@@ -1,5 +1,7 @@
 """Rows drawn from a large table: in proportion, enough of a rare class, and said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,6 +115,14 @@ def test_a_model_with_many_parameters_may_overtake():
     found = Comparison.of(X, y, max_rows=12_000, **FEW)
     assert [r.name for r in overtaking(found.ranking, 10**9)] == [r.name for r in found.ties]
     assert len(overtaking(found.ranking, 1)) == len(found.results) - 1
+
+
+def test_a_model_whose_parameters_are_not_counted_is_not_passed_over():
+    X, y = table_of(30_000)
+    found = Comparison.of(X, y, max_rows=12_000, **FEW)
+    unknown = tuple(replace(result, n_parameters=None) for result in found.ranking.results[1:])
+    ranking = replace(found.ranking, results=(found.recommended, *unknown))
+    assert len(overtaking(ranking, 1)) == len(unknown)
 
 
 def test_a_report_shows_the_rows_that_were_compared(tmp_path):

@@ -78,14 +78,16 @@ def overtaking(ranking: Ranking, n_learnt: int) -> list[Result]:
     """The models that might be the best if there were any number of rows to learn from.
 
     Estimating p parameters from n rows costs about p / 2n nats a row (Akaike, 1973), and more rows can save
-    no more than that. A model that is further behind, beyond noise, stays behind.
+    no more than that. A model that is further behind, beyond noise, stays behind. One whose parameters are
+    not counted is taken to have as many as the largest of the others.
     """
-    found = []
+    most, found = max((result.n_parameters or 0 for result in ranking.results), default=0), []
     for result in ranking.results[1:]:
         behind = ranking.behind(result)
-        if behind is None or result.n_parameters is None:
+        if behind is None:
             continue
-        saved = 0.0 if ranking.by_cost else result.n_parameters / (2 * n_learnt)
+        n_parameters = most if result.n_parameters is None else result.n_parameters
+        saved = 0.0 if ranking.by_cost else n_parameters / (2 * n_learnt)
         if behind.value - saved <= NOISE * behind.error:
             found.append(result)
     return found

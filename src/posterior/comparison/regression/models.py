@@ -27,7 +27,7 @@ class FittedNumbers:
     noise: str
 
 
-class MeanModel(BaseEstimator):  # type: ignore[misc]
+class MeanModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """The mean of the numbers and their spread, whatever the row: what a regression must beat."""
 
     def fit(self, _: Any, y: Floats) -> "MeanModel":
