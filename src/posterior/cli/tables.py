@@ -47,8 +47,8 @@ def show_columns(console: CommandConsole, read: LabelledTable, *, result: bool =
     """What each column is and why, and what a user may want to change; `result` if that was asked for."""
     tell = console.say if result else console.tell
     rows, schema = [], read.schema
-    for j, column in enumerate(schema.columns[: None if result else LINES]):
-        gaps = gaps_of(read, j)
+    shown = schema.columns[: None if result else LINES]
+    for column, gaps in zip(shown, gaps_of(read, len(shown)), strict=True):
         rows.append(
             (column.name, column.kind, f"{gaps:,}" if gaps else "", column.described_levels(), column.reason)
         )
@@ -76,18 +76,20 @@ def columns_data(read: LabelledTable) -> list[dict[str, Any]]:
             "name": c.name,
             "kind": c.kind,
             "why": c.reason,
-            "gaps": gaps_of(read, j),
+            "gaps": gaps,
             "levels": c.levels,
             **({"note": as_options(c.hint)} if c.hint else {}),
         }
-        for j, c in enumerate(read.schema.columns)
+        for c, gaps in zip(read.schema.columns, gaps_of(read, len(read.schema)), strict=True)
     ]
 
 
-def gaps_of(read: LabelledTable, column: int) -> int:
-    """How many cells of a column have no value; of a part of a date, how many dates."""
-    name, cells = read.schema.columns[column].name, read.native
-    return int(cells[name if name in cells.column_names else read.schema.input_of(column)].null_count)
+def gaps_of(read: LabelledTable, n: int) -> list[int]:
+    """How many cells of each of the first n columns have no value; of a part of a date, how many dates."""
+    schema, cells = read.schema, read.native
+    there, names = set(cells.column_names), schema.names[:n]
+    found = (name if name in there else schema.input_of(j) for j, name in enumerate(names))
+    return [int(cells[name].null_count) for name in found]
 
 
 def accuracy_words(accuracy: float, classes: Mapping[Any, int]) -> str:

@@ -159,7 +159,7 @@ class Ranking:
         """Whether models go by their cost, and the log loss of one is below another's beyond noise."""
         if not self.by_cost or best.losses is None or baseline.losses is None:
             return False
-        less = (baseline.losses - best.losses)[self.knowable]
+        less = baseline.losses[self.knowable] - best.losses[self.knowable]
         groups = None if self.groups is None else self.groups[self.knowable]
         return exceeds_noise(clustered(less, groups))
 
