@@ -18,7 +18,7 @@ class LeftOutColumns:
     """Scores the rows of normal columns without themselves.
 
     `log_density` is that of the fitted columns; `lost` is what a divisor falls short of its weight (1 for
-    `bias=False`); `floor` and `variance_rows` are those of the family.
+    `bias=False`); `floor`, `variance_rows` and `smoothing` are those of the family.
     """
 
     statistics: Moments
@@ -27,12 +27,13 @@ class LeftOutColumns:
     lost: float
     floor: float
     variance_rows: float = 0.0
+    smoothing: float = 0.0
 
     def __call__(self, block: Floats, y: Ints, weight: Floats | None) -> LeftOut:
         """Log densities without the row, (n, K)."""
         removal = Removal.of(self.statistics, block, y, weight)
         with np.errstate(divide="ignore", invalid="ignore"):  # in rows that are refitted
-            if self.tied or self._all_may_change(removal):
+            if self.tied or self.smoothing or self._all_may_change(removal):
                 return self._every_class(block, y, removal)
             return self._own_class(block, y, removal)
 
@@ -44,7 +45,7 @@ class LeftOutColumns:
         s = self.statistics
         weight, within = s.weight.sum(axis=0), s.scatter.sum(axis=0)
         rest = weight - removal.weight.max()
-        if (s.weight - removal.weight.max() < self.variance_rows).any():
+        if self.variance_rows:
             return True
         if not (s.weight > self.lost).all() or not (rest > 0).all():
             return True
@@ -70,13 +71,13 @@ class LeftOutColumns:
         freedom = rest - self.lost * seen.sum(axis=0)
         pooled = kernels.ratio(left, freedom)
         scale, delicate = self._scale(block, r)
+        added, added_delicate = self._added(block, r)
         now, before = s.scatter[y] - r.loss, s.scatter[y]
         if self.tied:
             delicate |= ((left < LEAST * within) & (within > 0)) | (freedom <= LEAST * weight)
         else:
-            lent = np.maximum(self.variance_rows - r.rest, 0.0)
-            delicate |= (now + lent * scale < LEAST * before) & (before > 0)
-            delicate |= r.rest + lent - self.lost <= LEAST * r.rest
+            delicate |= (now + self.variance_rows * scale < LEAST * before) & (before > 0)
+            delicate |= r.rest + self.variance_rows - self.lost <= LEAST * r.rest
         out = np.empty((len(y), len(seen)))
         for k in range(len(seen)):
             own = (y == k)[:, None]
@@ -86,14 +87,14 @@ class LeftOutColumns:
             if not self.tied:
                 squares = np.where(own, now, s.scatter[k])
                 count = np.where(own, r.rest, s.weight[k])
-                lent = np.maximum(self.variance_rows - count, 0.0)
+                lent = self.variance_rows
                 own_variance = kernels.ratio(squares + lent * scale, count + lent - self.lost)
                 variance = np.where(seen[k], own_variance, pooled)
             if not seen[k].all():
                 z = np.where(seen[k], z, self._from_overall(block, r))
-            variance = with_spread(variance, squares, count, scale, self.floor)
+            variance = with_spread(variance, squares, count, scale, self.floor) + added
             out[:, k] = _log_normal(z, variance, r.there)
-        return LeftOut(out, any_cell(delicate & r.there) | any_cell(r.emptied))
+        return LeftOut(out, any_cell(delicate & r.there) | any_cell(r.emptied) | added_delicate)
 
     def _from_overall(self, block: Floats, r: Removal) -> Floats:
         """Deviation from the mean of the other rows of all classes, which a class without rows takes."""
@@ -113,11 +114,25 @@ class LeftOutColumns:
         delicate = np.zeros(left.shape, dtype=np.bool_)
         around = total
         if (within == 0).any():
-            apart = self._from_overall(block, r)
-            fall = r.weight * kernels.ratio(np.broadcast_to(rest, apart.shape), weight) * apart**2
-            around = total - np.where(r.there, fall, 0.0)
+            around = self._around(block, r)
             delicate = (within == 0) & (around < LEAST * total)
         return np.where(within > 0, kernels.ratio(left, rest), kernels.ratio(around, rest)), delicate
+
+    def _around(self, block: Floats, r: Removal) -> Floats:
+        """The sum of squares of each column about its overall mean without each row, (n, d)."""
+        weight, _, total = self.statistics.pooled()
+        apart = self._from_overall(block, r)
+        fall = r.weight * kernels.ratio(np.broadcast_to(weight - r.weight, apart.shape), weight) * apart**2
+        return np.asarray(total - np.where(r.there, fall, 0.0))
+
+    def _added(self, block: Floats, r: Removal) -> tuple[Floats, Bools]:
+        """What is added to every variance without each row, (n, 1), and the rows too delicate for that."""
+        if not self.smoothing:
+            return np.zeros((1, 1)), np.zeros(len(block), dtype=np.bool_)
+        weight, _, total = self.statistics.pooled()
+        around = self._around(block, r)
+        left = kernels.ratio(np.maximum(around, 0.0), np.broadcast_to(weight - r.weight, around.shape))
+        return self.smoothing * left.max(axis=1, keepdims=True), any_cell(around < LEAST * total)
 
 
 def column_scale(weight: Floats, within: Floats, total: Floats) -> Floats:
