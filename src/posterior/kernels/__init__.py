@@ -28,6 +28,7 @@ from posterior.kernels.gaussian import (
     worth_a_factor,
 )
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
@@ -35,6 +36,7 @@ from posterior.kernels.reference import (
     has_missing,
     is_sparse,
     missing_patterns,
+    one_hot,
     ratio,
     rounding_of,
     rows_by_class,
@@ -52,6 +54,7 @@ __all__ = [
     "LinearSums",
     "LookUps",
     "NumberTable",
+    "ParentSums",
     "SeparateColumns",
     "WholeCodes",
     "as_they_lie",
@@ -73,7 +76,9 @@ __all__ = [
     "has_missing",
     "in_rows",
     "is_sparse",
+    "level_pair_counts",
     "missing_patterns",
+    "one_hot",
     "ones_by_class",
     "padded",
     "pairs_there",

@@ -60,7 +60,7 @@ class LookUps:
             lengths = np.array([len(table) for table in self.tables])
             starts = np.cumsum(lengths) - lengths
             lines = np.concatenate([np.roll(table, 1, axis=0) for table in self.tables])
-            self._blocks = starts, lengths - 1, _in_blocks(lines)
+            self._blocks = starts, lengths - 1, in_blocks(lines)
         kernel.add_lines(writable(np.ascontiguousarray(codes, dtype=np.int32)), *self._blocks, out)
 
 
@@ -118,7 +118,7 @@ class BinaryLookUps:
         if self._blocks is None:
             missing = np.zeros_like(self.log_on)
             lines = np.stack([missing.T, self.log_off.T, self.log_on.T], axis=1)
-            self._blocks = _in_blocks(lines.reshape(-1, len(missing)))
+            self._blocks = in_blocks(lines.reshape(-1, len(missing)))
         for rows, values in tiles(table):
             kernel.add_lines(values, self.threshold, self._blocks, out[rows])
 
@@ -202,7 +202,7 @@ def _parts(matrix: Any) -> tuple[Floats, AnyArray, AnyArray]:
     return writable(np.ascontiguousarray(matrix.data, dtype=np.float64)), columns, bounds
 
 
-def _in_blocks(lines: Floats) -> Floats:
+def in_blocks(lines: Floats) -> Floats:
     """Lines (R, K) as (B, R, width), filled up with zeros: blocks of up to 16 classes side by side."""
     n_lines, n_classes = lines.shape
     width = 4 if n_classes <= 4 else 8 if n_classes <= 8 else 16

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.math import log_sum_exp
 
 is_sparse: Callable[[Any], bool] = sparse.issparse  # whether a block is a sparse matrix
 
@@ -258,3 +259,31 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
     shape = np.broadcast_shapes(top.shape, bottom.shape)
     bottom = np.broadcast_to(bottom, shape)
     return np.asarray(np.divide(top, bottom, out=np.zeros(shape), where=bottom > 0))
+
+
+def one_hot(places: AnyArray, n_levels: int) -> Floats:
+    """Rows (n, V) with a one at the level of each column; −1 is a missing cell, which has none."""
+    hot = np.zeros((len(places), n_levels + 1))
+    hot[np.arange(len(places))[:, None], places] = 1.0
+    return hot[:, :-1]
+
+
+def level_pair_counts(
+    places: AnyArray, n_levels: int, y: Ints, weight: Floats | None, n_classes: int
+) -> Floats:
+    """Weight of the rows of each class that have two levels together, (K, V, V)."""
+    counts = np.zeros((n_classes, n_levels, n_levels))
+    for k, rows in enumerate(rows_by_class(y, n_classes)):
+        hot = one_hot(places[rows], n_levels)
+        counts[k] = hot.T @ (hot if weight is None else hot * weight[rows][:, None])
+    return counts
+
+
+def parent_sums(places: AnyArray, allowed: Bools, log_level: Floats, log_given: Floats) -> Floats:
+    """Logs of Σ_u p(u) Π_j p(x_j | u) over the parent levels u that each row allows, (n, K)."""
+    hot = one_hot(places, log_given.shape[2])
+    out = np.empty((len(places), len(log_level)))
+    for k in range(len(log_level)):
+        scores = hot @ log_given[k].T + log_level[k]
+        out[:, k] = log_sum_exp(np.where(allowed, scores, -np.inf), axis=1)
+    return out

@@ -117,7 +117,7 @@ class CategoryCounts(Statistics):
             *(
                 ColumnFact(j, "identifier")
                 for j, (n, t) in enumerate(zip(levels, totals, strict=True))
-                if n >= IDENTIFIER_LEVELS and n >= IDENTIFIER_SHARE * t.sum()
+                if is_identifier(n, t.sum())
             ),
             *duplicate_facts(marks, constant),
         )
@@ -126,6 +126,11 @@ class CategoryCounts(Statistics):
         """The code of a constant column."""
         seen = np.flatnonzero(self.tables[fact.column].sum(axis=0))
         return Fill(float(seen[0]), np.zeros(0)) if fact.problem == "constant" and len(seen) else None
+
+
+def is_identifier(n_levels: int, weight: float) -> bool:
+    """Whether so many categories of so many rows are one for nearly every row."""
+    return n_levels >= IDENTIFIER_LEVELS and n_levels >= IDENTIFIER_SHARE * weight
 
 
 def tables_misfit(tables: Sequence[Floats], sizes: Sequence[int], *, joint: bool) -> str:
