@@ -7,7 +7,7 @@ from posterior.plot.confusion import ConfusionDisplay
 from posterior.plot.cost import CostThresholdDisplay
 from posterior.plot.coverage import RiskCoverageDisplay
 from posterior.plot.densities import DensityDisplay
-from posterior.plot.effects import ColumnEffectDisplay
+from posterior.plot.effects import EffectDisplay
 from posterior.plot.importance import ImportanceDisplay
 from posterior.plot.learning import LearningCurveDisplay
 from posterior.plot.panels import ClassPanelDisplay
@@ -20,12 +20,12 @@ from posterior.plot.roc import RocDisplay
 __all__ = [
     "ClassPanelDisplay",
     "CoefficientDisplay",
-    "ColumnEffectDisplay",
     "ComparisonDisplay",
     "ConfusionDisplay",
     "CostThresholdDisplay",
     "DecisionRegionDisplay",
     "DensityDisplay",
+    "EffectDisplay",
     "ImportanceDisplay",
     "LearningCurveDisplay",
     "PrecisionRecallDisplay",

@@ -16,6 +16,7 @@ LOOKS = {
     "discriminative": {"color": COLOURS[5], "marker": "s"},
     "baseline": {"color": INK, "marker": "D"},
     "discriminant": {"color": COLOURS[2], "marker": "^"},
+    "pool": {"color": COLOURS[4], "marker": "P"},
     "other": {"color": COLOURS[3], "marker": "v"},
     "reference": {"color": INK, "marker": "x"},
 }

@@ -28,6 +28,8 @@ MOST_COLUMNS, MOST_CLASSES, ACROSS = 9, 8, 3
 FEW_VALUES = 8
 # The share of the rows that a curve leaves out at either end.
 TAIL = 0.01
+# Bars of a histogram, and how much of a panel the highest takes.
+BARS, HISTOGRAM = 20, 0.18
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,8 @@ class ColumnEffect:
     """What the values of a column add to the log odds (V, C) of C classes; 0 is what rows have on average.
 
     `values` are numbers, or the `levels` by place; `missing` (C,) is what a gap adds, where there are gaps,
-    and `unshown` is how many levels are not there. `deciles` say where the rows are.
+    and `unshown` is how many levels are not there. `deciles` say where the rows are, and so do the `counts`
+    of rows between `edges`. `error` (V, C) are standard errors, of models that tell them.
     """
 
     name: str
@@ -45,10 +48,13 @@ class ColumnEffect:
     deciles: Floats | None = None
     missing: Floats | None = None
     unshown: int = 0
+    edges: Floats | None = None
+    counts: Floats | None = None
+    error: Floats | None = None
 
 
 @dataclass(eq=False)
-class ColumnEffectDisplay(Display):
+class EffectDisplay(Display):
     """What the values of each column add to the log odds, other columns being as they are in the rows.
 
     That is the mean over rows of the log odds with the value in the place of theirs (partial dependence,
@@ -56,13 +62,14 @@ class ColumnEffectDisplay(Display):
     columns, as in naive Bayes, LDA and logistic regression, it is the column's part of the sum, exactly.
 
     Of two classes the log odds are those of `positive`, the second unless told otherwise; of more there is a
-    line for each, against the mean of all log posteriors.
+    line for each, against the mean of all log posteriors. Bands are two standard errors wide on either side,
+    for models that tell them, as `AdditiveClassifier` does.
 
     >>> import matplotlib.pyplot as plt
     >>> from posterior import LogisticRegression
     >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], ["no", "no", "yes", "no", "yes", "yes"]
     >>> model = LogisticRegression(C=1.0).fit(X, y)
-    >>> display = ColumnEffectDisplay.from_estimator(model, X).plot()
+    >>> display = EffectDisplay.from_estimator(model, X).plot()
     >>> (effect,) = display.effects
     >>> bool(np.allclose(effect.log_odds[:, 0], model.coef_[0, 0] * (effect.values - 3.5)))
     True
@@ -113,6 +120,10 @@ class ColumnEffectDisplay(Display):
         if self.scale is not None:
             return self.scale
         found = [e.log_odds for e in self.effects if e.log_odds.size]
+        found += [
+            e.log_odds + side * e.error for e in self.effects if e.error is not None for side in (-2, 2)
+        ]
+        found = [values for values in found if values.size and np.isfinite(values).all()]
         low = min((float(values.min()) for values in found), default=0.0)
         high = max((float(values.max()) for values in found), default=0.0)
         room = 0.06 * (high - low) or 0.5
@@ -133,7 +144,12 @@ def _draw_numbers(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None
     axes.axhline(0.0, color=FAINT, linewidth=1, zorder=1)
     for c, k in enumerate(codes):
         marker = MARKERS[k % len(MARKERS)] if len(effect.values) <= FEW_VALUES else ""
-        axes.plot(effect.values, effect.log_odds[:, c], color=COLOURS[k % len(COLOURS)], marker=marker)
+        colour, middle = COLOURS[k % len(COLOURS)], effect.log_odds[:, c]
+        axes.plot(effect.values, middle, color=colour, marker=marker)
+        if effect.error is not None:
+            band = 2 * effect.error[:, c]
+            axes.fill_between(effect.values, middle - band, middle + band, color=colour, alpha=0.18, lw=0)
+    _draw_histogram(axes, effect)
     axes.locator_params(axis="x", nbins=5)  # large numbers are long
     if effect.deciles is not None:
         at = np.zeros(len(effect.deciles))
@@ -143,6 +159,18 @@ def _draw_numbers(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None
         )
 
 
+def _draw_histogram(axes: Any, effect: ColumnEffect) -> None:
+    """The numbers of rows, low at the bottom of the panel."""
+    if effect.edges is None or effect.counts is None:
+        return
+    height = HISTOGRAM * effect.counts / max(float(effect.counts.max()), 1.0)
+    along = axes.get_xaxis_transform()
+    widths = np.diff(effect.edges)
+    axes.bar(
+        effect.edges[:-1], height, widths, align="edge", color=FAINT, transform=along, zorder=0, gid="rows"
+    )
+
+
 def _draw_levels(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None:
     axes.axvline(0.0, color=FAINT, linewidth=1, zorder=1)
     rows = np.arange(len(effect.values))
@@ -150,6 +178,9 @@ def _draw_levels(axes: Any, effect: ColumnEffect, codes: Sequence[int]) -> None:
         colour = COLOURS[k % len(COLOURS)]
         if len(codes) == 1:
             axes.hlines(rows, 0.0, effect.log_odds[:, c], color=colour, linewidth=1.5)
+        if effect.error is not None:
+            band = 2 * effect.error[:, c]
+            axes.errorbar(effect.log_odds[:, c], rows, xerr=band, color=colour, linestyle="", linewidth=1)
         axes.plot(effect.log_odds[:, c], rows, marker=MARKERS[k % len(MARKERS)], color=colour, linestyle="")
     axes.set_yticks(rows, [label(level, 20) for level in effect.levels or ()])
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -181,7 +212,18 @@ class _Trial:
         odds = self._log_odds(j, np.append(donors, gap)) - self._own
         deciles = np.quantile(cells[there], np.arange(1, 10) / 10)
         missing = odds[-1] if len(gap) else None
-        return ColumnEffect(name, values, odds[: len(values)], deciles=deciles, missing=missing)
+        within = cells[there & (cells >= values[0]) & (cells <= values[-1])]
+        counts, edges = np.histogram(within, BARS) if len(values) > FEW_VALUES else (None, None)
+        return ColumnEffect(
+            name,
+            values,
+            odds[: len(values)],
+            deciles=deciles,
+            missing=missing,
+            edges=edges,
+            counts=counts,
+            error=self._errors(j, donors),
+        )
 
     def _of_levels(self, j: int) -> ColumnEffect:
         column, cells = self.table.schema.columns[j], self.table.levels(j)
@@ -201,7 +243,20 @@ class _Trial:
             levels,
             missing=missing,
             unshown=int((counts > 0).sum()) - len(common),
+            error=self._errors(j, donors),
         )
+
+    def _errors(self, j: int, donors: Ints) -> Floats | None:
+        """Standard errors (V, C) of a column's effects, if the classifier knows them."""
+        told = getattr(self.estimator, "effect_errors", None)
+        if told is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = told(rows_for(self.estimator, self.table.part(donors)))
+        place = self.estimator.schema_.names.index(self.table.schema.names[j])
+        errors = found[:, place][:, [0] if found.shape[2] == 1 else list(self.codes)]
+        return None if np.isnan(errors).any() else np.asarray(errors)
 
     @cached_property
     def _own(self) -> Floats:

@@ -32,10 +32,10 @@ class Section:
     """Scores of points (n, c) of a few columns, (n, K): log posteriors up to a term of the point.
 
     Not so where the classifier has no posterior (`proper` is false): only the largest means something. A
-    generative model has `log_density` and `log_prior`, whose sum is the score; `quadratic` is the score as a
-    form, where it is one. `others` says what became of the other columns. What a classifier decides may be
-    something else than the most probable class: `decisions` are known of ours, and `remark` tells those who
-    show the posterior alone.
+    generative model has `log_density` and `log_prior`, whose sum is the score where columns have no weights;
+    `quadratic` is the score as a form, where it is one. `others` says what became of the other columns. What
+    a classifier decides may be something else than the most probable class: `decisions` are known of ours,
+    and `remark` tells those who show the posterior alone.
     """
 
     columns: tuple[str, ...]

@@ -1,0 +1,342 @@
+"""Additive models: probabilities of classes from a sum of smooth curves, one for each column."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from posterior._blas import one_blas_thread
+from posterior._tasks import Tasks
+from posterior._text import first_true
+from posterior._types import Floats
+from posterior.bayes import impossible_priors
+from posterior.dataset import Dataset
+from posterior.engines import LocalDataset
+from posterior.estimators.callbacks import with_callbacks
+from posterior.estimators.criteria import InformationCriteria
+from posterior.estimators.linear_probabilities import LinearProbabilities
+from posterior.estimators.parameters import Auto, Kinds, Labels, TableLike, Weights
+from posterior.estimators.table_estimator import shown
+from posterior.estimators.target import labelled_table
+from posterior.linear import Design, Fit, LinearModel, Problem, Scan, SoftmaxLoss, solve, with_settings
+from posterior.linear.additive_design import KINDS, AdditiveDesign
+from posterior.linear.effect_errors import EffectCovariance, effect_covariances, effect_errors
+from posterior.linear.evidence import Evidence, Strengths
+from posterior.linear.in_memory import InMemoryScan
+from posterior.linear.objective import IN_MEMORY_CELLS
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.products import telling_pairs
+from posterior.math import softmax
+from posterior.schema import LabelledTable
+from posterior.schema.select import ColumnSelection
+
+# Rows that are enough to choose strengths and pairs by.
+ENOUGH_ROWS = 20_000
+# Rows of each class that are among them, if there are so many.
+FEW_ROWS = 200
+
+
+class AdditiveClassifier(LinearProbabilities, InformationCriteria):
+    """Probabilities of classes from a sum of smooth curves: logistic regression that may bend.
+
+    p(class k | x) ∝ exp(b_k + f_k1(x_1) + f_k2(x_2) + …). The curve of a number is a spline whose bends are
+    penalised, straight beyond the data; categories have an effect for each level, a gap is a level of its
+    own, and products join in for the few pairs of columns that say more together than one by one. How smooth
+    each curve is, and whether a column counts at all, the rows say: strengths of the penalties maximise the
+    evidence (MacKay, 1992). A generalised additive model (Hastie & Tibshirani, 1990) with several classes.
+
+    Parameters
+    ----------
+    smoothness : float or "auto", default="auto"
+        Strength of the penalty of every term. With 1 a column is expected to move the log odds by about 1,
+        up or down; 100 by a tenth of it. "auto" finds one for every term.
+    pairs : int, default=10
+        Pairs of columns, at most, whose products join in; 0 keeps to sums of single columns. A pair is taken
+        where a test of what the curves leave over finds it at the 5 % level for all pairs together.
+    kinds : dict, default=None
+        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+    columns : selection of columns, default=None
+        Which columns to learn from, by name, position, pattern or selector; None is all.
+    tol : float, default=1e-6
+        The gradient, relative to that at zero coefficients, at which the solver stops.
+    max_iter : int, default=None
+        Steps at most; None is the solver's own.
+
+    Attributes
+    ----------
+    classes_, priors_ : ndarray of shape (n_classes,)
+        Class labels, sorted, and their frequencies in training, which the probabilities are under.
+    coef_, intercept_ : ndarrays of shape (1 or n_classes, n_terms) and (1 or n_classes,)
+        What multiplies the functions named in `terms_`, in units of their standard deviations beforehand.
+    strengths_ : dict
+        The strength of every term; infinite where the rows say that it does not count.
+    pairs_ : list of tuples
+        The pairs of columns whose products joined in.
+    converged_, certificate_ : bool and Certificate
+        Whether the optimum under the strengths was reached, and how far off it can be at most.
+
+    Examples
+    --------
+    >>> from posterior import AdditiveClassifier
+    >>> from posterior.datasets import load_penguins
+    >>> X, y = load_penguins().X, load_penguins().y
+    >>> model = AdditiveClassifier().fit(X, y)
+    >>> model.predict_proba(X[3:4]).round(2)  # of which only the island and the year are known
+    array([[0.8 , 0.06, 0.14]])
+    >>> model.pairs_
+    [('island', 'bill_length_mm')]
+
+    """
+
+    approach = "discriminative"
+    # Settings of the other linear models that this one does not have.
+    missing, degree, solver, random_state, fit_intercept = "indicator", 1, "auto", None, True
+
+    term_strengths_: Floats
+    term_worth_: Floats
+    effect_covariances_: tuple[EffectCovariance, ...]
+
+    def __init__(
+        self,
+        *,
+        smoothness: float | Auto = "auto",
+        pairs: int = 10,
+        kinds: Kinds | None = None,
+        columns: ColumnSelection | None = None,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+    ) -> None:
+        self.smoothness = smoothness
+        self.pairs = pairs
+        self.kinds = kinds
+        self.columns = columns
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @with_callbacks
+    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+        """Learn from a table and its class column.
+
+        Parameters
+        ----------
+        X : array, list or data frame of shape (n_samples, n_features)
+            Numbers and categories, with or without gaps.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 is the row twice, weight 0 the row not at all.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        """
+        self._refuse_settings()
+        table = labelled_table(X, y, sample_weight, type(self).__name__)
+        classes, weight = table.classes, table.weight
+        total = float(len(table) if weight is None else weight.sum())
+        loss, name = SoftmaxLoss(len(classes)), getattr(y, "name", None)
+        plain = self._learning(table.source, table.codes, weight, reference=False)
+        told = Tasks("part", 2, leaves=False)
+        with told.next():
+            some = _enough_rows(table, plain)
+            design, found = self._strengths(plain.design, some, loss)
+        scaled = design.with_strengths(found.kept)
+        scan = Scan.of(plain.dataset, scaled)
+        if not scan.sparse and scan.n_rows * scan.n_features <= IN_MEMORY_CELLS:
+            scan = InMemoryScan.copied(scan)
+        problem = Problem(scan, loss, ElasticNet(l2=1.0 / total))
+        solver = with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
+        with told.next():
+            # Of many rows a solver does better to begin with some of them.
+            few = scan.n_rows < 2 * ENOUGH_ROWS
+            fit = solve(problem, solver, _start(scaled, found, loss) if few else None)
+
+        self._install(
+            scaled,
+            fit.model,
+            classes_=classes,
+            coef_=shown(fit.model.coef.copy(), scaled.schema),
+            intercept_=shown(fit.model.intercept, scaled.schema),
+            fit_=fit,
+            n_iter_=np.array([fit.solution.iterations], dtype=np.int32),
+            target_name_=name if isinstance(name, str) else None,
+            weight_=total,
+            priors_=np.bincount(table.codes, weight, len(classes)) / total,
+            term_strengths_=found.kept,
+            term_worth_=np.where(np.isinf(found.kept), 0.0, found.worth),
+            effect_covariances_=_covariances(fit, scaled, some),
+        )
+        self._report(fit)
+        return self
+
+    def _refuse_settings(self) -> None:
+        auto = isinstance(self.smoothness, str) and self.smoothness == "auto"
+        if not auto and not (not isinstance(self.smoothness, str) and 0 < self.smoothness < np.inf):
+            raise ValueError(f'smoothness must be a number above 0 or "auto", found {self.smoothness!r}')
+        if not isinstance(self.pairs, int | np.integer) or self.pairs < 0:
+            raise ValueError(f"pairs must be a whole number from 0 upwards, found {self.pairs!r}")
+
+    def _strengths(self, plain: Design, some: Dataset, loss: SoftmaxLoss) -> tuple[AdditiveDesign, Strengths]:
+        """The design with its pairs, and the strength of each of its terms, from enough of the rows."""
+        design = AdditiveDesign.learnt_from(some, plain)
+        found = self._found(some, design, loss, np.ones(len(design.terms)))
+        if not self.pairs or len(design.pairable) < 2:
+            return design, found
+        pairs = _pairs(some, design, found, int(self.pairs))
+        if not pairs:
+            return design, found
+        more = design.with_pairs(pairs)
+        known = dict(zip(design.terms, found.strengths, strict=True))
+        usual = float(np.exp(np.log(found.strengths).mean()))
+        start = np.array([known.get(term, usual) for term in more.terms])
+        return more, self._found(some, more, loss, start, found)
+
+    def _found(
+        self,
+        rows: Dataset,
+        design: AdditiveDesign,
+        loss: SoftmaxLoss,
+        start: Floats,
+        known: Strengths | None = None,
+    ) -> Strengths:
+        kinds = np.array([KINDS.index(term.kind) for term in design.terms], dtype=np.int64)
+        evidence = Evidence.of(Scan.of(rows, design), loss, design.term_of, kinds)
+        if self.smoothness == "auto":
+            return evidence.strengths(start, known=known)
+        return evidence.strengths(np.full(len(start), float(self.smoothness)), fixed=True, known=known)
+
+    @property
+    def strengths_(self) -> dict[str, float]:
+        """The strength of every term, by its name: age, age (curve), age (gap), age:income."""
+        design: Any = self.design_
+        plain = {"line", "category", "product"}
+        names = [t.name if t.kind in plain else f"{t.name} ({t.kind})" for t in design.terms]
+        return dict(zip(names, self.term_strengths_.tolist(), strict=True))
+
+    @property
+    def pairs_(self) -> list[tuple[str, str]]:
+        """The pairs of columns whose products joined in."""
+        design: Any = self.design_
+        columns = design.schema.columns
+        return [(columns[i].name, columns[j].name) for i, j in design.pairs]
+
+    def effect_errors(self, X: TableLike) -> Floats:
+        """Standard errors of what each column of the table adds to the log odds, (n, n_features, 1 or K).
+
+        They are spreads of the posterior under the priors that the penalties stand for, strengths taken as
+        known; products are no part of them. NaN where coefficients are too many to tell.
+        """
+        scan, model = self._reading(X), self._current
+        contrasts = SoftmaxLoss(len(self.classes_)).contrasts
+        made = self.design_.made_of
+        out = np.full((scan.n_rows, len(self.design_.schema), len(contrasts)), np.nan)
+        if self.effect_covariances_:
+            columns = [made[one.numbers[0]][0] for one in self.effect_covariances_]
+            out[:, columns] = scan.each(
+                lambda block: effect_errors(self.effect_covariances_, block, model.centre, contrasts)
+            )
+        return out
+
+    @property
+    def n_parameters_(self) -> float:
+        """What the coefficients are worth under their penalties: the trace of H(H + P)⁻¹, by term.
+
+        H is the Hessian of minus the log-likelihood, of 20,000 rows at most, and P that of the penalty.
+        """
+        self._solved()
+        return float(self.term_worth_.sum()) + len(self.classes_) - 1
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the training rows, Σ w ln p(class | row), without the penalty."""
+        point = self._solved().solution.point
+        return float(-point.loss * point.weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    def _restored(self) -> str:
+        """Set what follows from the attributes in a model file; what is impossible about them, in words."""
+        K, design = len(self.classes_), self.design_
+        if not isinstance(design, AdditiveDesign):
+            return "a design without curves"
+        n = len(design.terms)
+        return (
+            super()._restored()
+            or self._impossible_classifier(self.classes_, 1 if K == 2 else K)
+            or impossible_priors(vars(self).get("priors_"), K)
+            or first_true(
+                {
+                    "rows of no weight": not 0 < self.weight_ < np.inf,
+                    "terms that are worth no number": not (
+                        np.isfinite(self.term_worth_).all() and (self.term_worth_ >= 0).all()
+                    ),
+                    "errors of other columns": not _fitting(self.effect_covariances_, design, K),
+                    "strengths of other terms": not len(self.term_strengths_) == len(self.term_worth_) == n,
+                }
+            )
+        )
+
+
+def _pairs(rows: Dataset, design: AdditiveDesign, found: Strengths, most: int) -> list[tuple[int, int]]:
+    """The pairs of columns that say more together than one by one."""
+    block = Scan.of(rows, design).collected()
+    scores = (block.matrix - found.mean) @ found.coef.T + found.level
+    left = -softmax(np.column_stack([np.zeros(len(scores)), scores]), axis=1)
+    left[np.arange(len(left)), block.target] += 1.0
+    return telling_pairs(design.paired_numbers(rows), left, block.weights, most)
+
+
+def _enough_rows(table: LabelledTable, scan: Scan) -> Dataset:
+    """All rows, or of many some that are drawn: every so many might keep time with a column or the classes.
+
+    A rare class has more of them than its share.
+    """
+    if len(table) < 2 * ENOUGH_ROWS:
+        return scan.dataset
+    order = np.random.default_rng(0).permutation(len(table))
+    drawn = [order[:ENOUGH_ROWS]]
+    drawn += [order[table.codes[order] == k][:FEW_ROWS] for k in range(len(table.classes))]
+    part = table.part(np.unique(np.concatenate(drawn)))
+    schema = scan.design.schema
+    return LocalDataset(schema, schema.encode(part.source), part.codes, part.weight)
+
+
+def _covariances(fit: Fit, design: AdditiveDesign, some: Dataset) -> tuple[EffectCovariance, ...]:
+    """How uncertain the effects are, by enough of the rows."""
+    objective = fit.objective
+    if objective is None or not fit.solution.converged:
+        return ()
+    if some.n_rows < objective.scan.n_rows:
+        objective = replace(objective, scan=Scan.of(some, design))
+    point = fit.solution.point
+    with one_blas_thread:
+        return effect_covariances(objective, point.theta, design.made_of, point.weight)
+
+
+def _start(design: AdditiveDesign, found: Strengths, loss: SoftmaxLoss) -> LinearModel:
+    """Where the solver begins: the coefficients that came with the strengths."""
+    root = np.sqrt(found.kept)[design.term_of]
+    gone = np.isinf(root)
+    coef = np.where(gone, 0.0, found.coef * np.where(gone, 0.0, root))
+    return LinearModel(loss.contrasts @ coef, loss.contrasts @ found.level, found.mean / root)
+
+
+def _fitting(covariances: tuple[EffectCovariance, ...], design: AdditiveDesign, n_classes: int) -> bool:
+    """Whether covariances are those of the columns of a design."""
+    made = design.made_of
+    seen: set[tuple[int, ...]] = set()
+    for one in covariances:
+        if not one.numbers or not all(0 <= f < len(made) for f in one.numbers):
+            return False
+        sources = {made[f] for f in one.numbers}
+        if len(sources) > 1 or len(next(iter(sources))) > 1 or sources & seen:
+            return False
+        if len(one.covariance) != len(one.numbers) * (n_classes - 1):
+            return False
+        seen |= sources
+    return True
