@@ -10,7 +10,7 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels import NumberTable
-from posterior.schema import Codes, Schema
+from posterior.schema import Codes, Mixed, Schema
 
 __all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "read"]
 
@@ -49,6 +49,9 @@ class Chunk(Protocol):
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
 
+    def mixed(self, columns: tuple[int, ...]) -> Mixed:
+        """Numbers as they are and category codes side by side, NaN for missing and unseen."""
+
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""
 
@@ -57,7 +60,7 @@ class Chunk(Protocol):
 
 
 def read(chunk: Chunk, form: str, columns: tuple[int, ...]) -> Any:
-    """Columns of a chunk in the form that a family reads: "values", "codes", "matrix" or "texts"."""
+    """Columns of a chunk in the form that a family reads: "values", "codes", "mixed", "matrix", "texts"."""
     return getattr(chunk, form)(columns)
 
 
@@ -106,6 +109,11 @@ class SomeRows:
         codes = self.chunk.codes(columns)
         return Codes(codes.array[self.rows], codes.sizes)
 
+    def mixed(self, columns: tuple[int, ...]) -> Mixed:
+        """Numbers and category codes side by side."""
+        mixed = self.chunk.mixed(columns)
+        return Mixed(mixed.array[self.rows], mixed.sizes)
+
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""
         return self.chunk.matrix(columns)[self.rows]
@@ -152,6 +160,11 @@ class ReadOnce:
         """Category codes, −1 for missing."""
         codes: Codes = self._read("codes", columns)
         return codes
+
+    def mixed(self, columns: tuple[int, ...]) -> Mixed:
+        """Numbers and category codes side by side."""
+        mixed: Mixed = self._read("mixed", columns)
+        return mixed
 
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""

@@ -60,6 +60,15 @@ class QuadraticScores:
         quadratics = [((Z @ A) * Z).sum(axis=1) for A in self.quadratic]
         return np.asarray(np.stack(quadratics, axis=1) + Z @ self.linear.T + self.constant)
 
+    def times(self, factor: float) -> "QuadraticScores":
+        """The functions times a number."""
+        return replace(
+            self,
+            quadratic=factor * self.quadratic,
+            linear=factor * self.linear,
+            constant=factor * self.constant,
+        )
+
     @property
     def is_linear(self) -> bool:
         """Whether all A_k are equal, so that the posterior is a softmax of linear functions."""

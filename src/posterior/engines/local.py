@@ -16,7 +16,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.kernels import NumberTable
-from posterior.schema import Codes, Encoded, Schema
+from posterior.schema import Codes, Encoded, Mixed, Schema
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -110,6 +110,10 @@ class LocalChunk:
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
         return self.data.codes(self.rows, columns)
+
+    def mixed(self, columns: tuple[int, ...]) -> Mixed:
+        """Numbers and category codes side by side."""
+        return self.data.mixed(self.rows, columns)
 
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""

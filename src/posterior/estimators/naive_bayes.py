@@ -1,11 +1,15 @@
 """Naive Bayes: the composition with one-column families, and its Gaussian preset."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isqrt
+from numbers import Real
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import AnyArray, Floats, Ints
+from posterior.engines import LocalDataset
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.generative import (
     blocks_of,
@@ -17,11 +21,13 @@ from posterior.estimators.generative import (
 )
 from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Selection
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
-from posterior.families import Family, Normal
+from posterior.families import BestOf, Family, Normal
 from posterior.families.categorical import Unknown
+from posterior.families.from_scipy import family_of
 from posterior.generative import (
     Block,
     GenerativeSpec,
+    Tuning,
     unused_note,
     whole_zeros_and_ones_note,
     zeros_and_ones_note,
@@ -30,6 +36,11 @@ from posterior.schema import KINDS, Schema, Source
 from posterior.schema.cells import Cells, Numbers
 from posterior.schema.sources import SparseSource
 from posterior.stats import Moments
+
+# What `weights` may say instead of numbers, and what is learnt then.
+LEARN: dict[Any, Literal["one", "columns"]] = {"one": "one", "auto": "columns"}
+# Of fewer rows no setting is chosen that was not asked for; of more, about so many choose.
+FEW_ROWS, MOST_ROWS = 20, 20_000
 
 
 class NaiveBayes(GenerativeEstimator):
@@ -43,17 +54,26 @@ class NaiveBayes(GenerativeEstimator):
     ----------
     kinds : mapping, default=None
         Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
-    families : mapping, default=None
-        Another family for a kind or for a column: {"continuous": Laplace(), "income": LogNormal()}.
+    families : mapping or "auto", default=None
+        Another family for a kind or for a column: {"continuous": Laplace(), "income": LogNormal()}. A
+        distribution of scipy.stats may stand for `FromScipy` of it. "auto" takes for each column of numbers
+        the family with the smallest log loss of values held out, of those that `families.BestOf` tries;
+        `families_` tells which.
     alpha : float or "auto", default=1.0
         Smoothing of the discrete families; 0 is maximum likelihood, "auto" leaves it to cross-validation.
-    tied : bool or "auto", default=False
+    tied : bool or "auto", default="auto"
         Share the variance of a continuous column among the classes, which makes it a linear classifier
-        in those columns.
+        in those columns; "auto" leaves it to cross-validation.
     variance_rows : float, default=10.0
-        A class with fewer rows is filled up to so many in each continuous column, with the column's variance
-        s² within all classes: (S + m s²) / (N + m) for the m rows that lack (the conjugate prior), so that a
-        class of few rows is no spike. 0 is maximum likelihood.
+        Every class is lent so many rows in each continuous column, with the column's variance s² within all
+        classes: (S + m s²) / (N + m) (the conjugate prior), so that a class of few rows, or one that is
+        constant in a column, is no spike. 0 is maximum likelihood.
+    weights : "one", "auto", float or mapping, default="one"
+        With which exponent each column counts: the log odds of a row are those of the priors and
+        Σ w_j ln p(x_j | class). Columns that depend on each other say the same thing twice, and weights below
+        1 take that back. "one" learns one exponent for all columns by cross-validation, "auto" one for each
+        column, which are drawn towards the common one as far as held-out rows ask for it; a number, or a
+        mapping from columns to numbers, is taken as it is, and 1.0 is naive Bayes as in textbooks.
     unknown : {"marginalize", "smooth", "error"}, default="marginalize"
         What to do with a category that training has not seen.
     priors : None, "uniform", array-like or mapping, default=None
@@ -78,7 +98,9 @@ class NaiveBayes(GenerativeEstimator):
     model_ : GenerativeModel
         The fitted model.
     tuning_ : data frame
-        Log loss of every candidate, where a setting was "auto".
+        Log loss of every candidate, where a setting was chosen.
+    weights_ : ndarray of shape (n_columns,)
+        The exponent with which each column counts.
 
     Examples
     --------
@@ -89,7 +111,7 @@ class NaiveBayes(GenerativeEstimator):
     >>> X.iloc[3].isna().sum()  # a penguin of which only the island and the year are known
     np.int64(5)
     >>> model.predict_proba(X[3:4]).round(3)
-    array([[0.965, 0.019, 0.016]])
+    array([[0.968, 0.017, 0.016]])
 
     """
 
@@ -97,10 +119,11 @@ class NaiveBayes(GenerativeEstimator):
         self,
         *,
         kinds: Kinds | None = None,
-        families: Mapping[Any, FamilyLike] | None = None,
+        families: Mapping[Any, FamilyLike] | Auto | None = None,
         alpha: float | Auto = 1.0,
-        tied: bool | Auto = False,
+        tied: bool | Auto = "auto",
         variance_rows: float = 10.0,
+        weights: "float | Auto | Literal['one'] | Mapping[Any, float]" = "one",
         unknown: Unknown = "marginalize",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
@@ -112,6 +135,7 @@ class NaiveBayes(GenerativeEstimator):
         self.alpha = alpha
         self.tied = tied
         self.variance_rows = variance_rows
+        self.weights = weights
         self.unknown = unknown
         self.priors = priors
         self.prior_smoothing = prior_smoothing
@@ -119,11 +143,14 @@ class NaiveBayes(GenerativeEstimator):
         self.selection = selection
 
     def _own_families(self) -> dict[Any, Family[Any]]:
+        if isinstance(self.families, str) and self.families == "auto":
+            return {}
         if self.families is not None and not isinstance(self.families, Mapping):
             raise ValueError(
-                f"families must be a mapping from a kind or a column to a family, found {self.families!r}"
+                "families must be 'auto' or a mapping from a kind or a column to a family, found "
+                f"{self.families!r}"
             )
-        given = {k: f() if isinstance(f, type) else f for k, f in (self.families or {}).items()}
+        given = {key: family_of(given) for key, given in (self.families or {}).items()}
         for key, family in given.items():
             if not isinstance(family, Family):
                 raise ValueError(
@@ -142,6 +169,8 @@ class NaiveBayes(GenerativeEstimator):
         families = default_families(
             self.alpha, tied=self.tied, unknown=self.unknown, variance_rows=self.variance_rows
         )
+        if self.families == "auto":
+            families |= {"continuous": BestOf(), "count": BestOf()}
         alone: list[Block] = []
         taken: dict[int, Any] = {}
         for key, family in self._own_families().items():
@@ -163,13 +192,102 @@ class NaiveBayes(GenerativeEstimator):
         flags = [] if "continuous" in self._own_families() else _whole_zeros_and_ones(schema, source, rest)
         if flags:
             remarks = (*remarks, whole_zeros_and_ones_note([schema.names[j] for j in flags]))
-        return GenerativeSpec((*blocks, *alone), self._priors(), without, remarks)
+        weights = self._given_weights(schema)
+        learn: Literal["", "one", "columns"] = "" if weights is not None else LEARN[self.weights]
+        return GenerativeSpec(
+            (*blocks, *alone), self._priors(), without, remarks, weights or (), learn_weights=learn
+        )
+
+    def _given_weights(self, schema: Schema) -> tuple[float, ...] | None:
+        """The weights of the columns that are given; None where they are learnt."""
+        given = self.weights
+        if isinstance(given, str) and given in LEARN:
+            return None
+        if isinstance(given, Mapping):
+            out = [1.0] * len(schema)
+            for key, weight in given.items():
+                for j in schema.resolve(key):
+                    out[j] = _weight(weight)
+            return tuple(out)
+        return (_weight(given),)
+
+    @property
+    def _first_part_chooses(self) -> bool:  # type: ignore[override]
+        """Whether some setting is left to rows."""
+        return any(isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights))
+
+    def _to_choose_by(self, data: LocalDataset) -> LocalDataset:
+        """Of many rows every so many, by a step with which no rhythm of the classes keeps time."""
+        step = -(-data.n_rows // MOST_ROWS)
+        if step < 2:
+            return data
+        y = np.asarray(data.y)
+        return data.every(next(s for s in range(step, len(y) + 1) if _is_prime(s) and _represents(y[::s], y)))
+
+    def _chosen(
+        self, spec: GenerativeSpec, data: LocalDataset, classes: AnyArray, n_folds: int
+    ) -> tuple[GenerativeSpec, Tuning | None]:
+        """What the folds choose; few rows choose nothing that was not asked for."""
+        counts = np.asarray(data.folds) >= 0
+        if data.weight is not None:
+            counts &= data.weight > 0
+        y = np.asarray(data.y)[:: data.step][counts[:: data.step]]
+        if len(y) < FEW_ROWS or (np.bincount(y) > 1).sum() < 2:
+            spec = self._unchosen(spec)
+        if not spec.is_open:
+            return spec, None
+        return super()._chosen(spec, data, classes, n_folds)
+
+    def _unchosen(self, spec: GenerativeSpec) -> GenerativeSpec:
+        """The composition without choices by default: each class has variances of its own, weights are 1."""
+        blocks = tuple(
+            replace(b, family=replace(b.family, tied=False)) if "tied" in b.family.open_settings else b  # type: ignore[type-var]
+            for b in spec.blocks
+        )
+        return replace(spec, blocks=blocks, learn_weights="")
+
+    @property
+    def weights_(self) -> Floats:
+        """The exponent with which each column that was read counts, in their order."""
+        weights = self.model_.weights
+        return np.ones(len(self.model_.schema)) if weights is None else weights.copy()
+
+    @property
+    def families_(self) -> dict[str, str]:
+        """The name of the family that describes each column that has an effect."""
+        found: dict[str, str] = {}
+        for block, distribution in self.model_.distributions:
+            members = getattr(distribution, "members", [distribution] * len(block.columns))
+            for j, member in zip(block.columns, members, strict=True):
+                found[self.model_.schema.names[j]] = type(member).__name__.removesuffix("Distribution")
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _weight(given: Any) -> float:
+    if isinstance(given, str | bool) or not isinstance(given, Real) or not 0 <= float(given) < np.inf:
+        raise ValueError(
+            "weights must be 'one', 'auto', a number of 0 or more or a mapping from columns to such numbers, "
+            f"found {given!r}"
+        )
+    return float(given)
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % i for i in range(2, isqrt(number) + 1))
+
+
+def _represents(some: Ints, y: Ints) -> bool:
+    """Whether no class is far more common or rarer among some rows than among all, or rows are few."""
+    share = np.bincount(y) / len(y)
+    found = np.bincount(some, minlength=len(share))
+    deviation = np.sqrt(len(some) * share * (1 - share))
+    return len(some) < FEW_ROWS or bool((np.abs(found - len(some) * share) <= 5 * deviation + 1).all())
 
 
 def is_kind(key: Any, schema: Schema) -> bool:
@@ -219,10 +337,10 @@ class GaussianNB(GenerativeEstimator):
     priors : array-like of shape (n_classes,), default=None
         Class priors; None takes the class frequencies.
     var_smoothing : float, default=1e-9
-        A variance below this share of the column's own variance s² within classes is not determined by the
-        rows of its class: it becomes (S + s²) / (N + 1), as if one row more had been seen with the variance
-        s², and at least this share of it. Unlike scikit-learn's, the floor does not depend on other columns
-        and is not added to every variance.
+        This share of the largest variance of any column is added to every variance, as scikit-learn does; a
+        column of much smaller units drowns in it, so scale the columns then, or use NaiveBayes. Where a
+        column is constant within a class, and scikit-learn's variance is what was added alone, the class is
+        lent one row with the column's variance s² within classes first: (S + s²) / (N + 1).
 
     Attributes
     ----------
@@ -230,8 +348,8 @@ class GaussianNB(GenerativeEstimator):
         Weight and prior of each class.
     theta_, var_ : ndarray of shape (n_classes, n_features)
         Mean and variance of each feature in each class.
-    epsilon_ : ndarray of shape (n_features,)
-        The smallest variance allowed in each column.
+    epsilon_ : float
+        What is added to every variance.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int
@@ -258,9 +376,9 @@ class GaussianNB(GenerativeEstimator):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        if not self.var_smoothing >= 0:
-            raise ValueError(f"var_smoothing must not be negative, found {self.var_smoothing}")
-        family = Normal(floor=self.var_smoothing)
+        if not 0 <= self.var_smoothing < np.inf:
+            raise ValueError(f"var_smoothing must be finite and not negative, found {self.var_smoothing}")
+        family = Normal(smoothing=self.var_smoothing)
         return GenerativeSpec((Block(tuple(range(len(schema))), family),), self._priors())
 
     def _moments(self) -> Moments:
@@ -289,10 +407,10 @@ class GaussianNB(GenerativeEstimator):
 
     @property
     def var_(self) -> Floats:
-        """Variance of each feature in each class; 0 for a constant column, which has no effect."""
-        return self._filled(np.zeros_like(self._moments().scatter), "variance")
+        """Variance of each feature in each class; what is added alone for a constant column."""
+        return self._filled(np.full_like(self._moments().scatter, self.epsilon_), "variance")
 
     @property
-    def epsilon_(self) -> Floats:
-        """The smallest variance allowed in each column."""
-        return Normal(floor=self.var_smoothing).lowest(self._moments())
+    def epsilon_(self) -> np.float64:
+        """What is added to every variance."""
+        return Normal(smoothing=self.var_smoothing).added(self._moments())

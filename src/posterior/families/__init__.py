@@ -16,24 +16,34 @@ from posterior.families.base import (
     Repair,
 )
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.best_of import BestOf, BestOfDistribution
 from posterior.families.beta import Beta, BetaDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
+from posterior.families.from_scipy import FromScipy, FromScipyDistribution
 from posterior.families.gamma import Gamma, GammaDistribution
 from posterior.families.gaussian import MultivariateNormalDistribution
+from posterior.families.histogram import Histogram, HistogramDistribution
+from posterior.families.kernel_density import KernelDensity, KernelDensityDistribution
 from posterior.families.laplace import Laplace, LaplaceDistribution
 from posterior.families.mixture import MixtureOfNormals, MixtureOfNormalsDistribution
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.multivariate_normal import MultivariateNormal
+from posterior.families.negative_binomial import NegativeBinomial, NegativeBinomialDistribution
 from posterior.families.normal import LogNormal, LogNormalDistribution, Normal, NormalDistribution
+from posterior.families.one_dependence import OneDependence, OneDependenceDistribution
 from posterior.families.parameters import Parameter
 from posterior.families.poisson import Poisson, PoissonDistribution
+from posterior.families.student_t import StudentT, StudentTDistribution
+from posterior.families.tree_augmented import TreeAugmented, TreeAugmentedDistribution
 
 __all__ = [
     "BagOfWords",
     "BagOfWordsDistribution",
     "Bernoulli",
     "BernoulliDistribution",
+    "BestOf",
+    "BestOfDistribution",
     "Beta",
     "BetaDistribution",
     "Categorical",
@@ -43,9 +53,15 @@ __all__ = [
     "Exponential",
     "ExponentialDistribution",
     "Family",
+    "FromScipy",
+    "FromScipyDistribution",
     "Gamma",
     "GammaDistribution",
     "GapFillingFamily",
+    "Histogram",
+    "HistogramDistribution",
+    "KernelDensity",
+    "KernelDensityDistribution",
     "Laplace",
     "LaplaceDistribution",
     "LeftOut",
@@ -57,12 +73,20 @@ __all__ = [
     "MultinomialDistribution",
     "MultivariateNormal",
     "MultivariateNormalDistribution",
+    "NegativeBinomial",
+    "NegativeBinomialDistribution",
     "NoClosedFormError",
     "Normal",
     "NormalDistribution",
+    "OneDependence",
+    "OneDependenceDistribution",
     "Parameter",
     "Poisson",
     "PoissonDistribution",
     "ProductDistribution",
     "Repair",
+    "StudentT",
+    "StudentTDistribution",
+    "TreeAugmented",
+    "TreeAugmentedDistribution",
 ]

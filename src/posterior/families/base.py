@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
 from posterior.families.parameters import Parameter
@@ -15,7 +16,7 @@ from posterior.stats import Location, Statistics
 from posterior.stats.base import FieldSums, Problem
 
 S = TypeVar("S", bound=Statistics)
-Reading = Literal["values", "codes", "matrix", "texts"]
+Reading = Literal["values", "codes", "mixed", "matrix", "texts"]
 
 AUTO = "auto"
 
@@ -120,6 +121,30 @@ class Distribution(ABC):
         """
         out += self.log_relative(block)
 
+    # Whether columns are independent given the class, so that each can have a weight of its own.
+    separable: bool = False
+
+    def add_weighted(self, block: Any, weight: Floats, out: Floats) -> None:
+        """Add Σ w_j ln p(x_j | class) of the rows to `out` (n, K), up to a term of the row.
+
+        The weights (b,) are equal unless the columns are separable.
+        """
+        if not (weight == weight[0]).all():
+            out += self._log_weighted(block, weight)
+        elif weight[0] == 1.0:
+            self.add_relative(block, out)
+        elif weight[0] > 0:  # 0 times −inf is no number
+            part = kernels.scratch("weighted", *out.shape)
+            part[:] = 0.0
+            self.add_relative(block, part)
+            part *= weight[0]
+            out += part
+
+    def _log_weighted(self, block: Any, weight: Floats) -> Floats:
+        """The weighted sum of the terms by column."""
+        keep = np.flatnonzero(weight > 0)
+        return np.asarray(np.einsum("nbk,b->nk", self.log_terms(block)[:, keep], weight[keep]))
+
     @property
     def log_base(self) -> Floats:
         """The part of the log density that belongs to no column, (K,)."""
@@ -147,6 +172,9 @@ class Distribution(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.n_classes} classes, {self.n_columns} columns>"
+
+    # Why the likelihood of rows does not follow from their statistics; empty where it does.
+    why_no_likelihood: str = ""
 
     @abstractmethod
     def log_likelihood(self, statistics: Any) -> float:
@@ -388,6 +416,8 @@ class GapFillingFamily(Family[S]):
 class ProductDistribution(Distribution):
     """Columns that are independent given the class: the log density is the sum of its terms."""
 
+    separable = True
+
     @abstractmethod
     def class_terms(self, block: Any, k: int) -> Floats:
         """Log density of every cell under class `k`, (n, b), 0 for a missing cell."""
@@ -405,6 +435,14 @@ class ProductDistribution(Distribution):
         if self.has_support and (outside := self.outside(block)).any():
             block = np.where(outside, np.nan, block)
         return self.log_density(block)
+
+    def _log_weighted(self, block: Any, weight: Floats) -> Floats:
+        """The weighted sum of the terms, class by class, without the cells that no class can have."""
+        block, keep = kernels.in_rows(block), np.flatnonzero(weight > 0)
+        if self.has_support and (outside := self.outside(block)).any():
+            block = np.where(outside, np.nan, block)
+        terms = [self.class_terms(block, k)[:, keep] @ weight[keep] for k in range(self.n_classes)]
+        return np.stack(terms, axis=-1)
 
     @abstractmethod
     def marginal(self, columns: Sequence[int]) -> Self:

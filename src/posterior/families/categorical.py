@@ -106,6 +106,11 @@ class CategoricalDistribution(Distribution):
         return tables_misfit(self.log_tables, sizes, joint=self.joint)
 
     @property
+    def separable(self) -> bool:  # type: ignore[override]
+        """Whether there is a table for each column."""
+        return not self.joint
+
+    @property
     def n_events(self) -> int:
         """The cells of a joint table."""
         return int(self.log_tables[0][0].size) if self.joint else 0
@@ -226,12 +231,13 @@ class Categorical(Family[CategoryCounts]):
     """The categorical family: categories as they are, no one-hot.
 
     `alpha` is added to the count of every category (Laplace's rule with 1, maximum likelihood with 0, or
-    "auto").
-    Several columns are independent given the class, or with `joint=True` one table of all their
-    combinations. `unknown` says what to do with a category that training has not seen:
-    "marginalize" leaves the cell out, "smooth" gives it the probability of a further category that was
-    never counted, α/(N + α(V+1)), and "error" refuses. With `repeats=False` nobody looks for columns that
-    repeat another one.
+    "auto"). With `hierarchical=True` the α V rows that are so added to a class are shared out as the V
+    categories are in all classes together, (n_v + 1) / (N + V), not evenly: what a class has not shown is as
+    rare in it as everywhere, and a class of few rows says little. Several columns are independent given the
+    class, or with `joint=True` one table of all their combinations. `unknown` says what to do with a category
+    that training has not seen: "marginalize" leaves the cell out, "smooth" gives it the probability of a
+    further category that was never counted, α/(N + α(V+1)), and "error" refuses. With `repeats=False` nobody
+    looks for columns that repeat another one.
 
     >>> rows = Categorical().summarize(Codes(np.array([[0], [1], [1]]), (2,)), np.array([0, 0, 0]), None, 1)
     >>> np.exp(Categorical(alpha=1).estimate(rows).log_tables[0])
@@ -242,6 +248,7 @@ class Categorical(Family[CategoryCounts]):
     joint: bool = False
     unknown: Unknown = "marginalize"
     repeats: bool = field(default=True, compare=False, repr=False)
+    hierarchical: bool = False
     reads: ClassVar[Any] = "codes"
     read_as: ClassVar[str | None] = "categorical"
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
@@ -267,7 +274,7 @@ class Categorical(Family[CategoryCounts]):
         )
 
     def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:
-        """Smoothed relative frequencies; a class without any row is even-handed."""
+        """Smoothed relative frequencies; a class without any row takes the shares that smooth the others."""
         self.refuse_open()
         logs, unseen = [], []
         for counts in statistics.tables:
@@ -275,46 +282,65 @@ class Categorical(Family[CategoryCounts]):
             n_cells = max(counts[0].size, 1)
             weight = counts.sum(axis=axes, keepdims=True)
             total = weight + self.alpha * n_cells
-            even = np.full(counts.shape, 1 / n_cells)
-            logs.append(safe_log(np.divide(counts + self.alpha, total, out=even, where=total > 0)))
+            share = self._shares(counts)
+            added = counts + self.alpha * n_cells * share
+            like_all = np.broadcast_to(share, counts.shape).copy()
+            logs.append(safe_log(np.divide(added, total, out=like_all, where=total > 0)))
             rest = weight.reshape(-1) + self.alpha * (n_cells + 1)
-            share = np.divide(self.alpha, rest, out=np.zeros(len(counts)), where=rest > 0)
-            unseen.append(safe_log(share) if self.unknown == "smooth" else np.zeros(len(counts)))
+            # A further category has the share of one that was never counted.
+            new = (n_cells + 1) / (counts.sum() + n_cells + 1) if self.hierarchical else 1.0
+            p = np.divide(self.alpha * new, rest, out=np.zeros(len(counts)), where=rest > 0)
+            unseen.append(safe_log(p) if self.unknown == "smooth" else np.zeros(len(counts)))
         return CategoricalDistribution.from_logs(
             tuple(logs), joint=self.joint, log_unseen=tuple(unseen), unseen=self.unknown
         )
 
+    def _shares(self, counts: Floats) -> Floats:
+        """How the rows that are added are shared out among the cells of a table, (1, V_1, …)."""
+        n_cells = max(counts[0].size, 1)
+        if not self.hierarchical:
+            return np.full((1, *counts.shape[1:]), 1 / n_cells)
+        return np.asarray((counts.sum(axis=0, keepdims=True) + 1) / (counts.sum() + n_cells))
+
     def leave_one_out(
         self, statistics: CategoryCounts, distribution: CategoricalDistribution
     ) -> Callable[[Any, Ints, Floats | None], LeftOut]:
-        """Only cells of the own class change, each by the weight of the row; a gap was never counted."""
+        """The cells of the own class change by the weight of the row, and the shares of all of them.
+
+        A gap was never counted.
+        """
 
         def left_out(block: "Codes | AnyArray", y: Ints, weight: Floats | None) -> LeftOut:
             codes = block.array if isinstance(block, Codes) else block
-            out = distribution.log_density(codes)
-            own, delicate = np.zeros(len(y)), np.zeros(len(y), dtype=np.bool_)
+            out, delicate = np.zeros((len(y), len(statistics.tables[0]))), np.zeros(len(y), dtype=np.bool_)
             parts = [codes] if self.joint else list(codes.T[:, :, None])
             for j, (counts, part) in enumerate(zip(statistics.tables, parts, strict=True)):
-                terms = out[np.arange(len(y)), y] if self.joint else distribution._lookup[j][part[:, 0], y]
+                terms = distribution.log_density(codes) if self.joint else distribution._lookup[j][part[:, 0]]
                 rows = np.flatnonzero(((part >= 0) & (part < counts.shape[1:])).all(axis=1))
                 if len(rows):
                     cells = np.ravel_multi_index(tuple(part[rows].T), counts.shape[1:])
                     w = np.ones(len(rows)) if weight is None else weight[rows]
                     table = counts.reshape(len(counts), -1)
-                    terms[rows], delicate_rows = self._log_without(table, cells, y[rows], w)
+                    terms[rows], delicate_rows = self._logs_without(table, cells, y[rows], w)
                     delicate[rows] |= delicate_rows
-                own += terms
-            out[np.arange(len(y)), y] = own
+                out += terms
             return LeftOut(out, delicate)
 
         return left_out
 
-    def _log_without(self, counts: Floats, cells: Ints, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
-        """Log probabilities of cells without a row of that weight that was counted in each."""
-        n_cells = counts.shape[1]
-        before, total = counts[y, cells], counts.sum(axis=1)[y]
-        left, rest = before - weight, total - weight
-        delicate = loses_digits(left, before, self.alpha) | loses_digits(rest, total, self.alpha * n_cells)
-        left, rest = np.maximum(left, 0.0) + self.alpha, np.maximum(rest, 0.0) + self.alpha * n_cells
-        share = np.divide(left, rest, out=np.full(len(y), 1 / n_cells), where=rest > 0)
-        return safe_log(share), delicate
+    def _logs_without(self, counts: Floats, cells: Ints, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
+        """Log probabilities (n, K) of cells without a row of that weight that was counted in each."""
+        n_cells, rows = counts.shape[1], np.arange(len(y))
+        share = np.full(len(y), 1 / n_cells)
+        if self.hierarchical:
+            share = np.maximum(counts.sum(axis=0)[cells] - weight, 0.0) + 1
+            share /= np.maximum(counts.sum() - weight, 0.0) + n_cells
+        before, total = counts[:, cells].T, np.tile(counts.sum(axis=1), (len(y), 1))
+        left, rest = before.copy(), total.copy()
+        left[rows, y] -= weight
+        rest[rows, y] -= weight
+        added = self.alpha * n_cells * share[:, None]
+        delicate = loses_digits(left, before, added) | loses_digits(rest, total, self.alpha * n_cells)
+        left, rest = np.maximum(left, 0.0) + added, np.maximum(rest, 0.0) + self.alpha * n_cells
+        p = np.divide(left, rest, out=np.tile(share[:, None], (1, len(counts))), where=rest > 0)
+        return safe_log(p), delicate[rows, y]

@@ -222,25 +222,28 @@ class NormalDistribution(ProductDistribution):
 class Normal(Family[Moments]):
     """The normal family, one column at a time: mean and variance over the cells that are there.
 
-    By maximum likelihood, S / N for a sum of squares S and a weight N. A class of fewer rows than
-    `variance_rows` is filled up to as many with the column's variance s² within classes: (S + m s²) / (N + m)
-    (the conjugate prior, of m rows). `tied` shares the variance of a column among the classes ("auto" leaves
-    it to cross-validation); `bias=False` takes 1 off the divisor (K when tied). A variance below `floor`
-    times s² is not determined by the rows: it becomes that of m = 1, and at least the floor.
+    By maximum likelihood, S / N for a sum of squares S and a weight N. With `variance_rows` every class is
+    lent m rows that have the column's variance s² within classes: (S + m s²) / (N + m), the estimate under
+    the conjugate prior, so that a class of few rows, or one constant in a column, is no spike. `tied` shares
+    the variance of a column among the classes ("auto" leaves it to cross-validation); `bias=False` takes 1
+    off the divisor (K when tied). A variance below `floor` times s² is not determined by the rows: it
+    becomes that of m = 1, and at least the floor. To every variance `smoothing` times the largest variance
+    of any column is added, as scikit-learn does.
 
     >>> rows = Moments.of(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), None, 2)
     >>> Normal().estimate(rows).variance  # one row shows no spread
     array([[1.        ],
            [0.33333333]])
     >>> Normal(variance_rows=4).estimate(rows).variance
-    array([[0.83333333],
-           [0.5       ]])
+    array([[0.77777778],
+           [0.53333333]])
     """
 
     tied: Any = False
     bias: bool = True
     floor: float = 1e-15
     variance_rows: float = 0.0
+    smoothing: float = 0.0
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"tied": (True, False)}
 
     def __post_init__(self) -> None:
@@ -252,6 +255,8 @@ class Normal(Family[Moments]):
             raise ValueError(f"floor must not be negative, found {self.floor}")
         if not 0 <= self.variance_rows < np.inf:
             raise ValueError(f"variance_rows is a number of rows, 0 or more, found {self.variance_rows}")
+        if not 0 <= self.smoothing < np.inf:
+            raise ValueError(f"smoothing is a share of a variance, 0 or more, found {self.smoothing}")
 
     @property
     def takes_tables(self) -> bool:
@@ -265,7 +270,7 @@ class Normal(Family[Moments]):
         return Moments.of(block, y, weight, n_classes)
 
     def estimate(self, statistics: Moments) -> NormalDistribution:
-        """The sums of squares, with those lent to classes of few rows, divided by their weights."""
+        """The sums of squares, with those of the rows lent to each class, divided by their weights."""
         self.refuse_open()
         weight, within, total = statistics.pooled()
         seen = statistics.weight > 0
@@ -277,13 +282,12 @@ class Normal(Family[Moments]):
             squares, count = np.broadcast_to(within, seen.shape), np.broadcast_to(weight, seen.shape)
             variance = np.broadcast_to(pooled, seen.shape)
         else:
-            lent = np.maximum(self.variance_rows - count, 0.0)
-            own = kernels.ratio(squares + lent * scale, count + lent - lost)
+            own = kernels.ratio(squares + self.variance_rows * scale, count + self.variance_rows - lost)
             variance = np.where(seen, own, pooled)
         low = variance < self.lowest(statistics)
         return NormalDistribution(
             statistics.filled_location(),
-            with_spread(variance, squares, count, scale, self._floor),
+            with_spread(variance, squares, count, scale, self._floor) + self.added(statistics),
             tied=self.tied,
             repairs=(
                 *_spread_lent(low & seen & (total > 0), self.tied),
@@ -304,7 +308,13 @@ class Normal(Family[Moments]):
             lost=0.0 if self.bias else 1.0,
             floor=self._floor,
             variance_rows=self.variance_rows,
+            smoothing=self.smoothing,
         )
+
+    def added(self, statistics: Moments) -> np.float64:
+        """What is added to every variance."""
+        weight, _, total = statistics.pooled()
+        return np.float64(self.smoothing * kernels.ratio(total, weight).max(initial=0.0))
 
     def lowest(self, statistics: Moments) -> Floats:
         """The smallest variance allowed in each column, (d,), relative to the column's own scale."""

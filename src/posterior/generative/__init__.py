@@ -1,5 +1,6 @@
 """Bayes' rule over any composition of families: specification, statistics, model."""
 
+from posterior.generative.column_weights import with_column_weights
 from posterior.generative.folds import estimated, held_out_log_posterior, training_parts
 from posterior.generative.leave_one_out import left_out_log_posterior, refuse_other_rows
 from posterior.generative.leave_one_out_tuning import tune_left_out
@@ -41,5 +42,6 @@ __all__ = [
     "union_of_classes",
     "unused_note",
     "whole_zeros_and_ones_note",
+    "with_column_weights",
     "zeros_and_ones_note",
 ]

@@ -16,7 +16,7 @@ from posterior.dataset import Chunk, Dataset, Selection
 from posterior.families import Family, LeftOut, NoClosedFormError
 from posterior.families.left_out.parts import loses_digits
 from posterior.generative.model import FittedBlock, GenerativeModel
-from posterior.generative.plan import NOTHING, Block
+from posterior.generative.plan import NOTHING, Block, Plan
 from posterior.generative.spec import GenerativeSpec, Sums
 from posterior.generative.statistics import ClassStatistics
 from posterior.stats import Statistics
@@ -38,11 +38,12 @@ def left_out_log_posterior(
     """
     spec, statistics = _known(model, dataset)
     scores = [
-        (block, _score(model, block, sums))
-        for block, sums in zip(model.blocks, statistics.blocks, strict=True)
+        (part, weight, _score(model, part, sums))
+        for block, whole in zip(model.blocks, statistics.blocks, strict=True)
         if block.columns
+        for part, weight, sums in _equally_weighted(model, block, whole)
     ]
-    n_classes, dense = model.n_classes, sum(block.dense for block, _ in scores)
+    n_classes, dense = model.n_classes, sum(block.dense for block, _, _ in scores)
     alone = dataset.reduce(lambda chunk: np.bincount(chunk.y, minlength=n_classes), dense=dense) == 1
 
     def posterior(chunk: Chunk) -> Floats:
@@ -51,9 +52,9 @@ def left_out_log_posterior(
         delicate = np.zeros(chunk.n_rows, dtype=np.bool_)
         if weight is not None:
             delicate = loses_digits(statistics.weight[y] - weight, statistics.weight[y])
-        for block, score in scores:
+        for block, factor, score in scores:
             part = score(block.read(chunk), y, weight)
-            log_density += part.log_density
+            log_density += part.log_density if factor == 1.0 else factor * part.log_density
             delicate |= part.delicate
         log_density[delicate] = 0.0
         log_prior = spec.priors.log_prior_without(statistics.weight, model.classes, y, weight, alone)
@@ -117,6 +118,24 @@ def _known(model: GenerativeModel, dataset: Dataset) -> tuple[GenerativeSpec, Cl
     return model.spec, statistics
 
 
+def _equally_weighted(
+    model: GenerativeModel, block: FittedBlock, sums: Statistics
+) -> list[tuple[FittedBlock, float, Statistics]]:
+    """Parts of a block whose columns have one weight, with it and with their statistics; none of weight 0."""
+    weight = model.weight_of(block)
+    if (weight == weight[0]).all():
+        return [(block, float(weight[0]), sums)] if weight[0] > 0 else []
+    if block.plan is None or block.distribution is None:
+        raise ValueError("a block of given distributions has no training rows to leave out")
+    parts = []
+    for j in np.flatnonzero(weight > 0).tolist():
+        place = block.plan.keep[j]
+        plan = Plan((0,), block.plan.family.marginal([j]))
+        alone = FittedBlock((block.columns[j],), block.distribution.marginal([j]), (), block.reads, plan)
+        parts.append((alone, float(weight[j]), sums.marginal([place])))
+    return parts
+
+
 def _score(model: GenerativeModel, block: FittedBlock, statistics: Statistics) -> Score:
     """The function that scores the rows of a block without themselves."""
     if block.plan is None:
@@ -138,7 +157,9 @@ class _Refits:
     def __init__(self, model: GenerativeModel, spec: GenerativeSpec, dataset: Dataset) -> None:
         kept = [(b.columns, b.plan.family) for b in model.blocks if b.columns and b.plan is not None]
         self.spec = GenerativeSpec(
-            tuple(Block(c, family, NOTHING, NOTHING) for c, family in kept), spec.priors
+            tuple(Block(c, family, NOTHING, NOTHING) for c, family in kept),
+            spec.priors,
+            weights=spec.weights,
         )
         self.model, self.dataset = model, dataset
 

@@ -56,17 +56,22 @@ class FittedBlock:
             left_out = self.distribution is None or self.distribution.unseen == "marginalize"
             sizes = np.asarray(cells.sizes)
             return np.asarray((cells.array >= 0) & ((cells.array < sizes) | (not left_out)))
+        if self.reads == "mixed":
+            return np.asarray(~np.isnan(cells.array))
         return np.asarray(~np.isnan(cells.toarray() if kernels.is_sparse(cells) else cells))
 
     @property
     def dense(self) -> int:
         """How many columns are read as values."""
-        return len(self.columns) if self.reads == "values" else 0
+        return len(self.columns) if self.reads in ("values", "mixed") else 0
 
 
 @dataclass(frozen=True, eq=False)
 class GenerativeModel:
     """p(class) and p(row | class); everything else follows.
+
+    In posteriors and joint scores each column counts with its weight, Σ w_j ln p(x_j | class): `weights` has
+    one for each column of the table, None where all are 1. Densities are those of the columns as they are.
 
     `statistics` are kept where parts of data can be added to the model, and None otherwise. `path` is the
     log-likelihood before the first and after each iteration, where gaps had to be filled in. `tuning` is
@@ -85,6 +90,7 @@ class GenerativeModel:
     notes: tuple[Note, ...] = field(default=())
     path: Annotated[Floats | None, "n any"] = None
     tuning: "Tuning | None" = None
+    weights: Annotated[Floats | None, "n >=0"] = None
 
     @property
     def n_classes(self) -> int:
@@ -95,6 +101,10 @@ class GenerativeModel:
     def distributions(self) -> list[tuple[FittedBlock, Distribution]]:
         """The blocks that have a distribution, with it."""
         return [(b, b.distribution) for b in self.blocks if b.distribution is not None]
+
+    def weight_of(self, block: FittedBlock) -> Floats:
+        """The weights of the columns of a block, (b,)."""
+        return np.ones(len(block.columns)) if self.weights is None else self.weights[list(block.columns)]
 
     @property
     def _dense(self) -> int:
@@ -112,8 +122,9 @@ class GenerativeModel:
         return dataset.map(self._chunk_kept_density, dense=self._dense) + self.log_prior
 
     def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
-        """Log joint density ln p(row, class), (n, K)."""
-        return self.log_density(dataset) + (self.log_prior if log_prior is None else log_prior)
+        """Log joint density ln p(row, class), (n, K), to which each column adds its weight of its own."""
+        scores = dataset.map(self._chunk_weighted, dense=self._dense)
+        return scores + (self.log_prior if log_prior is None else log_prior)
 
     def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
         """Log density ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
@@ -169,7 +180,7 @@ class GenerativeModel:
         out[:] = log_prior
         with np.errstate(over="ignore", invalid="ignore"):
             for block, distribution in self.distributions:
-                distribution.add_relative(block.scored(chunk), out)
+                distribution.add_weighted(block.scored(chunk), self.weight_of(block), out)
 
     def _accept(self, finite: bool, chunk: Chunk) -> None:
         """Raise the error of an infinite or too large number, if that is why scores were not finite."""
@@ -191,6 +202,21 @@ class GenerativeModel:
             total[rule.broken(chunk)] = -np.inf
         return total
 
+    def _chunk_weighted(self, chunk: Chunk) -> Floats:
+        """The log density in which each column counts with its weight."""
+        total = self._chunk_density(chunk)
+        if self.weights is None:
+            return total
+        impossible = np.isneginf(total) if self.rules else False
+        total[:] = 0.0
+        for block, distribution in self.distributions:
+            terms = _weighted_terms(
+                distribution.log_terms(block.read(chunk)), weight := self.weight_of(block)
+            )
+            total += terms.sum(axis=1) + weight[0] * distribution.log_base
+        total[impossible] = -np.inf
+        return total
+
     def _chunk_kept_density(self, chunk: Chunk) -> Floats:
         total = np.zeros((chunk.n_rows, self.n_classes))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -208,7 +234,9 @@ class GenerativeModel:
         `words` a text has a term for each of its words instead of one, named as in text[word].
         """
         used = self.distributions
-        base = sum((d.log_base for _, d in used), np.zeros(self.n_classes))
+        weights = [self.weight_of(block) for block, _ in used]
+        bases = (w[0] * d.log_base for w, (_, d) in zip(weights, used, strict=True))
+        base = sum(bases, np.zeros(self.n_classes))
         lead = [self.log_prior, base] if base.any() else [self.log_prior]
         held = [self._words_in(b, d, dataset) if words else None for b, d in used]
         names = ["prior", "baseline"][: len(lead)]
@@ -218,9 +246,10 @@ class GenerativeModel:
         def terms(chunk: Chunk) -> Floats:
             parts = [np.broadcast_to(lead, (chunk.n_rows, len(lead), self.n_classes))]
             self.refuse_overflow(chunk)
-            for (b, d), some in zip(used, held, strict=True):
+            for (b, d), some, weight in zip(used, held, weights, strict=True):
                 cells = b.read(chunk)
-                parts.append(d.log_terms(cells) if some is None else d.word_terms(cells, some)[1])
+                found = d.log_terms(cells) if some is None else d.word_terms(cells, some)[1]
+                parts.append(_weighted_terms(found, weight))
             return np.concatenate(parts, axis=1)
 
         return tuple(names), dataset.map(terms, dense=len(names) * self.n_classes)
@@ -303,7 +332,7 @@ class GenerativeModel:
         parts = []
         for block, distribution in self.distributions:
             try:
-                parts.append(distribution.quadratic(classes))
+                parts.append(weighted_quadratic(distribution, self.weight_of(block), classes))
             except ValueError as error:
                 names = ", ".join(repr(self.schema.names[j]) for j in block.columns)
                 raise ValueError(
@@ -320,9 +349,11 @@ class GenerativeModel:
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters of the densities, and K − 1 of the priors where those were estimated."""
+        """Free parameters of the densities, weights that were learnt, K − 1 of priors that were estimated."""
         given = self.spec is None or self.spec.priors.given is not None
-        return sum(d.n_parameters for _, d in self.distributions) + (0 if given else self.n_classes - 1)
+        learnt = 0 if self.spec is None else self.spec.n_learnt_weights
+        n_parameters = sum(d.n_parameters for _, d in self.distributions) + learnt
+        return n_parameters + (0 if given else self.n_classes - 1)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Ints]:
         """`n` rows in the kind of table that was fitted, and their class codes.
@@ -352,7 +383,7 @@ class GenerativeModel:
             elif kept:
                 places = tuple(block.columns[i] for i in kept)
                 blocks.append(FittedBlock(places, distribution.marginal(kept), reads=block.reads))
-        return GenerativeModel(self.classes, self.schema, self.log_prior, tuple(blocks))
+        return GenerativeModel(self.classes, self.schema, self.log_prior, tuple(blocks), weights=self.weights)
 
     def __add__(self, other: "GenerativeModel") -> "GenerativeModel":
         return self.update(other._mergeable_statistics())
@@ -375,3 +406,22 @@ class GenerativeModel:
             names = [self.schema.names[j] for b in self.blocks for j in b.columns if b.reads == "values"]
             return gaps_message(names)
         return (self.spec and self.spec.why_not_mergeable(self.schema)) or NO_DATA
+
+
+def weighted_quadratic(
+    distribution: Distribution, weight: Floats, classes: Sequence[int] | None = None
+) -> QuadraticScores:
+    """The weighted log densities of some classes as quadratic functions of the columns of a block."""
+    if (weight == weight[0]).all():
+        return distribution.quadratic(classes).times(float(weight[0]))
+    parts = [distribution.marginal([j]).quadratic(classes).times(float(w)) for j, w in enumerate(weight)]
+    return QuadraticScores.block_diagonal(parts)
+
+
+def _weighted_terms(terms: Floats, weight: Floats) -> Floats:
+    """Terms (n, T, K) by the weights of their columns; words share that of their text. 0 times −inf is 0."""
+    if (weight == 1).all():
+        return terms
+    factor = np.broadcast_to(weight, terms.shape[1])[:, None]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(factor > 0, factor * terms, 0.0))

@@ -1,8 +1,8 @@
 """A generative model before it has seen data: which columns go to which family."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.families import Expected
+from posterior.families.base import AUTO
 from posterior.generative.expectation_maximization import Filled, filled_in, spared
 from posterior.generative.model import FittedBlock, GenerativeModel
 from posterior.generative.notes import (
@@ -55,12 +56,25 @@ class GenerativeSpec:
 
     `without_family` are columns without a value, of no known kind: pointed out and left out. `remarks` are
     what else is worth saying about the composition.
+
+    `weights` are the exponents with which columns count in posteriors: one for all, or one for each column of
+    the table; none where all are 1. `learn_weights` leaves them to cross-validation: "one" for all, or
+    "columns", one for each.
     """
 
     blocks: tuple[Block, ...]
     priors: Priors = field(default_factory=Priors)
     without_family: tuple[int, ...] = ()
     remarks: tuple[Note, ...] = field(default=(), compare=False)
+    weights: tuple[float, ...] = ()
+    learn_weights: Literal["", "one", "columns"] = ""
+    n_learnt_weights: int = field(default=0, compare=False)
+
+    def column_weights(self, n_columns: int) -> Floats | None:
+        """The weight of each column of a table; None where all are 1."""
+        if all(weight == 1.0 for weight in self.weights):
+            return None
+        return np.array(self.weights if len(self.weights) > 1 else self.weights * n_columns)
 
     def prepared(self, rows: Rows) -> "GenerativeSpec":
         """The composition whose families know what they must before they count, such as words."""
@@ -132,22 +146,34 @@ class GenerativeSpec:
     @property
     def dense(self) -> int:
         """How many cells a row takes while its values are summed up, which families may do in copies."""
-        reading = [block for block in self.blocks if block.family.reads == "values"]
+        reading = [block for block in self.blocks if block.family.reads in ("values", "mixed")]
         return sum(len(block.columns) * (1 if block.family.takes_tables else COPIES) for block in reading)
 
     @property
     def is_open(self) -> bool:
         """Whether settings are left to cross-validation."""
-        return any(block.family.open_settings for block in self.blocks)
+        return bool(self.learn_weights) or any(block.family.open_settings for block in self.blocks)
+
+    def unsettled(self, chosen: Collection[str]) -> "GenerativeSpec":
+        """The composition with these settings, named as in a `Tuning`, left open again."""
+        blocks = []
+        for block in self.blocks:
+            family, whose = block.family, type(block.family).__name__
+            names = [name for name in family.choices if {name, f"{name} of {whose}"} & set(chosen)]
+            again = dict.fromkeys(names, AUTO)
+            blocks.append(replace(block, family=replace(family, **again)) if again else block)  # type: ignore[type-var]
+        weights = () if "weights" in chosen else self.weights
+        return replace(self, blocks=tuple(blocks), weights=weights)
 
     def joined_by(self, fuller: "GenerativeSpec", late: set[int]) -> "GenerativeSpec":
         """The same blocks and, of a fuller composition, the columns that had no value and no block before."""
         late = late - {j for block in self.blocks for j in block.columns}
-        blocks = [
-            replace(block, columns=found)
-            for block in fuller.blocks
-            if (found := tuple(j for j in block.columns if j in late))
-        ]
+        blocks = []
+        for block in fuller.blocks:
+            places = [i for i, j in enumerate(block.columns) if j in late]
+            if places:
+                columns = tuple(block.columns[i] for i in places)
+                blocks.append(replace(block, columns=columns, family=block.family.marginal(places)))
         rest = tuple(j for j in self.without_family if j not in {c for b in blocks for c in b.columns})
         return replace(self, blocks=(*self.blocks, *blocks), without_family=rest)
 
@@ -191,6 +217,8 @@ class GenerativeSpec:
         with np.errstate(invalid="ignore"):
             log_likelihood += float(np.nansum(statistics.weight * log_prior))
         unread = max((sums.unread for sums in statistics.blocks), default=0.0)
+        reasons = [p.distribution.why_no_likelihood for p in fitted if p.distribution is not None]
+        why_not = next(filter(None, reasons), "")
         return GenerativeModel(
             classes=statistics.classes,
             schema=statistics.schema,
@@ -200,12 +228,14 @@ class GenerativeSpec:
             statistics=statistics
             if filled is None and all(b.family.mergeable for b in self.blocks)
             else None,
-            log_likelihood=None if unread else log_likelihood,
-            why_no_likelihood=f"{unread:g} rows have gaps in a joint block and were left out of it: "
+            log_likelihood=None if unread or why_not else log_likelihood,
+            why_no_likelihood=why_not
+            or f"{unread:g} rows have gaps in a joint block and were left out of it: "
             "the likelihood of all rows, AIC and BIC are not known",
             weight=float(statistics.weight.sum()),
             notes=(*notes, *(() if filled is None else filled.notes)),
             path=None if filled is None else filled.path + (log_likelihood - filled.log_likelihood),
+            weights=self.column_weights(len(schema)),
         )
 
     def why_not_mergeable(self, schema: Schema) -> str | None:
@@ -233,7 +263,9 @@ def _estimate_block(
     with np.errstate(over="ignore", invalid="ignore"):
         refuse_parameters(kept.magnitude, columns, schema)
         distribution = plan.family.estimate(kept)
-        gain = distribution.log_likelihood(kept) if expected is None else expected.log_likelihood
+        gain = 0.0 if expected is None else expected.log_likelihood
+        if expected is None and not distribution.why_no_likelihood:
+            gain = distribution.log_likelihood(kept)
         refuse_parameters(gain, columns, schema)
     return FittedBlock(columns, distribution, plan.fillings, block.family.reads, plan), gain
 

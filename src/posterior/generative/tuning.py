@@ -26,6 +26,11 @@ from posterior.generative.spec import GenerativeSpec
 from posterior.stats import Moments, Statistics
 
 RULES = ("best", "one_se")
+WEIGHTS = "weights"
+# The exponents that all columns may share, from 1 on: below 1 they temper what dependent columns say twice.
+EXPONENTS = tuple(
+    round(float(2**-i), 4) for i in (*np.arange(0, 1, 0.25), *np.arange(1, 6, 0.5), -0.25, -0.5, -1)
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class _Candidate:
     values: tuple[Any, ...]
     families: tuple[Family[Any], ...]
     complexity: float
+    exponent: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -117,28 +123,37 @@ class _FoldScores:
 
     log_prior: Floats
     blocks: tuple[tuple[FittedBlock, ...], ...]
+    weights: Floats
 
-    def losses(self, chunk: Chunk, picks: Sequence[tuple[int, ...]]) -> Floats:
-        """−ln p(true class | row) under each candidate, (n, C); `picks` says which option of each block."""
-        parts = [[_log_relative(fitted, chunk) for fitted in options] for options in self.blocks]
+    def losses(self, chunk: Chunk, picks: Sequence[tuple[tuple[int, ...], float]]) -> Floats:
+        """−ln p(true class | row) under each candidate, (n, C).
+
+        `picks` says which option of each block it takes, and the exponent of the columns.
+        """
+        parts = [
+            [_log_relative(fitted, self.weights[list(fitted.columns)], chunk) for fitted in options]
+            for options in self.blocks
+        ]
         fixed = sum((p[0] for p in parts if len(p) == 1), np.zeros((chunk.n_rows, len(self.log_prior))))
+        varied = [i for i, p in enumerate(parts) if len(p) > 1]
         rows = np.arange(chunk.n_rows)
-        varied = [(p, [pick[i] for pick in picks]) for i, p in enumerate(parts) if len(p) > 1]
         out = np.empty((chunk.n_rows, len(picks)))
-        for c in range(len(picks)):
-            scores = fixed
-            for options, chosen in varied:
-                scores = scores + options[chosen[c]]
+        sums: dict[tuple[int, ...], Floats] = {}
+        for c, (pick, exponent) in enumerate(picks):
+            if pick not in sums:
+                sums = {pick: sum((parts[i][pick[i]] for i in varied), fixed)}  # exponents vary fastest
+            scores = sums[pick] if exponent == 1.0 else exponent * sums[pick]
             out[:, c] = -log_normalized(with_prior(scores, self.log_prior))[rows, chunk.y]
         return out
 
 
-def _log_relative(fitted: FittedBlock, chunk: Chunk) -> Any:
-    """Log densities up to a term of the row; −inf where they overflow, so far off is the row."""
+def _log_relative(fitted: FittedBlock, weight: Floats, chunk: Chunk) -> Any:
+    """Weighted log densities up to a term of the row; −inf where they overflow, so far off is the row."""
     if fitted.distribution is None:
         return 0.0
+    found = np.zeros((chunk.n_rows, fitted.distribution.n_classes))
     with np.errstate(over="ignore", invalid="ignore"):
-        found = fitted.distribution.log_relative(fitted.read(chunk))
+        fitted.distribution.add_weighted(fitted.read(chunk), weight, found)
     return np.where(np.isnan(found), -np.inf, found)
 
 
@@ -159,8 +174,10 @@ def tune(
     ready = spec.prepared(rows)
     tried = candidates(ready, axes)
     options = tuple(_distinct(families) for families in zip(*(c.families for c in tried), strict=True))
-    picks = [tuple(o.index(f) for o, f in zip(options, c.families, strict=True)) for c in tried]
+    picks = [(tuple(o.index(f) for o, f in zip(options, c.families, strict=True)), c.exponent) for c in tried]
     reference = settled(ready, axes, [axis.values[-1] for axis in axes])
+    if spec.learn_weights:  # the exponent is applied to what is summed
+        reference = replace(reference, weights=())
 
     def learn(part: TrainingPart) -> Score:
         with one_blas_thread:  # many small factorisations
@@ -195,6 +212,8 @@ def open_axes(spec: GenerativeSpec) -> tuple[Axis, ...]:
         whose = type(spec.blocks[blocks[0]].family).__name__
         name = setting if settings.count(setting) == 1 else f"{setting} of {whose}"
         axes.append(Axis(name, setting, values, tuple(blocks)))
+    if spec.learn_weights:
+        axes.append(Axis(WEIGHTS, WEIGHTS, EXPONENTS, ()))
     return tuple(axes)
 
 
@@ -208,20 +227,25 @@ def settled(spec: GenerativeSpec, axes: Sequence[Axis], values: Sequence[Any]) -
         replace(block, family=replace(block.family, **chosen)) if chosen else block  # type: ignore[type-var]  # families are dataclasses
         for block, chosen in zip(spec.blocks, settings, strict=True)
     )
-    return replace(spec, blocks=blocks)
+    exponent = [value for axis, value in zip(axes, values, strict=True) if axis.setting == WEIGHTS]
+    if not exponent:
+        return replace(spec, blocks=blocks)
+    return replace(spec, blocks=blocks, weights=tuple(exponent), learn_weights="", n_learnt_weights=1)
 
 
 def candidates(spec: GenerativeSpec, axes: Sequence[Axis]) -> tuple[_Candidate, ...]:
     """Every combination of values, the simplest first; of those that are the same model only the plainest."""
     tuned = sorted({i for axis in axes for i in axis.blocks})
-    same: dict[tuple[Family[Any], ...], list[_Candidate]] = {}
+    same: dict[tuple[tuple[Family[Any], ...], float], list[_Candidate]] = {}
     for places in product(*(range(len(axis.values)) for axis in axes)):
         values = tuple(axis.values[p] for axis, p in zip(axes, places, strict=True))
-        families = tuple(block.family for block in settled(spec, axes, values).blocks)
+        chosen = settled(spec, axes, values)
+        families = tuple(block.family for block in chosen.blocks)
+        exponent = chosen.weights[0] if spec.learn_weights else 1.0
         steps = (p / max(len(axis.values) - 1, 1) for axis, p in zip(axes, places, strict=True))
         plainest = tuple(families[i].plainest for i in tuned)
-        same.setdefault(plainest, []).append(_Candidate(values, families, sum(steps)))
-    return tuple(_plainest(plain, group, tuned) for plain, group in same.items())
+        same.setdefault((plainest, exponent), []).append(_Candidate(values, families, sum(steps), exponent))
+    return tuple(_plainest(plain, group, tuned) for (plain, _), group in same.items())
 
 
 def _plainest(
@@ -252,7 +276,8 @@ def _fold_scores(
         pairs = _filled(reference, i, part, families) if sums.has_gaps else _complete(block, sums, families)
         blocks.append(tuple(_fitted(block, plan, known) for plan, known in pairs))
     log_prior = reference.priors.log_prior(statistics.weight, statistics.classes)
-    return _FoldScores(part.seen_only(log_prior), tuple(blocks))
+    weights = reference.column_weights(n := len(statistics.schema))
+    return _FoldScores(part.seen_only(log_prior), tuple(blocks), np.ones(n) if weights is None else weights)
 
 
 def _filled(

@@ -1,7 +1,7 @@
 """Tables of any kind as typed columns: what each column is, and its rows chunk by chunk."""
 
 from posterior.schema.columns import Column
-from posterior.schema.encode import Codes, Encoded
+from posterior.schema.encode import Codes, Encoded, Mixed
 from posterior.schema.folds import Folds
 from posterior.schema.kinds import KINDS, RULE, Kind
 from posterior.schema.labelled_table import LabelledTable
@@ -18,6 +18,7 @@ __all__ = [
     "Folds",
     "Kind",
     "LabelledTable",
+    "Mixed",
     "Schema",
     "Source",
     "read_table",

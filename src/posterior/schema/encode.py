@@ -28,6 +28,17 @@ class Codes:
 
 
 @dataclass(frozen=True)
+class Mixed:
+    """Numbers as they are and categories by their codes, NaN where missing or not in the schema.
+
+    `sizes` are the numbers of categories, 0 for columns of numbers.
+    """
+
+    array: Floats
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Coded:
     """A column encoded up front."""
 
@@ -129,9 +140,7 @@ class Encoded:
 
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
-        if columns not in self._sizes:
-            self._sizes[columns] = tuple(self.columns[j].size for j in columns)
-        sizes = self._sizes[columns]
+        sizes = self._sizes_of(columns)
         if self.block is not None and all(self._is_plain_binary(j) for j in columns):
             return Codes(codes_of_floats(self._packed(rows, columns)), sizes)
         if self.block is not None and all(isinstance(self.parts[j], Whole) for j in columns):
@@ -153,6 +162,16 @@ class Encoded:
         if not isinstance(part, Labels):
             raise TypeError(f"column {self.columns[column].name!r} is {self.columns[column].kind}, not text")
         return part.objects(rows)
+
+    def mixed(self, rows: slice, columns: tuple[int, ...]) -> Mixed:
+        """Return rows of columns of any kinds but texts."""
+        return Mixed(self.values(rows, columns), self._sizes_of(columns))
+
+    def _sizes_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """Return how many categories the columns have, 0 for numbers."""
+        if columns not in self._sizes:
+            self._sizes[columns] = tuple(self.columns[j].size for j in columns)
+        return self._sizes[columns]
 
     @cached_property
     def _sizes(self) -> dict[tuple[int, ...], tuple[int, ...]]:
