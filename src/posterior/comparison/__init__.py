@@ -1,11 +1,12 @@
 """Models of a table set against each other on rows they have not seen."""
 
-from posterior.comparison.candidates import MODELS, Candidate, model_for, register_candidate, unused_by
+from posterior.comparison.candidates import MODELS, Candidate, register_candidate
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.comparison import Comparison, compare
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.importance import ColumnImportance, Importance
 from posterior.comparison.learning_curve import LearningCurve
+from posterior.comparison.model_names import model_for, unused_by
 from posterior.comparison.regression import REGRESSIONS, RegressionComparison
 from posterior.comparison.result import Result
 from posterior.comparison.robustness import Robustness

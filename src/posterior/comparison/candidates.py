@@ -10,20 +10,26 @@ from sklearn.base import clone
 
 from posterior._text import counted, listed
 from posterior._types import BEST
-from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError, settled
+from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.facts import TableFacts
-from posterior.comparison.inputs import compared_table
 from posterior.comparison.outside import choice_of_estimator
 from posterior.estimators import (
+    AdditiveClassifier,
     GenerativeClassifier,
     LeastSquaresClassifier,
     LogisticRegression,
     NaiveBayes,
+    OneDependence,
+    TreeAugmented,
 )
+from posterior.estimators.dependence import MOST_LEVELS
 from posterior.families import MultivariateNormal
+from posterior.families.level_pairs import LARGEST_TABLE
+from posterior.families.levels import FEW_VALUES
+from posterior.linear.curves import MOST_FUNCTIONS
 
 Approach: TypeAlias = Literal[
-    "baseline", "generative", "discriminative", "discriminant", "other", "reference"
+    "baseline", "generative", "discriminative", "discriminant", "pool", "other", "reference"
 ]
 
 # A covariance of more columns than this costs more than all other models together.
@@ -36,10 +42,16 @@ MOST_LEFT_OUT = 10_000
 ROWS_FOR_EACH = 5
 # A strength is chosen for up to so many coefficients; least squares are tried with up to so many columns.
 MOST_COEFFICIENTS = 1500
+# Curves are tried with up to so many coefficients: seconds for each fold.
+MOST_CURVED = 2500
 # Strengths of a ridge, from strong to weak, in units of the columns' deviations.
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 # Those of a lasso, which leaves columns out.
 LASSO_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# The name and approach of the candidate that is made of the others.
+POOL = "pool"
+# Rows that levels are smoothed by, in a class and in a level of another column, from many to few.
+SMOOTHING = ((3.0, 50.0), (3.0, 15.0), (3.0, 5.0), (1.0, 1.0))
 WORDS = {"categorical": "categorical", "binary": "true/false", "count": "count", "text": "text"}
 
 
@@ -61,27 +73,41 @@ class Candidate:
     choice: Callable[[TableFacts], EstimatorChoice]
     in_a_plane: str = ""
 
-    def make(self, table: TableFacts) -> Any:
-        """An estimator that has learnt nothing yet; NotForThisTableError where the model does not apply."""
-        return clone(settled(self.choice(table), table.rows))
-
 
 def _majority(table: TableFacts) -> EstimatorChoice:
     return EstimatorChoice((GenerativeClassifier([]),), (), "the class frequencies, whatever a row says")
 
 
-def _naive_bayes(table: TableFacts, *, tuned: bool) -> EstimatorChoice:
+def _weighted_naive_bayes(table: TableFacts) -> EstimatorChoice:
+    # Smoothing is the strength of each word, which weights of columns cannot make up for.
+    smoothing = {"alpha": "auto"} if table.rows.where("text") else {}
+    return _naive_bayes(table, weights="auto", **smoothing)
+
+
+def _naive_bayes(table: TableFacts, **settings: Any) -> EstimatorChoice:
     columns = _described(table)
     if not columns:
         raise NotForThisTableError("no column has a value")
     about = "1 column" if len(columns) == 1 else f"{len(columns)} columns, independent given the class"
-    if not tuned:
-        return EstimatorChoice((NaiveBayes(kinds=_kinds(table)),), columns, about)
-    open_settings: dict[str, Any] = ({"alpha": "auto"} if table.others else {}) | (
-        {"tied": "auto"} if table.continuous else {}
-    )
-    estimator = NaiveBayes(**open_settings, kinds=_kinds(table))
+    estimator = NaiveBayes(**settings, kinds=_kinds(table))
     return EstimatorChoice((estimator,), columns, about, chosen_by="folds")
+
+
+def _dependence(table: TableFacts, kind: type[OneDependence | TreeAugmented]) -> EstimatorChoice:
+    columns, schema = _described(table), table.schema
+    beside = [j for j in columns if j in table.texts or schema.columns[j].size > MOST_LEVELS]
+    if len(columns) - len(beside) < 2:
+        raise NotForThisTableError("fewer than two columns of levels: it would be naive Bayes")
+    levels = sum(schema.columns[j].size or FEW_VALUES for j in columns if j not in beside)
+    if table.n_classes * levels**2 > LARGEST_TABLE:
+        raise NotForThisTableError(
+            f"pairs of up to {levels:,} levels in {table.n_classes} classes are too many"
+        )
+    about = f"{len(columns) - len(beside)} columns in levels, two at a time"
+    about += f", and {counted(len(beside), 'column')} beside" if beside else ""
+    made = (kind(class_rows=a, pair_rows=b, kinds=_kinds(table)) for a, b in SMOOTHING)
+    default = SMOOTHING.index((3.0, 5.0))
+    return EstimatorChoice(tuple(made), columns, about, chosen_by="held-out rows", default=default)
 
 
 def _gaussian(table: TableFacts, tied: Any) -> EstimatorChoice:
@@ -166,6 +192,22 @@ def _quadratic(table: TableFacts) -> EstimatorChoice:
     return _regression(table, 2)
 
 
+def _additive(table: TableFacts) -> EstimatorChoice:
+    settings = _linear_settings(table, 1)
+    if table.rows.is_sparse:
+        raise NotForThisTableError("the table is sparse, and curves would fill it")
+    columns, used = table.schema.columns, table.linear.used
+    numbers = [j for j in used if columns[j].kind not in ("categorical", "binary")]
+    size = (table.n_classes - 1) * (table.linear.width + MOST_FUNCTIONS * len(numbers) + 1)
+    if size > MOST_CURVED:
+        raise NotForThisTableError(
+            f"{size:,} coefficients, and curves of more than {MOST_CURVED:,} are not tried"
+        )
+    estimator = AdditiveClassifier(kinds=settings["kinds"], columns=settings["columns"])
+    about = f"{_about_linear(table, 1)}, {counted(len(numbers), 'curve')}"
+    return EstimatorChoice((estimator,), used, about, size=size)
+
+
 def _least_squares(table: TableFacts) -> EstimatorChoice:
     settings = _linear_settings(table, 1)
     if table.linear.width > MOST_COEFFICIENTS:
@@ -229,6 +271,11 @@ def _refuse_long_tuning(table: TableFacts) -> None:
         )
 
 
+def _pool(table: TableFacts) -> EstimatorChoice:
+    """No estimator: a pool is made of those that were tried."""
+    return EstimatorChoice((), _described(table), "a few of the models, weighted by held-out rows")
+
+
 def _kinds(table: TableFacts) -> Any:
     """What a user declared, and which columns are texts, which a part of the rows may not show.
 
@@ -247,15 +294,15 @@ _ALL = (
         "naive-bayes",
         "naive Bayes",
         "generative",
-        "columns independent given the class: NaiveBayes() as it comes",
-        partial(_naive_bayes, tuned=False),
+        "columns independent given the class, one exponent for all: NaiveBayes() as it comes",
+        _naive_bayes,
     ),
     Candidate(
-        "tuned-naive-bayes",
-        "tuned naive Bayes",
+        "weighted-naive-bayes",
+        "weighted naive Bayes",
         "generative",
-        "the same, smoothing and shared variances tuned",
-        partial(_naive_bayes, tuned=True),
+        "the same with an exponent for each column, learnt on rows held out",
+        _weighted_naive_bayes,
     ),
     Candidate(
         "lda", "LDA", "generative", "Gaussian classes with one covariance", partial(_gaussian, tied=1.0)
@@ -270,6 +317,20 @@ _ALL = (
     Candidate("rda", "RDA", "generative", "between LDA and QDA, tuned", partial(_gaussian, tied="auto")),
     Candidate(
         "block", "block", "generative", "a tuned Gaussian block, and other kinds beside it", _block, "rda"
+    ),
+    Candidate(
+        "one-dependence",
+        "one-dependence",
+        "generative",
+        "each column in turn the parent of all others, smoothing tuned",
+        partial(_dependence, kind=OneDependence),
+    ),
+    Candidate(
+        "tree-augmented",
+        "tree-augmented",
+        "generative",
+        "one other column the parent of each, smoothing tuned",
+        partial(_dependence, kind=TreeAugmented),
     ),
     Candidate(
         "logistic",
@@ -288,8 +349,16 @@ _ALL = (
     ),
     Candidate("quadratic", "quadratic", "discriminative", "logistic with squares and products", _quadratic),
     Candidate(
+        "additive",
+        "additive",
+        "discriminative",
+        "log odds that are sums of smooth curves, and products of pairs that tell more",
+        _additive,
+    ),
+    Candidate(
         "least-squares", "least squares", "discriminant", "regression on class indicators", _least_squares
     ),
+    Candidate("pool", "pool", "pool", "a weighted sum of the log odds of a few of these", _pool),
 )
 MODELS: dict[str, Candidate] = {candidate.name: candidate for candidate in _ALL}
 
@@ -305,6 +374,7 @@ def register_candidate(candidate: Candidate) -> None:
     ...     return EstimatorChoice((estimator,), table.continuous, "signs of the columns")
     >>> from posterior.families import Bernoulli
     >>> register_candidate(Candidate("signs", "signs", "generative", "signs of numbers", median_split))
+    >>> from posterior.comparison import model_for
     >>> model_for("signs", [[1.0], [-1.0], [2.0]], ["a", "b", "a"])
     NaiveBayes(families={'continuous': Bernoulli(alpha=1.0, threshold=0.0)})
     >>> del MODELS["signs"]
@@ -362,39 +432,15 @@ def _is_estimator(given: Any) -> bool:
 def candidates_for(
     names: Sequence[Any] | None, table: TableFacts
 ) -> tuple[list[tuple[Candidate, EstimatorChoice]], dict[str, str]]:
-    """The models of these names made for a table, and by name why others do not apply to it."""
+    """The models of these names made for a table, a pool last, and by name why others do not apply to it.
+
+    A pool that is named alone is one of all models.
+    """
     found, left_out = [], {}
-    for candidate in candidates_named(names):
+    wanted = candidates_named(None if names in (POOL, [POOL]) else names)
+    for candidate in sorted(wanted, key=lambda candidate: candidate.approach == POOL):
         try:
             found.append((candidate, candidate.choice(table)))
         except NotForThisTableError as error:
             left_out[candidate.name] = str(error)
     return found, left_out
-
-
-def model_for(name: str, X: Any, y: Any, kinds: Any = None) -> Any:
-    """The estimator that a name stands for on this table, unfitted; a ridge's strength is chosen already.
-
-    >>> from sklearn.datasets import load_iris
-    >>> model_for("logistic", *load_iris(return_X_y=True))
-    LogisticRegression(C=100.0, missing='indicator', standardize=True)
-    """
-    (candidate,) = candidates_named([name])
-    try:
-        return candidate.make(TableFacts(compared_table(X, y, kinds=kinds)))
-    except NotForThisTableError as error:
-        raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error
-
-
-def unused_by(name: str, X: Any, y: Any, kinds: Any = None) -> tuple[str, ...]:
-    """The columns that hold something and that a model leaves out, such as categories by LDA.
-
-    >>> from posterior.datasets import load_penguins
-    >>> unused_by("lda", load_penguins().X, load_penguins().y)
-    ('island', 'sex')
-    """
-    (candidate,) = candidates_named([name])
-    facts = TableFacts(compared_table(X, y, kinds=kinds))
-    used = candidate.choice(facts).columns
-    there = sorted((*facts.continuous, *facts.others))
-    return facts.names([j for j in there if j not in used]) if used else ()

@@ -40,7 +40,7 @@ class EstimatorChoice:
     penalised one has one for each strength, the strongest first, and `size` says how many coefficients each
     solves for; `default` is the place of the one to take where there is too little to choose by. `chosen_by`
     says by what settings are chosen that are. `otherwise` takes the estimator's place where leaving rows out
-    has no closed form.
+    has no closed form. `taken` is the estimator that was settled on already, if any was.
     """
 
     estimators: tuple[Any, ...]
@@ -50,6 +50,7 @@ class EstimatorChoice:
     otherwise: Any = None
     size: int = 0
     default: int = 0
+    taken: Any = None
 
 
 def rows_to_choose_by(choice: EstimatorChoice, n_rows: int) -> int:
@@ -63,6 +64,8 @@ def settled(choice: EstimatorChoice, table: LabelledTable) -> Any:
 
     Where rows belong together, whole groups are taken and held out.
     """
+    if choice.taken is not None:
+        return choice.taken
     if choice.otherwise is not None:
         return _that_fits(choice, table)
     if len(choice.estimators) == 1:

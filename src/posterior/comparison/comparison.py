@@ -5,16 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
-import numpy as np
-
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
-from posterior.comparison.advice import advice, drawn_rows, nothing_knowable, overtaking, unknowable_rows
+from posterior.comparison.advice import advice, drawn_rows, overtaking, unknowable_rows
 from posterior.comparison.candidates import Candidate, candidates_for
-from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
-from posterior.comparison.evaluation import Counter, Evaluation
+from posterior.comparison.choosing import NotForThisTableError
+from posterior.comparison.evaluation import Evaluation, results_of
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
-from posterior.comparison.held_out import CrossValidation
 from posterior.comparison.imbalance import RareRows, imbalance_words
 from posterior.comparison.inputs import compared_table, without_class
 from posterior.comparison.leaderboard import as_html, as_text, columns_of
@@ -26,8 +23,8 @@ from posterior.comparison.leaks import (
     strong_columns,
     without_columns,
 )
-from posterior.comparison.measures import Marking
 from posterior.comparison.outside import REFERENCE, reference_choice
+from posterior.comparison.pruning import Pruned, pruned
 from posterior.comparison.recommendation import Ranking
 from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
@@ -51,7 +48,8 @@ class Comparison:
     what else is worth knowing. `leaks` are columns that tell the class almost alone, and may be known only
     after it is; `without_leaks` is the comparison without them. `reference` is the result of an outside
     model, gradient boosting, which is never recommended. `first_folds` are the folds of the first repeat;
-    `dealt_rows` says where the rows that they deal out stand in the table.
+    `dealt_rows` says where the rows that they deal out stand in the table. `pruned` are the models that a
+    part of a large table showed to be clearly behind, and that were not tried further.
 
     >>> from posterior.datasets import load_penguins
     >>> penguins = load_penguins()
@@ -83,6 +81,7 @@ class Comparison:
     reference: Result | None = None
     first_folds: Folds | None = field(default=None, repr=False)
     dealt_rows: Ints | None = field(default=None, repr=False)
+    pruned: tuple[Pruned, ...] = ()
 
     @classmethod
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
@@ -171,22 +170,19 @@ class Comparison:
         cls, table: LabelledTable, setting: Setting, progress: Progress | None, said: Sequence[str] = ()
     ) -> Self:
         dealt, priced = setting.dealt, setting.costs
-        validation, scored = CrossValidation(table, dealt), dealt[0].predicted
-        unknowable = np.any([once.unknowable(table.codes) for once in dealt], axis=0)
-        if unknowable[scored].all():
-            raise ValueError(nothing_knowable(in_time=dealt[0].forward))
-        marking = Marking(
-            table.codes[scored],
-            ~unknowable[scored],
-            None if priced is None else costs_of_rows(priced, scored),
+        facts = TableFacts(table)
+        evaluation = Evaluation.of(
+            facts,
+            dealt,
+            priced,
             None if setting.positive is None else setting.positive.code,
             setting.false_alarms,
-            np.stack([once.numbers[scored] for once in dealt]),
-            None if table.groups is None else table.groups[scored],
         )
-        facts = TableFacts(table)
+        marking = evaluation.marking
         candidates, left_out = candidates_for(setting.models, facts)
-        evaluation = Evaluation(facts, validation, marking, scored, scored & ~unknowable)
+        behind: list[Pruned] = []
+        if setting.models is None and priced is None and not dealt[0].forward:
+            candidates, behind = pruned(candidates, table)
         if setting.reference:
             n_fits = 1 + sum(once.n_models for once in dealt)
             outside = Candidate(
@@ -196,7 +192,7 @@ class Comparison:
                 candidates.append((outside, outside.choice(facts)))
             except NotForThisTableError as error:
                 left_out[outside.title] = str(error)
-        found = _results(candidates, evaluation, left_out, progress)
+        found = results_of(candidates, evaluation, left_out, progress)
         reference = next((result for result in found if result.name == REFERENCE), None)
         found = [result for result in found if result is not reference]
         ranking = Ranking.of(
@@ -207,12 +203,13 @@ class Comparison:
             schema=table.schema,
             classes=table.classes,
             codes=marking.codes,
-            rows=table.places[scored],
+            rows=table.places[evaluation.scored],
             knowable=marking.knowable,
             groups=marking.groups,
             n_rows=len(table),
             folds=dealt[0].words,
             left_out=left_out,
+            pruned=tuple(behind),
             costs=marking.costs,
             positive=None if setting.positive is None else table.classes.tolist()[setting.positive.code],
             positive_why="" if setting.positive is None else setting.positive.why,
@@ -220,7 +217,7 @@ class Comparison:
             seed=setting.seed,
             notes=(
                 *said,
-                *unknowable_rows(table.classes, table.codes[unknowable]),
+                *unknowable_rows(table.classes, table.codes[evaluation.unknowable]),
                 *table.schema.sentences,
                 *(
                     f"{', '.join(titles)}: {text}"
@@ -309,6 +306,7 @@ class Comparison:
         told = self.ranking.sentence()
         if self.reference is not None:
             told = f"{told} {self.ranking.against(self.reference)}".rstrip()
+        told = f"{told} {self.ranking.pooled()}".rstrip()
         if not self.leaks:
             return told
         which = "it" if len(self.leaks) == 1 else "them"
@@ -338,6 +336,7 @@ class Comparison:
 
     def __str__(self) -> str:
         told = [f"not tried: {name} ({reason})" for name, reason in self.left_out.items()]
+        told += [f"not tried further: {each.name} ({each.reason})" for each in self.pruned]
         told += [f"note: {note}" for note in self.notes]
         above = [self.caution, ""] if self.leaks else []
         below = [self.imbalance] if self.imbalance else []
@@ -356,7 +355,7 @@ def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
     >>> frame[["model", "log_loss", "tie"]].round(3)
              model  log_loss    tie
     0          lda     0.050   True
-    1  naive-bayes     0.131  False
+    1  naive-bayes     0.119  False
     """
     return Comparison.of(X, y, **settings).frame
 
@@ -368,25 +367,3 @@ def _looks_like_numbers(table: LabelledTable) -> list[str]:
         f"the classes look like a number to predict ({described_numbers(table.classes)}): "
         "RegressionComparison (on the command line --regression) does that"
     ]
-
-
-def _results(
-    candidates: Sequence[tuple[Candidate, EstimatorChoice]],
-    evaluation: Evaluation,
-    left_out: dict[str, str],
-    progress: Progress | None,
-) -> list[Result]:
-    """The result of each candidate; one that fails is left out with the reason."""
-    counter = Counter(sum(evaluation.units(choice) for _, choice in candidates), progress)
-    results = []
-    for candidate, choice in candidates:
-        end = counter.done + evaluation.units(choice)
-        try:
-            results.append(evaluation.result(candidate, choice, counter))
-        except (ValueError, np.linalg.LinAlgError) as error:
-            left_out[candidate.name] = f"it failed: {error}"
-        counter.up_to(end)
-    if not results:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise ValueError(f"no model could be tried on this table: {reasons}")
-    return results

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from sklearn.base import clone
 
 from posterior.estimators import (
+    AdditiveClassifier,
     GenerativeClassifier,
     LeastSquaresClassifier,
     LogisticRegression,
@@ -124,9 +125,10 @@ def pairs_to_compare(candidates: tuple[FixedCandidate, ...]) -> tuple[tuple[str,
 def n_parameters_of(model: Any) -> float:
     """The number of free parameters of a fitted model; NaN where that is not known.
 
-    A linear model has one for each term but one level of each category, times the classes but one.
+    A linear model has one for each term but one level of each category, times the classes but one; curves
+    are worth what their penalties leave of them.
     """
-    if hasattr(model, "design_"):
+    if hasattr(model, "design_") and not isinstance(model, AdditiveClassifier):
         spare = sum(len(factor.seen) == len(factor.levels) > 0 for factor in model.design_.factors)
         return float((len(model.classes_) - 1) * (len(model.terms_) - spare + 1))
     return float(getattr(model, "n_parameters_", "nan"))
@@ -144,7 +146,8 @@ def _told_kinds(estimator: Any, rows: LabelledTable) -> Any:
 
 
 def _naive(name: str, title: str, rows: LabelledTable, *, tied: bool) -> FixedCandidate:
-    return FixedCandidate(name, title, "generative", NaiveBayes(tied=tied, kinds=_declared(rows)))
+    estimator = NaiveBayes(tied=tied, weights=1.0, kinds=_declared(rows))
+    return FixedCandidate(name, title, "generative", estimator)
 
 
 def _gaussian(name: str, title: str, rows: LabelledTable, *, tied: float) -> FixedCandidate:

@@ -17,6 +17,7 @@ from posterior.comparison.column_groups import column_groups
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
 from posterior.comparison.inputs import compared_table
+from posterior.comparison.model_names import estimator_for
 from posterior.comparison.printing import loss_text
 from posterior.comparison.removal import ColumnRemoval, RowLosses, shuffles
 from posterior.estimators.parameters import Kinds, Labels, TableLike
@@ -139,7 +140,7 @@ class Importance:
         facts = TableFacts(table)
         try:
             used = facts.names(candidate.choice(facts).columns)
-            estimator = candidate.make(facts)
+            estimator = estimator_for(candidate, facts)
         except NotForThisTableError as error:
             raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error
         return cls.of_table(

@@ -1,13 +1,13 @@
 """Which model to use, and why: the best, those that cannot be told from it, and what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.comparison.measures import Mean, clustered, exceeds_noise
+from posterior.comparison.measures import NOISE, Mean, clustered, exceeds_noise
 from posterior.comparison.printing import loss_text
 from posterior.comparison.result import Result
 
@@ -39,14 +39,28 @@ class Ranking:
         by_cost: bool,
         groups: Ints | None = None,
     ) -> "Ranking":
-        """Order results; those without the measure come last, by their accuracy."""
+        """Order results; those without the measure come last, by their accuracy.
+
+        A pool is first only where it is ahead of the best single model beyond noise; else it comes after it.
+        """
 
         def key(result: Result) -> tuple[float, ...]:
             loss = np.inf if result.log_loss is None else result.log_loss
             value = result.average_cost if by_cost else result.log_loss
             return (value is None, np.inf if value is None else value, loss, -result.accuracy)
 
-        return cls(tuple(sorted(results, key=key)), codes, knowable, by_cost, groups)
+        found = cls(tuple(sorted(results, key=key)), codes, knowable, by_cost, groups)
+        single = next((result for result in found.results if result.approach != "pool"), None)
+        if found.best.approach != "pool" or single is None:
+            return found
+        behind = found._differences(single)
+        if behind is not None and exceeds_noise(behind):
+            mean = Mean.of(behind)
+            # A few rows that one model finds very hard make no clear gain, however lopsided they are.
+            if not mean.value <= NOISE * mean.error:
+                return found
+        rest = tuple(result for result in found.results if result is not single)
+        return replace(found, results=(single, *rest))
 
     @property
     def best(self) -> Result:
@@ -96,7 +110,7 @@ class Ranking:
 
     def sentence(self) -> str:
         """What to use, and why, in one sentence."""
-        best, ties = self.best, self.ties()
+        best, ties = self.best, tuple(r for r in self.ties() if r.approach != "pool")
         mean = self.mean(best)
         if mean is None:
             accuracy = f"accuracy {best.accuracy:.3f} ± {best.accuracy_se:.3f}"
@@ -105,6 +119,21 @@ class Ranking:
             return self._nothing_told(ties)
         told = f"Use {best.name} ({best.about}): {self.measure} {_with_error(mean)}{self._ahead(ties)}"
         return f"{told}; {self._tied(ties)}." if ties else f"{told}."
+
+    def pooled(self) -> str:
+        """What a pool that is not recommended gains over the best model; empty where there is none."""
+        pool = next((result for result in self.results if result.approach == "pool"), None)
+        single = next((result for result in self.results if result.approach != "pool"), None)
+        if pool is None or self.best is not single or self.nothing_found:
+            return ""
+        differences = self._differences(pool)
+        if differences is None:
+            return ""
+        found = Mean.of(differences)
+        if not found.value < 0:
+            return f"A {pool.title} of models ({pool.about}) gains nothing over {single.title}."
+        gain = _with_error(Mean(-found.value, found.error))
+        return f"A {pool.title} of models ({pool.about}) gains {gain} over {single.title}, within noise."
 
     def against(self, reference: Result) -> str:
         """How the best does beside an outside reference, in a sentence; empty where that has no measure."""
@@ -223,10 +252,13 @@ class Ranking:
         return "every other model does worse" if measured else "no other model has probabilities"
 
     def _ahead(self, ties: Sequence[Result]) -> str:
-        """How far behind the first is that is no tie."""
+        """How far behind the first is that is no tie; behind a pool, the best single model."""
+        if self.best.approach == "pool" and len(self.results) > 1:
+            behind, single = self.behind(self.results[1]), self.results[1].title
+            return "" if behind is None else f", {_with_error(behind)} below the best single model, {single}"
         for result in self.results[1:]:
             behind = self.behind(result)
-            if result not in ties and behind is not None:
+            if result not in ties and result.approach != "pool" and behind is not None:
                 return f", {_short(behind.value)} below {result.title}"
         return ""
 

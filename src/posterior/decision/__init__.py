@@ -9,6 +9,7 @@ from posterior.decision.detection import DetectionCurve, detection_curve
 from posterior.decision.explanation import Explanation
 from posterior.decision.fusion import fuse, fusion_parts, fusion_weights
 from posterior.decision.outliers import chi2_p_values, conformal_p_values, conformal_threshold
+from posterior.decision.pooling import pool_weights
 from posterior.decision.posteriors import log_probabilities
 from posterior.decision.priors import effective_priors, shift_priors
 from posterior.decision.reject import (
@@ -78,6 +79,7 @@ __all__ = [
     "log_loss",
     "log_loss_terms",
     "log_probabilities",
+    "pool_weights",
     "register_calibrator",
     "register_reject_rule",
     "reliability_curve",

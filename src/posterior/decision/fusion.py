@@ -1,11 +1,12 @@
 """Posteriors of models that see different columns, made into one."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from posterior._types import Floats
+from posterior._types import Floats, Ints
 from posterior.bayes import log_normalized, with_prior
 from posterior.decision.pool import Pool
 from posterior.decision.posteriors import checked, class_codes, row_weights, same_rows
@@ -106,26 +107,71 @@ def fusion_weights(
     array([0.5, 0.5])
 
     """
-    prior = _log_prior(log_prior)
-    models = _models(log_posteriors, len(prior))
-    models = [np.where(logs < IMPOSSIBLE, -np.inf, logs) for logs in models]
-    codes = class_codes(y, len(prior), classes)
-    same_rows(len(models[0]), y=codes)
-    row_weight = row_weights(sample_weight, len(codes))
-    if not (np.isfinite(spread) and spread > 0):
-        raise ValueError(f"spread is a standard deviation, a positive number; found {spread!r}")
-    rows = np.flatnonzero(row_weight)
-    _refuse_impossible(codes[rows], prior)
-    ratios = [_log_ratio(logs[rows], prior, m) for m, logs in enumerate(models)]
-    kept = _without_infinite_loss(ratios, codes[rows], names)
-    weights = np.zeros(len(models))
+    rows = LearningRows.of(log_posteriors, y, log_prior, classes, sample_weight, names)
+    weights, kept = np.zeros(len(rows.ratios)), rows.usable
     if kept:
-        pool = Pool.of([ratios[m] for m in kept], prior, codes[rows], row_weight[rows], spread**-2)
-        found = pool.best_weights()
-        vetoes = np.array([np.isneginf(ratios[m]).any() for m in kept])
-        found[vetoes & (found == 0)] = np.finfo(np.float64).tiny
-        weights[kept] = found
+        weights[kept] = rows.best_weights(kept, np.ones(len(kept)), spread)
     return weights
+
+
+@dataclass(frozen=True, eq=False)
+class LearningRows:
+    """Rows that weights of models are learnt from: what each model adds to the log prior, (n, K), in each.
+
+    `usable` are the models that call no true class impossible.
+    """
+
+    ratios: list[Floats]
+    prior: Floats
+    codes: Ints
+    row_weight: Floats
+    usable: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        log_posteriors: Any,
+        y: Any,
+        log_prior: Any,
+        classes: Any,
+        sample_weight: Any,
+        names: Sequence[str] | None,
+    ) -> Self:
+        """The rows that count, checked; a warning names models that call a true class impossible."""
+        prior = _log_prior(log_prior)
+        models = _models(log_posteriors, len(prior))
+        models = [np.where(logs < IMPOSSIBLE, -np.inf, logs) for logs in models]
+        codes = class_codes(y, len(prior), classes)
+        same_rows(len(models[0]), y=codes)
+        row_weight = row_weights(sample_weight, len(codes))
+        rows = np.flatnonzero(row_weight)
+        _refuse_impossible(codes[rows], prior)
+        ratios = [_log_ratio(logs[rows], prior, m) for m, logs in enumerate(models)]
+        usable = _without_infinite_loss(ratios, codes[rows], names)
+        return cls(ratios, prior, codes[rows], row_weight[rows], usable)
+
+    def best_weights(self, models: list[int], centre: Floats, spread: float) -> Floats:
+        """Weights of some models with a normal prior about a centre, none negative, that lose least.
+
+        A model that only rules out classes rightly keeps that say by the smallest weight there is.
+        """
+        if not (np.isfinite(spread) and spread > 0):
+            raise ValueError(f"spread is a standard deviation, a positive number; found {spread!r}")
+        ratios = [self.ratios[m] for m in models]
+        pool = Pool.of(ratios, self.prior, self.codes, self.row_weight, centre, spread**-2)
+        found = pool.best_weights()
+        vetoes = np.array([np.isneginf(ratio).any() for ratio in ratios])
+        found[vetoes & (found == 0)] = np.finfo(np.float64).tiny
+        return found
+
+    def loss(self, weights: Floats) -> float:
+        """The log loss of all rows, added up, of the fused posteriors."""
+        kept = [m for m in self.usable if weights[m] > 0]
+        if not kept:
+            return float(-self.row_weight @ self.prior[self.codes])
+        ratios = [self.ratios[m] for m in kept]
+        at = weights[kept]
+        return Pool.of(ratios, self.prior, self.codes, self.row_weight, at, 1.0)(at).value
 
 
 def _without_infinite_loss(ratios: list[Floats], codes: Any, names: Sequence[str] | None) -> list[int]:

@@ -24,33 +24,40 @@ class Pool:
     offset: Floats  # (n, K): ln π_k − ln π_y; −inf where a class is impossible
     slopes: Floats  # (M, n, K): what a model says for k and against y
     row_weight: Floats
+    centre: Floats  # (M,): the weights that cost nothing
     precision: float
 
     @classmethod
     def of(
-        cls, ratios: list[Floats], prior: Floats, codes: Ints, row_weight: Floats, precision: float
+        cls,
+        ratios: list[Floats],
+        prior: Floats,
+        codes: Ints,
+        row_weight: Floats,
+        centre: Floats,
+        precision: float,
     ) -> "Pool":
         """The loss of models by their log ratios, none of which calls a true class impossible."""
         rows = np.arange(len(codes))
         impossible = np.isneginf(prior) | np.any([np.isneginf(ratio) for ratio in ratios], axis=0)
         slopes = np.array([np.where(impossible, 0.0, r - r[rows, codes][:, None]) for r in ratios])
         offset = np.where(impossible, -np.inf, prior - prior[codes][:, None])
-        return cls(offset, slopes, row_weight, precision)
+        return cls(offset, slopes, row_weight, centre, precision)
 
     def _scores(self, weights: Floats) -> Floats:
         return np.asarray(self.offset + np.tensordot(weights, self.slopes, axes=1))
 
     def __call__(self, weights: Floats) -> Derivatives:
-        """The log loss of all rows and the cost of weights other than one, with derivatives."""
-        scores, precision = self._scores(weights), self.precision
+        """The log loss of all rows and the cost of weights off the centre, with derivatives."""
+        scores, precision, off = self._scores(weights), self.precision, weights - self.centre
         loss = self.row_weight @ log_sum_exp(scores, axis=1)
         share = softmax(scores, axis=1)
         mean = np.einsum("mik,ik->mi", self.slopes, share)
         spread = (self.slopes - mean[:, :, None]) * np.sqrt(share * self.row_weight[:, None])
         flat = spread.reshape(len(weights), -1)
         return Derivatives(
-            float(loss + 0.5 * precision * ((weights - 1) ** 2).sum()),
-            mean @ self.row_weight + precision * (weights - 1),
+            float(loss + 0.5 * precision * (off**2).sum()),
+            mean @ self.row_weight + precision * off,
             flat @ flat.T + precision * np.eye(len(weights)),
             np.zeros(len(weights)),
         )

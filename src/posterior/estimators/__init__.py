@@ -1,7 +1,9 @@
 """The scikit-learn face: thin presets of one composition."""
 
+from posterior.estimators.additive import AdditiveClassifier
 from posterior.estimators.calibration import CalibratedClassifier
 from posterior.estimators.decision import DecisionClassifier
+from posterior.estimators.dependence import OneDependence, TreeAugmented
 from posterior.estimators.discrete import BernoulliNB, CategoricalNB, MultinomialNB
 from posterior.estimators.discriminant import GaussianDiscriminantAnalysis
 from posterior.estimators.fusion import FusionClassifier
@@ -11,10 +13,12 @@ from posterior.estimators.least_squares import LeastSquaresClassifier
 from posterior.estimators.logistic import LogisticRegression, SoftmaxRegression
 from posterior.estimators.naive_bayes import GaussianNB, NaiveBayes
 from posterior.estimators.outliers import OutlierRule
+from posterior.estimators.pool import PoolClassifier
 from posterior.estimators.qda import QuadraticDiscriminantAnalysis
 from posterior.estimators.regression import LinearRegression
 
 __all__ = [
+    "AdditiveClassifier",
     "BernoulliNB",
     "CalibratedClassifier",
     "CategoricalNB",
@@ -29,7 +33,10 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
+    "OneDependence",
     "OutlierRule",
+    "PoolClassifier",
     "QuadraticDiscriminantAnalysis",
     "SoftmaxRegression",
+    "TreeAugmented",
 ]

@@ -1,11 +1,13 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.parameters import Labels, TableLike, Weights
@@ -84,6 +86,9 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
     ) -> Self:
         """Learn from more rows; any split of a table in parts gives what `fit` gives, to rounding.
 
+        Settings that NaiveBayes leaves to cross-validation are chosen by the first part and kept: the sums
+        add up all the same, to the model of `fit` with these settings. Other estimators refuse them.
+
         Parameters
         ----------
         X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
@@ -107,20 +112,35 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         if not hasattr(self, "model_"):
             schema = self._schema(source)
             spec = self._spec(schema, source)
-            self._refuse_unmergeable(spec, schema)
             data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
-            self._install(spec.estimate(spec.summarize(data, table.classes)))
+            self._install(self._first_part(spec, data, table.classes, sample_weight))
             return self
         source = self._aligned(source)
-        spec, seen = self._grown(source)
-        if self.model_.tuning is not None:
+        spec, seen = self._grown(source, table.weight)
+        if self.model_.tuning is not None and not self._first_part_chooses:
             self._refuse_unmergeable(self._spec(self.model_.schema, source), self.model_.schema)
         schema = self._schema(source, _known_kinds(self.model_.schema))
         data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
-        self._install(spec.estimate(seen + spec.summarize(data, table.classes)))
+        model = spec.estimate(seen + spec.summarize(data, table.classes))
+        self._install(replace(model, tuning=self.model_.tuning))
         return self
 
-    def _grown(self, source: Source) -> tuple[GenerativeSpec, ClassStatistics]:
+    # Whether settings that are "auto" are chosen by the first part of `partial_fit`, and kept from then on.
+    _first_part_chooses = False
+
+    def _first_part(
+        self, spec: GenerativeSpec, data: LocalDataset, classes: AnyArray, sample_weight: Any
+    ) -> GenerativeModel:
+        """The model of the first part of a table."""
+        if not self._first_part_chooses:
+            self._refuse_unmergeable(spec, data.schema)
+            spec = spec.prepared(data)
+            return spec.estimate(spec.summarize(data, classes))
+        model = self._fitted(spec, data, classes, sample_weight)
+        self._refuse_unmergeable(model.spec, data.schema)
+        return model
+
+    def _grown(self, source: Source, weight: Floats | None) -> tuple[GenerativeSpec, ClassStatistics]:
         """Composition and statistics so far, ready for a part that may fill columns empty until now."""
         model = self.model_
         if model.spec is None or model.statistics is None:
@@ -130,10 +150,15 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             return model.spec, model.statistics
         merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
         late = {j for j in empty if not merged.columns[j].empty}
-        spec = model.spec.joined_by(self._spec(merged, source), late)
+        spec = model.spec.joined_by(self._unchosen(self._spec(merged, source)), late)
         self._refuse_unmergeable(spec, merged)
-        nothing = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64)).chunk(slice(0, 0))
+        rows = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64), weight)
+        spec, nothing = spec.prepared(rows), rows.chunk(slice(0, 0))
         return spec, spec.widened(model.statistics.aligned(model.classes, merged), nothing)
+
+    def _unchosen(self, spec: GenerativeSpec) -> GenerativeSpec:
+        """The composition without the choices that are left to rows by default."""
+        return spec
 
     def _refuse_unmergeable(self, spec: GenerativeSpec | None, schema: Schema) -> None:
         reason = None if spec is None else spec.why_not_mergeable(schema)
@@ -141,7 +166,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             raise ValueError(reason)
 
     def __add__(self, other: Any) -> Self:
-        """The estimator fitted to the rows of both."""
+        """The estimator fitted to the rows of both; settings that NaiveBayes chose are those of more rows."""
         if not isinstance(other, GenerativeEstimator):
             return NotImplemented
         check_is_fitted(self)
@@ -149,19 +174,30 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         mine, theirs = self.model_, other.model_
         if mine.schema.names != theirs.schema.names:
             mine.schema.union(theirs.schema)  # raises, naming the columns that differ
-        if mine.spec is not None and theirs.spec is not None and mine.spec.blocks != theirs.spec.blocks:
+        if self._first_part_chooses and mine.weight < theirs.weight:
+            mine, theirs = theirs, mine
+        if mine.spec is not None and theirs.spec is not None and not self._same_families(mine, theirs):
             chosen = [m.tuning.choice for m in (mine, theirs) if m.tuning is not None]
             what = (
                 f"they chose {chosen[0]} and {chosen[-1]}: set one of these in both"
-                if chosen
-                else ("fit both with the same settings")
+                if len(chosen) > 1 and not self._first_part_chooses
+                else "fit both with the same settings"
             )
             raise ValueError(
                 f"{self} and {other} describe the columns by different families and cannot be added; {what}"
             )
         merged: Self = clone(self)
-        merged._install(mine + theirs)
+        merged._install(replace(mine + theirs, tuning=mine.tuning if self._first_part_chooses else None))
         return merged
+
+    def _same_families(self, mine: GenerativeModel, theirs: GenerativeModel) -> bool:
+        """Whether two models describe the columns by the same families, but for what each of them chose."""
+        tunings = [model.tuning for model in (mine, theirs) if model.tuning is not None]
+        chosen = (
+            {name for tuning in tunings for name in tuning.settings} if self._first_part_chooses else set()
+        )
+        both = [model.spec.unsettled(chosen) for model in (mine, theirs) if model.spec is not None]
+        return both[0].blocks == both[1].blocks and both[0].weights == both[1].weights
 
     def __radd__(self, other: Any) -> Self:
         """Let `sum(models)` work: it starts from 0."""

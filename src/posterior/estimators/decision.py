@@ -148,9 +148,9 @@ class DecisionClassifier(MetaClassifier):
     ['Adelie', 'Adelie', 'reject']
     >>> print(model.explain(penguins.X[99:100])[0])
     reject
-      posterior: Adelie 0.581, Chinstrap 0.419, Gentoo 3.07e-09
-        log odds of Adelie against Chinstrap, by feature: island -0.97, bill_length_mm +0.29, ...
-      expected cost: Adelie 0.419, Chinstrap 0.581, Gentoo 1
+      posterior: Adelie 0.607, Chinstrap 0.393, Gentoo 7.62e-08
+        log odds of Adelie against Chinstrap, by feature: island -0.82, bill_length_mm +0.27, ...
+      expected cost: Adelie 0.393, Chinstrap 0.607, Gentoo 1
       rejected: the largest posterior is below 0.9
 
     """

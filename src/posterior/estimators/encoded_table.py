@@ -10,11 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from posterior._types import AnyArray, Floats
 from posterior.estimators.callbacks import fit_inside, with_callbacks
-from posterior.estimators.held_out import SERIAL_ROWS
 from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
 from posterior.estimators.table_estimator import TableEstimator
 from posterior.estimators.target import labelled_table
 from posterior.schema import LabelledTable, Schema, Source, read_table
+
+# Threads of trees spin while they wait for each other, which costs more than they save for fewer rows.
+SERIAL_ROWS = 100_000
 
 
 class EncodedTableClassifier(ClassifierMixin, TableEstimator):

@@ -69,6 +69,10 @@ class LearntRule:
     calibration: str | None = None
     priors: Annotated[Floats | None, "K share"] = None
 
+    def impossible(self) -> str:
+        """What no rule is, in words; empty if all is well."""
+        return "" if hasattr(self.learnt, "rejects") else "a rule for rejecting that rejects nothing"
+
     def is_for(
         self, asked: Any, costs: Floats | None, calibration: str | None, priors: Floats | None
     ) -> bool:

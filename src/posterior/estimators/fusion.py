@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores, given_priors, impossible_classes, impossible_priors
-from posterior.decision.fusion import fuse, fusion_parts, model_weights
+from posterior.decision.fusion import fuse, fusion_parts, fusion_weights, model_weights
 from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import is_frozen, routed
 from posterior.estimators.members import (
     FittedMember,
+    HeldOutMembers,
     Member,
     counted_twice,
     frequencies,
-    learnt_weights,
     log_of,
     named_as_trained,
     names_only,
@@ -127,6 +127,8 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
         self.weights = weights
         self.cv = cv
 
+    _weights_of = staticmethod(fusion_weights)
+
     # -- settings of members ----------------------------------------------------------------------
 
     @property
@@ -189,17 +191,27 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
         if given is None and not all(is_frozen(member.estimator) for member in members):
             folds = read_folds(self.cv, encode_labels(labels)[1], weight)
             folds = folds if weight is None else folds.take(np.flatnonzero(weight))
-        fitted = [member.fitted(table) for member in members]
-        weights = learnt_weights(members, fitted, table, folds, priors) if given is None else given
-        self._install(fitted, table.source, table.classes, priors, weights)
-        twice = "" if given is None else counted_twice(fitted, weights, names_of(source))
+        fitted, weights = [member.fitted(table) for member in members], given
+        if weights is None:
+            weights = HeldOutMembers.of(members, fitted, table, folds, priors).weights(self._weights_of)
+        self._install(*self._kept(fitted, weights), table.source, table.classes, priors)
+        if given is not None:
+            self._report(fitted, given, names_of(source))
+        return self
+
+    def _kept(self, members: list[FittedMember], weights: Floats) -> tuple[list[FittedMember], Floats]:
+        """The members that stay, and their weights: all."""
+        return members, weights
+
+    def _report(self, members: list[FittedMember], weights: Floats, names: Sequence[str]) -> None:
+        """Warn of columns that count twice."""
+        twice = counted_twice(members, weights, names)
         if twice:
             warn(twice, DataWarning)
-        return self
 
     def _members(self, table: LabelledTable) -> list[Member]:
         """The members with their columns, and with the weights of the rows where they take them."""
-        members = read_members(self.estimators, table.source, signature(type(self)).parameters)
+        members = read_members(self._entries(), table.source, signature(type(self)).parameters)
         if table.weight is None:
             return members
         if routing_enabled():
@@ -211,6 +223,10 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
                 params = routed(self, member.estimator, table.weight, {})
             out.append(replace(member, fit_params=params))
         return out
+
+    def _entries(self) -> Any:
+        """The members as (name, classifier, columns)."""
+        return self.estimators
 
     def _given_weights(self, names: list[str]) -> Floats | None:
         """The weights as given, in the order of the members; None where they are to be learnt."""
@@ -228,7 +244,7 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
         return model_weights(given, len(names))
 
     def _install(
-        self, members: list[FittedMember], source: Source, classes: AnyArray, priors: Floats, weights: Floats
+        self, members: list[FittedMember], weights: Floats, source: Source, classes: AnyArray, priors: Floats
     ) -> None:
         """Take over what was learnt; the only place where fitted attributes are set."""
         install(

@@ -9,6 +9,7 @@ from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Labels, Selection
 from posterior.families import BagOfWords, Bernoulli, Categorical, Distribution, Family, Normal, Poisson
 from posterior.families.categorical import Unknown
+from posterior.families.from_scipy import family_of
 from posterior.generative import (
     NOT_WORTH_KEEPING,
     WITHOUT_EFFECT,
@@ -202,7 +203,7 @@ class GenerativeClassifier(GenerativeEstimator):
             if not isinstance(entry, tuple) or len(entry) != 2:
                 raise ValueError(f"features must be a list of (columns, family), found {entry!r}")
             columns, family = entry
-            family = family() if isinstance(family, type) else family
+            family = family_of(family)
             if not isinstance(family, Family):
                 raise ValueError(
                     f"{family!r} is not a family; use one of posterior.families, such as Normal()"
@@ -324,7 +325,7 @@ def default_families(
     return {
         "continuous": Normal(tied=tied, variance_rows=variance_rows),
         "binary": Bernoulli(alpha=alpha),
-        "categorical": Categorical(alpha=alpha, unknown=unknown),
+        "categorical": Categorical(alpha=alpha, unknown=unknown, hierarchical=True),
         "count": Poisson(alpha=alpha),
         "text": BagOfWords(alpha=alpha),
     }

@@ -141,9 +141,11 @@ def held_out_scores(
         return logs
     out = np.full((len(table), len(table.classes)), np.nan)
     growing = GrowingFit(estimator, table, np.argsort(folds.numbers, kind="stable"))
+    grows = folds.forward and growing.adds_up
+    workers = 1 if grows else workers  # one model, which all parts in turn add to
 
     def fitted(learnt: Ints) -> Any:
-        if folds.forward and adds_up(estimator):
+        if grows:
             return growing.up_to(len(learnt))
         own = check_method_params(table.codes, params, indices=learnt)
         return fit_table(clone(estimator), table.part(learnt), **own)
@@ -195,7 +197,7 @@ class GrowingFit:
     def __init__(self, estimator: Any, table: LabelledTable, order: Ints) -> None:
         self.model, self.table, self.order = clone(estimator), table, order
         self.n_seen = 0
-        self.adds_up = adds_up(estimator)
+        self.adds_up = adds_up(estimator) and not getattr(estimator, "_first_part_chooses", False)
 
     def up_to(self, n: int) -> Any:
         """The model of the first n rows; n may only grow."""

@@ -1,6 +1,6 @@
 """The members of a fusion: classifiers with their columns, fitted, and held out."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from posterior._text import first_true, listed
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 from posterior.bayes import impossible_priors
-from posterior.decision.fusion import fusion_weights
 from posterior.decision.priors import effective_priors, shift_priors
 from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.classifiers import (
@@ -23,6 +22,7 @@ from posterior.estimators.classifiers import (
 )
 from posterior.estimators.held_out import held_out_scores
 from posterior.estimators.state import RefusedError
+from posterior.estimators.table_estimator import takes_tables
 from posterior.math import are_places
 from posterior.schema import Column, Folds, LabelledTable, Schema, Source, read_table
 from posterior.schema.decode import table_of
@@ -58,10 +58,14 @@ class FittedMember:
             }
         )
 
+    def rows(self, source: Source) -> Any:
+        """The rows of a table as the classifier takes them."""
+        return rows_of_member(self.model, source, self.columns)
+
     def log_posterior(self, source: Source, priors: Floats) -> Floats:
         """Its log posteriors under common priors, (n, K)."""
         with said_by(self.name):
-            logs = log_posterior_of(self.model, take(source, self.columns))
+            logs = log_posterior_of(self.model, self.rows(source))
             return shift_priors(logs, self.priors, priors)
 
 
@@ -79,7 +83,7 @@ class Member:
         with said_by(self.name):
             model, labels = self.estimator, table.labels
             if not is_frozen(model):
-                rows = take(table.source, self.columns)
+                rows = rows_of_member(model, table.source, self.columns)
                 model = fit_inside(clone(model), rows, labels, **self.fit_params)
             self._refuse_model(model, table.classes)
             weight = table.weight if is_frozen(model) else weight_taken(self.estimator, self.fit_params)
@@ -117,7 +121,7 @@ class Member:
         if is_frozen(self.estimator):
             return fitted.log_posterior(table.source, priors)
         with said_by(self.name):
-            part = replace(table, X=take(table.source, self.columns))
+            part = replace(table, X=rows_of_member(self.estimator, table.source, self.columns))
             logs = held_out_scores(self.estimator, part, folds, self.fit_params)
         observed = np.allclose(fitted.priors, frequencies(table), rtol=1e-9, atol=0)
         taken = weight_taken(self.estimator, self.fit_params)
@@ -145,32 +149,50 @@ def _priors_of(model: Any, y: AnyArray, weight: Any, classes: AnyArray) -> Float
         ) from error
 
 
-def learnt_weights(
-    members: Sequence[Member],
-    fitted: Sequence[FittedMember],
-    table: LabelledTable,
-    folds: Folds | None,
-    priors: Floats,
-) -> Floats:
-    """The weights with the smallest log loss on rows that the members have not seen.
+@dataclass(frozen=True, eq=False)
+class HeldOutMembers:
+    """Log posteriors of members, under common priors, of rows that they have not seen, with their classes."""
 
-    Rows whose class no member could know, since all rows of it are in the same fold, do not count; nor do
-    those of a class whose prior is zero. Folds are None where all members are frozen.
-    """
-    counts = priors[table.codes] > 0
-    if folds is not None:
-        counts &= ~folds.unknowable(table.codes)
-    else:
-        folds = Folds(np.zeros(len(counts), dtype=np.int64), 1)
-    if not counts.any():
-        raise ValueError(
-            'weights="auto" is learnt from rows whose class has rows in other folds, and there are none; '
-            "use more rows, or give the weights"
+    names: list[str]
+    log_posteriors: list[Floats]
+    codes: Ints
+    weight: Floats | None
+    log_prior: Floats
+
+    @classmethod
+    def of(
+        cls,
+        members: Sequence[Member],
+        fitted: Sequence[FittedMember],
+        table: LabelledTable,
+        folds: Folds | None,
+        priors: Floats,
+    ) -> "HeldOutMembers":
+        """The rows of a table by folds, which are None where all members are frozen.
+
+        Rows whose class no member could know, since all rows of it are in the same fold, do not count; nor do
+        those of a class whose prior is zero.
+        """
+        counts = priors[table.codes] > 0
+        if folds is not None:
+            counts &= ~folds.unknowable(table.codes)
+        else:
+            folds = Folds(np.zeros(len(counts), dtype=np.int64), 1)
+        if not counts.any():
+            raise ValueError(
+                'weights="auto" is learnt from rows whose class has rows in other folds, and there are none; '
+                "use more rows, or give the weights"
+            )
+        logs = [m.held_out(f, table, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
+        weight = None if table.weight is None else table.weight[counts]
+        names = [member.name for member in members]
+        return cls(names, logs, table.codes[counts], weight, log_of(priors))
+
+    def weights(self, learn: Callable[..., Floats]) -> Floats:
+        """The weights of the members that `fusion_weights`, or its like, learns from the rows."""
+        return learn(
+            self.log_posteriors, self.codes, self.log_prior, sample_weight=self.weight, names=self.names
         )
-    logs = [m.held_out(f, table, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
-    weight = None if table.weight is None else table.weight[counts]
-    names = [member.name for member in members]
-    return fusion_weights(logs, table.codes[counts], log_of(priors), sample_weight=weight, names=names)
 
 
 def log_of(priors: Floats) -> Floats:
@@ -240,6 +262,12 @@ def take(source: Source, columns: Sequence[int]) -> Any:
         return source.native if whole else source.native.tocsr()[:, list(columns)]
     array = source.array if isinstance(source, ArraySource) else np.asarray(source.native)
     return array if whole else array[:, list(columns)]
+
+
+def rows_of_member(estimator: Any, source: Source, columns: Sequence[int]) -> Any:
+    """The columns of a member; one of ours that reads all gets the table that was read for all of them."""
+    whole = list(columns) == list(range(source.n_columns))
+    return source if whole and takes_tables(estimator) else take(source, columns)
 
 
 def named_as_trained(source: Source, table: Schema) -> Source:

@@ -87,8 +87,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
     >>> rule.predict(odd)
     array([-1])
     >>> print(rule.odd_features(odd, n_features=1))
-    row 0: p = 0.011, log p(row) = −72.9 (threshold −23.8), most like Adelie
-      flipper_length_mm  −55.4  120 (usually 178 to 199)
+    row 0: p = 0.011, log p(row) = −72.2 (threshold −24.7), most like Adelie
+      flipper_length_mm  −54.5  120 (usually 178 to 199)
 
     """
 

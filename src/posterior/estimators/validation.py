@@ -28,6 +28,7 @@ from posterior.generative import (
     training_parts,
     tune,
     tune_left_out,
+    with_column_weights,
 )
 from posterior.schema import LabelledTable, Schema, Source, read_table
 from posterior.schema.classes import known_codes, refuse_one_class
@@ -55,9 +56,9 @@ class Validation(GenerativePrediction):
 
         The table is read twice, however many folds there are: once to sum each fold, once to score each row
         by the model of the other folds. The estimator need not be fitted and does not change. What the
-        columns are (kinds, categories, but not words) is learnt from all rows; a class that the others lack
-        gets −inf. Settings that are "auto" are chosen anew for each fold from the other folds, by holding out
-        one of these after the other, or each of their rows where the estimator's `cv` is "loo".
+        columns are (kinds, categories, but not words or cuts) is learnt from all rows; a class that the
+        others lack gets −inf. Settings that are "auto" are chosen anew for each fold from the other folds, by
+        holding out one of these after the other, or each of their rows where the estimator's `cv` is "loo".
 
         Parameters
         ----------
@@ -96,11 +97,6 @@ class Validation(GenerativePrediction):
         unread = self._spec(schema, learnt_from)
         spec = unread.prepared(_counting(data))
         left_out = leaves_one_out(getattr(self, "cv", None))
-        if spec.is_open and folds.n_folds < 3 and not left_out:
-            raise ValueError(
-                "settings that are 'auto' are chosen in the folds that are left, which takes three folds or "
-                f"more; found cv={cv!r}: use cv=3, or set the values"
-            )
         models = []
         for part in training_parts(spec, data, classes, folds.n_folds):
             settled = spec
@@ -112,7 +108,10 @@ class Validation(GenerativePrediction):
                 rows = np.flatnonzero(others & (True if weight is None else weight > 0))
                 settled, _ = tune_left_out(settled, _some_rows(data, source, rows), classes, self._selection)
             elif spec.is_open:
-                settled, _ = tune(settled, part.rows, classes, folds.n_folds, self._selection)
+                inner = folds if folds.n_folds > 2 else read_folds(5, table.codes, weight)
+                numbers = np.where(folds.numbers == part.fold, -1, inner.numbers)
+                some = replace(self._to_choose_by(data), folds=numbers)
+                settled, _ = self._chosen(settled, some, classes, inner.n_folds)
             models.append(estimated(settled, part))
         return held_out_log_posterior(data, models)
 
@@ -198,20 +197,43 @@ class Validation(GenerativePrediction):
         if leaves_one_out(cv):
             every = replace(data, folds=np.arange(len(y)))
             with parts.next():
-                settled, tuning = tune_left_out(spec, every, classes, self._selection)
+                settled, found = tune_left_out(spec, every, classes, self._selection)
+                if spec.learn_weights == "columns":  # rows by tens, for there is no formula
+                    tens = replace(data, folds=read_folds(10, y).numbers)
+                    settled = with_column_weights(settled, tens, classes, 10)
             with parts.next():
-                return _tuned(settled.fit(data, classes), tuning)
-        if names_rows(cv) and np.ndim(sample_weight) == 1:
+                return _tuned(settled.fit(data, classes), found)
+        some = self._to_choose_by(data)
+        if names_rows(cv):
             # Folds are given for all rows, and those of weight zero are not here any more.
-            given = read_folds(cv, np.zeros(len(sample_weight), np.int64))
-            folds = given.take(np.flatnonzero(sample_weight))
+            weighted = np.ndim(sample_weight) == 1
+            here = np.flatnonzero(sample_weight) if weighted else np.arange(len(y))
+            given = read_folds(cv, np.zeros(len(sample_weight), np.int64) if weighted else y)
+            folds = given.take(here[:: some.step])
         else:
-            folds = read_folds(cv, y)
-        rows = replace(data, folds=folds.numbers)
+            folds = read_folds(cv, y[:: some.step])
+        numbers = np.zeros(len(y), dtype=np.int64)
+        numbers[:: some.step] = folds.numbers
+        rows = replace(some, folds=numbers)
         with parts.next():
-            settled, tuning = tune(spec, rows, classes, folds.n_folds, self._selection)
+            settled, tuning = self._chosen(spec, rows, classes, folds.n_folds)
         with parts.next():
-            return _tuned(settled.fit(data, classes), tuning)
+            model = settled.fit(data, classes)
+        return model if tuning is None else _tuned(model, tuning)
+
+    def _to_choose_by(self, data: LocalDataset) -> LocalDataset:
+        """The rows by which settings are chosen: all of them, or with a `step` some."""
+        return data
+
+    def _chosen(
+        self, spec: GenerativeSpec, data: LocalDataset, classes: AnyArray, n_folds: int
+    ) -> tuple[GenerativeSpec, Tuning | None]:
+        """The composition with its open settings chosen by folds; rows of fold −1 have no say."""
+        rows = _in_folds(data)
+        settled, tuning = tune(spec, rows, classes, n_folds, self._selection)
+        if spec.learn_weights == "columns":
+            settled = with_column_weights(settled, rows, classes, n_folds)
+        return settled, tuning
 
     @property
     def best_params_(self) -> dict[str, Any]:
@@ -228,7 +250,7 @@ class Validation(GenerativePrediction):
 
         >>> from posterior import NaiveBayes
         >>> X = [["a"], ["a"], ["b"], ["b"], ["a"], ["b"]] * 5
-        >>> model = NaiveBayes(alpha="auto").fit(X, [0, 0, 1, 1, 1, 0] * 5)
+        >>> model = NaiveBayes(alpha="auto", weights=1.0).fit(X, [0, 0, 1, 1, 1, 0] * 5)
         >>> model.tuning_.query("chosen").round(3)
            alpha  log_loss  standard_error  chosen
         3    3.0     0.667           0.043    True
@@ -262,6 +284,14 @@ def _counting(data: LocalDataset) -> Rows:
     if data.weight is None or data.weight.all():
         return data
     return Selection(data, lambda chunk: np.asarray(chunk.weight) > 0)
+
+
+def _in_folds(data: LocalDataset) -> Rows:
+    """The rows with a positive weight that are in a fold."""
+    rows = _counting(data)
+    if data.folds is None or (data.folds >= 0).all():
+        return rows
+    return Selection(rows, lambda chunk: np.asarray(chunk.fold) >= 0)
 
 
 def _refuse_other_weights(codes: Ints, weight: Floats | None, model: GenerativeModel) -> None:
