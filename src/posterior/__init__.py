@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from posterior.comparison import Comparison, LearningCurve, Robustness, compare, side_by_side
     from posterior.engines import threads
     from posterior.estimators import (
+        AdditiveClassifier,
         BernoulliNB,
         CalibratedClassifier,
         CategoricalNB,
@@ -47,9 +48,12 @@ if TYPE_CHECKING:
         LogisticRegression,
         MultinomialNB,
         NaiveBayes,
+        OneDependence,
         OutlierRule,
+        PoolClassifier,
         QuadraticDiscriminantAnalysis,
         SoftmaxRegression,
+        TreeAugmented,
     )
     from posterior.persistence import load, save
 
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LDA",
     "QDA",
+    "AdditiveClassifier",
     "BernoulliNB",
     "CalibratedClassifier",
     "CategoricalNB",
@@ -75,10 +80,13 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
+    "OneDependence",
     "OutlierRule",
+    "PoolClassifier",
     "QuadraticDiscriminantAnalysis",
     "Robustness",
     "SoftmaxRegression",
+    "TreeAugmented",
     "bayes",
     "cli",
     "compare",

@@ -153,6 +153,8 @@ def show(console: CommandConsole, comparison: "Comparison") -> None:
         console.tell(Text(told, style="dim"))
     for reason, names in by_reason(comparison.left_out).items():
         console.tell(Text(f"not tried: {', '.join(names)} ({reason})", style="dim"))
+    for each in comparison.pruned:
+        console.tell(Text(f"not tried further: {each.title} ({each.reason})", style="dim"))
     for note in comparison.notes:
         console.note(note)
     if comparison.imbalance:
@@ -224,6 +226,7 @@ def comparison_data(comparison: "Comparison") -> dict[str, Any]:
         "recommendation": comparison.recommendation,
         "ties": [result.name for result in comparison.ties],
         "left_out": comparison.left_out,
+        "pruned": [asdict(each) | {"reason": each.reason} for each in comparison.pruned],
         "notes": list(comparison.notes),
         "caution": comparison.caution,
         "imbalance": comparison.imbalance,

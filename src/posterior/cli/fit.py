@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -22,6 +22,9 @@ from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import fit_numbers, refuse_for_numbers
 from posterior.cli.tables import show_reading
 from posterior.schema import LabelledTable
+
+if TYPE_CHECKING:
+    from posterior.comparison import Result
 
 
 @grouped
@@ -82,7 +85,8 @@ def fit(
             show_reading(console, table)
         if model != BEST and (leaks := posterior.comparison.leaks.certain_leaks(table)):
             console.note(posterior.comparison.leaks.caution_of(leaks))
-        name = _best(console, table, seed, max_rows or None) if model == BEST else model
+        best = _best(console, table, seed, max_rows or None) if model == BEST else None
+        name = model if best is None else best.name
         candidate = posterior.comparison.MODELS[name]
         if unused := posterior.comparison.unused_by(name, table, None):
             console.note(
@@ -90,7 +94,8 @@ def fit(
                 "uses columns of every kind"
             )
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
-        fitted = posterior.workflow.train(table, None, name, calibration=calibration, seed=seed)
+        chosen = name if best is None else best.estimator
+        fitted = posterior.workflow.train(table, None, chosen, calibration=calibration, seed=seed)
         about: dict[str, Any] = {
             "model": name,
             "title": candidate.title,
@@ -162,7 +167,7 @@ def held_out(model: Any) -> dict[str, Any]:
     }
 
 
-def _best(console: CommandConsole, table: LabelledTable, seed: int, max_rows: int | None) -> str:
+def _best(console: CommandConsole, table: LabelledTable, seed: int, max_rows: int | None) -> "Result":
     """The model that a comparison recommends."""
     with console.progress() as told:
         comparison = posterior.comparison.Comparison.of(
@@ -173,4 +178,4 @@ def _best(console: CommandConsole, table: LabelledTable, seed: int, max_rows: in
     if comparison.leaks:
         options = posterior.comparison.leaks.drop_options(comparison.leaks)
         console.note(f"the model is fitted with the columns that tell the class; {options} leaves them out")
-    return comparison.recommended.name
+    return comparison.recommended

@@ -35,6 +35,8 @@ from posterior.families import (
 )
 from posterior.generative import GenerativeModel
 from posterior.linear import Design, Fit, LinearModel
+from posterior.linear.additive_design import AdditiveDesign
+from posterior.linear.effect_errors import EffectCovariance
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.persistence.checks.generative import impossible_density
@@ -182,6 +184,14 @@ def _frozen(estimator: Any) -> FrozenEstimator:
 LINEAR = {"model_": LinearModel, "design_": Design}
 # Coefficients are shown in the precision of the table.
 Shown: TypeAlias = Floats | NDArray[np.float32]
+ADDITIVE: dict[str, Any] = {
+    "model_": LinearModel,
+    "design_": AdditiveDesign,
+    "priors_": Floats,
+    "term_strengths_": Floats,
+    "term_worth_": Floats,
+    "effect_covariances_": tuple[EffectCovariance, ...],
+}
 SCORES = {"classes_": AnyArray, "coef_": Shown | sparse.csr_array, "intercept_": Shown}
 FITTED = {"fit_": Fit, "n_iter_": Any, "weight_": float, "target_name_": str | None}
 CHOSEN = {"choice_": StrengthChoice | None, "degree_": int, "degree_losses_": Floats | None}
@@ -202,6 +212,8 @@ NORMAL = MultivariateNormalDistribution
 ESTIMATOR_RECORDS = (
     _generative("generative-classifier", e.GenerativeClassifier),
     _generative("naive-bayes", e.NaiveBayes),
+    _generative("one-dependence", e.OneDependence),
+    _generative("tree-augmented", e.TreeAugmented),
     _generative("gaussian-nb", e.GaussianNB, NormalDistribution),
     _generative("bernoulli-nb", e.BernoulliNB, BernoulliDistribution),
     _generative("multinomial-nb", e.MultinomialNB, MultinomialDistribution),
@@ -211,6 +223,7 @@ ESTIMATOR_RECORDS = (
     _generative("linear-discriminant-analysis", e.LinearDiscriminantAnalysis, NORMAL),
     record_of_estimator("logistic-regression", e.LogisticRegression, LINEAR | SCORES, FITTED | STREAMED),
     record_of_estimator("softmax-regression", e.SoftmaxRegression, LINEAR | SCORES, FITTED | STREAMED),
+    record_of_estimator("additive-classifier", e.AdditiveClassifier, ADDITIVE | SCORES | FITTED),
     record_of_estimator("least-squares-classifier", e.LeastSquaresClassifier, LINEAR | SCORES),
     record_of_estimator(
         "linear-regression", e.LinearRegression, LINEAR | REGRESSION, CHOSEN | {"alpha_": float}
@@ -219,6 +232,7 @@ ESTIMATOR_RECORDS = (
     record_of_estimator("calibrated-classifier", e.CalibratedClassifier, CALIBRATED),
     record_of_estimator("outlier-rule", e.OutlierRule, RULE),
     record_of_estimator("fusion-classifier", e.FusionClassifier, FUSION),
+    record_of_estimator("pool-classifier", e.PoolClassifier, FUSION),
     Record(
         "frozen-estimator",
         FrozenEstimator,
@@ -229,7 +243,8 @@ ESTIMATOR_RECORDS = (
 )
 # What is saved and loaded; also a FrozenEstimator of scikit-learn around one, which has no types.
 Estimator: TypeAlias = (
-    e.BernoulliNB
+    e.AdditiveClassifier
+    | e.BernoulliNB
     | e.CalibratedClassifier
     | e.CategoricalNB
     | e.DecisionClassifier
@@ -243,7 +258,10 @@ Estimator: TypeAlias = (
     | e.LogisticRegression
     | e.MultinomialNB
     | e.NaiveBayes
+    | e.OneDependence
     | e.OutlierRule
+    | e.PoolClassifier
     | e.QuadraticDiscriminantAnalysis
+    | e.TreeAugmented
 )
 ESTIMATORS: dict[str, Any] = {record.tag: record.kind for record in ESTIMATOR_RECORDS}

@@ -17,6 +17,7 @@ from posterior.estimators.members import FittedMember
 from posterior.estimators.odd_features import TypicalRows
 from posterior.estimators.outlier_calibration import CalibrationScores
 from posterior.families import shrinkage
+from posterior.families.levels import NumberLevels
 from posterior.generative import (
     Block,
     ClassStatistics,
@@ -29,8 +30,11 @@ from posterior.generative import (
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.tuning import Tuning
 from posterior.linear import Design, Fit, LinearModel, Solution, solvers
+from posterior.linear.additive_design import AdditiveDesign
 from posterior.linear.certificate import Certificate
+from posterior.linear.curves import Curve
 from posterior.linear.design import Factor
+from posterior.linear.effect_errors import EffectCovariance
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.objective import Point
@@ -53,7 +57,17 @@ from posterior.persistence.texts import TEXT_RECORDS
 from posterior.schema import Column, Schema
 from posterior.schema.columns import Alike
 from posterior.schema.readings import ClockReading, DateReading, LeftOut, NumberReading, Spellings
-from posterior.stats import CategoryCounts, Location, Moments, PairMoments, Scatter, Totals, WordTotals
+from posterior.stats import (
+    CategoryCounts,
+    LevelPairs,
+    Location,
+    Moments,
+    PairMoments,
+    Scatter,
+    Totals,
+    ValueTable,
+    WordTotals,
+)
 from posterior.stats.base import ColumnFact
 
 
@@ -76,14 +90,22 @@ FAMILIES = {
     "multivariate-normal": f.MultivariateNormal,
     "mixture-of-normals": f.MixtureOfNormals,
     "laplace": f.Laplace,
+    "student-t": f.StudentT,
+    "from-scipy": f.FromScipy,
+    "best-of": f.BestOf,
+    "histogram": f.Histogram,
+    "kernel-density": f.KernelDensity,
     "exponential": f.Exponential,
     "gamma": f.Gamma,
     "beta": f.Beta,
     "poisson": f.Poisson,
+    "negative-binomial": f.NegativeBinomial,
     "bernoulli": f.Bernoulli,
     "multinomial": f.Multinomial,
     "categorical": f.Categorical,
     "bag-of-words": f.BagOfWords,
+    "one-dependence-of-levels": f.OneDependence,
+    "tree-augmented-of-levels": f.TreeAugmented,
 }
 
 FOLDS: dict[str, Any] = {"n_splits": int, "shuffle": bool, "random_state": int | None}
@@ -106,13 +128,16 @@ OTHERS = (
     record_of_dataclass("raw-shrinkage", shrinkage.RawFixed),
     record_of_dataclass("raw-shrinkage-to-identity", shrinkage.RawIdentity),
     record_of_dataclass("repair", f.Repair),
+    record_of_dataclass("number-levels", NumberLevels),
     # statistics
     record_of_dataclass("location", Location),
     record_of_dataclass("moments", Moments),
     record_of_dataclass("pair-moments", PairMoments),
     record_of_dataclass("scatter", Scatter),
     record_of_dataclass("category-counts", CategoryCounts),
+    record_of_dataclass("level-pairs", LevelPairs),
     record_of_dataclass("totals", Totals),
+    record_of_dataclass("value-table", ValueTable),
     record_of_dataclass("word-totals", WordTotals),
     record_of_dataclass("column-fact", ColumnFact),
     record_of_dataclass("class-statistics", ClassStatistics),
@@ -129,6 +154,9 @@ OTHERS = (
     # linear models
     record_of_dataclass("linear-model", LinearModel),
     record_of_dataclass("design", Design),
+    record_of_dataclass("additive-design", AdditiveDesign),
+    record_of_dataclass("curve", Curve),
+    record_of_dataclass("effect-covariance", EffectCovariance),
     record_of_tuple("factor", Factor),
     record_of_dataclass("fit", Fit, leave_out=("objective",)),
     record_of_dataclass("solution", Solution),

@@ -77,6 +77,11 @@ TERMS = (
         "log odds",
         "ln(p / (1 − p)): 0 at one half, 2.2 at 90 %, 4.6 at 99 %; what speaks for a class adds up.",
     ),
+    Term(
+        "pool",
+        "a few of the models made into one: its log odds are a weighted sum of theirs, with weights that "
+        "held-out rows have chosen.",
+    ),
     Term("posterior", "the probability of a class once the row is known.", ("posteriors",)),
     Term("precision", "of the rows that are called a class, the share that are of it."),
     Term(

@@ -9,7 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._plain import plain, setting, some
-from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression
+from posterior.estimators import (
+    AdditiveClassifier,
+    FusionClassifier,
+    LinearRegression,
+    LogisticRegression,
+    PoolClassifier,
+)
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.linear import LinearEstimator
 from posterior.families import Parameter
@@ -197,6 +203,7 @@ def _linear(found: Inspection, model: Any) -> Inspection:
     table, fit = coefficients_of(model), getattr(model, "fit_", None)
     free = max(len(found.classes) - 1, 1) * (len(model.terms_) + bool(model.fit_intercept))
     rank = None if table is None else table.figures.get("coefficients")
+    curved = isinstance(model, AdditiveClassifier)
     notes = []
     if fit is not None and fit.separation is not None:
         notes.append(fit.separation.message(found.classes))
@@ -205,13 +212,22 @@ def _linear(found: Inspection, model: Any) -> Inspection:
     return replace(
         found,
         schema=model.schema_,
-        chosen={"C": model.C_} if getattr(model, "choice_", None) is not None else {},
-        n_parameters=free if rank is None else int(rank),
+        chosen=_chosen(model),
+        n_parameters=round(model.n_parameters_) if curved else free if rank is None else int(rank),
         n_rows=model.stream_.weight if hasattr(model, "stream_") else getattr(model, "weight_", None),
         log_likelihood=_log_likelihood(model),
         coefficients=table,
         notes=tuple(notes),
     )
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    """The settings of a linear model that were left to the data."""
+    if not isinstance(model, AdditiveClassifier):
+        return {"C": model.C_} if getattr(model, "choice_", None) is not None else {}
+    left_out = [name for name, strength in model.strengths_.items() if np.isinf(strength)]
+    found = {"pairs": [":".join(pair) for pair in model.pairs_], "left out": left_out}
+    return {name: ", ".join(terms) for name, terms in found.items() if terms}
 
 
 def _log_likelihood(model: Any) -> float | None:
@@ -220,7 +236,9 @@ def _log_likelihood(model: Any) -> float | None:
         return None
     if isinstance(model, LinearRegression):
         return model.log_likelihood_
-    if not isinstance(model, LogisticRegression) or model.class_weight is not None:
+    if isinstance(model, LogisticRegression) and model.class_weight is not None:
+        return None
+    if not isinstance(model, LogisticRegression | AdditiveClassifier):
         return None
     point = model.fit_.solution.point
     return -point.loss * point.weight
@@ -230,9 +248,10 @@ def _fusion(found: Inspection, model: FusionClassifier) -> Inspection:
     weights = dict(zip(model.named_estimators_, model.weights_.tolist(), strict=True))
     members = {}
     for member in model.members_:
-        columns = some([model._table.names[j] for j in member.columns], 5)
         inside = inspect(member.model)
-        told = f"FusionClassifier, weight {weights[member.name]:.3g}, columns {columns}"
+        told = f"{type(model).__name__}, weight {weights[member.name]:.3g}"
+        if not isinstance(model, PoolClassifier):  # whose members read all columns
+            told += f", columns {some([model._table.names[j] for j in member.columns], 5)}"
         members[member.name] = replace(inside, around=(told, *inside.around))
     return replace(
         found,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression
+from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression, PoolClassifier
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.contributions import Contributions, NumberContributions
 from posterior.schema import Column, Schema, read_table
@@ -22,7 +22,8 @@ SAME = 1e-9
 def schema_of(model: Any) -> Schema:
     """The columns of training, and how they were read."""
     found = peeled(model).model
-    schema: Schema = found._table if isinstance(found, FusionClassifier) else found.schema_
+    names_only = isinstance(found, FusionClassifier) and not hasattr(found, "schema_")
+    schema: Schema = found._table if names_only else found.schema_
     return schema
 
 
@@ -78,7 +79,7 @@ def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contribution
     if not hasattr(found, "contributions") or not (is_regression or hasattr(model, "predict_log_proba")):
         raise ValueError(
             f"{type(model).__name__} cannot be split by feature; naive Bayes, LDA, QDA, block models, "
-            "logistic, softmax and linear regression can"
+            "logistic, softmax and linear regression and pools of them can"
         )
     if (n_rows := read_table(X).n_rows) != 1:
         raise ValueError(f"one row is explained at a time; found {n_rows}")
@@ -88,7 +89,7 @@ def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contribution
     logs = np.asarray(model.predict_log_proba(X))
     first, second = np.argsort(-logs[0], kind="stable")[:2]
     of, against = model.classes_[first], model.classes_[second]
-    by_word = {"words": True} if words and isinstance(found, GenerativeEstimator) else {}
+    by_word = {"words": True} if words and isinstance(found, GenerativeEstimator | PoolClassifier) else {}
     parts: Contributions = found.contributions(X, of=of, against=against, **by_word)
     total = logs[:, first] - logs[:, second]
     rest = total - parts.total

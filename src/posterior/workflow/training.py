@@ -21,13 +21,15 @@ FOLDS = 5
 def train(
     X: Any,
     y: Any,
-    model: str = "naive-bayes",
+    model: Any = "naive-bayes",
     *,
     kinds: Any = None,
     calibration: str | None = None,
     seed: int = 0,
 ) -> Any:
-    """Fit a model by its name, and learn from held-out rows what acting on its probabilities takes.
+    """Fit a model, and learn from held-out rows what acting on its probabilities takes.
+
+    The model is given by its name, or as an unfitted estimator.
 
     The result is a `DecisionClassifier` around the model: `set_decision` changes costs, priors, rejecting
     and outliers without training. What rows usually look like is learnt too, from the model itself where it
@@ -41,10 +43,10 @@ def train(
     ['Adelie', 'Adelie', 'Adelie']
     """
     table = labelled_table(X, y, who="train", kinds=kinds)
-    estimator = model_for(model, table, None)
+    estimator = model_for(model, table, None) if isinstance(model, str) else clone(model)
     if not hasattr(estimator, "predict_proba"):
         if calibration is not None:
-            raise ValueError(f"{model} has no probabilities to calibrate; leave calibration out")
+            raise ValueError(f"{model!s} has no probabilities to calibrate; leave calibration out")
         return fit_table(estimator, table)
     labels = {str(label) for label in table.classes.tolist()}
     folds = max(2, min(FOLDS, int(np.bincount(table.codes).max())))

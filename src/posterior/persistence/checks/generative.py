@@ -24,6 +24,7 @@ from posterior.stats.base import LARGEST_SUM, ROUNDING
 # Which kinds of columns can be read in each form.
 KINDS = {
     "codes": ("categorical", "binary"),
+    "mixed": ("continuous", "count", "binary", "categorical"),
     "texts": ("text",),
     "values": ("continuous", "count", "binary"),
     "matrix": ("continuous", "count", "binary"),
@@ -36,6 +37,11 @@ def check_model(model: GenerativeModel) -> None:
     refuse_unless(sum_to_one(np.exp(model.log_prior)), "priors that do not sum to one")
     used = [j for block in model.blocks for j in block.columns]
     refuse_unless(are_places(used, len(model.schema)), "a column that is described twice, or not there")
+    weights = model.weights
+    fitting = weights is None or (len(weights) == len(model.schema) and bool((weights >= 0).all()))
+    refuse_unless(
+        fitting and (weights is None or bool(np.isfinite(weights).all())), "weights of other columns"
+    )
     for block in model.blocks:
         _check_block(block, model.schema, len(model.classes))
     if model.spec is None:

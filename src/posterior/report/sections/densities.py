@@ -14,7 +14,7 @@ from posterior.report.subject import Subject
 from posterior.report.words import count, cut, printable
 
 MOST_PANELS = 12
-NAIVE = ("naive-bayes", "tuned-naive-bayes")
+NAIVE = ("naive-bayes", "weighted-naive-bayes")
 # Inches.
 WIDTH, HEIGHT = 3.3, 2.1
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from posterior.plot.effects import ColumnEffect, ColumnEffectDisplay
+from posterior.plot.effects import ColumnEffect, EffectDisplay
 from posterior.report.blocks import Figure, Figures, Legend, PageBlock, Text
 from posterior.report.figures import canvas, inline_svg
 from posterior.report.subject import Subject
@@ -24,7 +24,7 @@ def the_effects(subject: Subject) -> list[PageBlock]:
     drawn = [name for name in columns if name in chosen.columns and kinds[name] != "text"]
     if not drawn:
         return []
-    display = ColumnEffectDisplay.from_estimator(
+    display = EffectDisplay.from_estimator(
         subject.fitted,
         compared.source,
         drawn[:MOST_PANELS],
@@ -38,7 +38,7 @@ def the_effects(subject: Subject) -> list[PageBlock]:
     return [*blocks, Figures(panels, small=True)]
 
 
-def _words(subject: Subject, display: ColumnEffectDisplay, columns: int) -> str:
+def _words(subject: Subject, display: EffectDisplay, columns: int) -> str:
     title = subject.chosen.title
     if len(subject.classes) == 2:
         whose = f"the log odds of {cut(printable(subject.comparison.positive))}"
@@ -55,7 +55,7 @@ def _words(subject: Subject, display: ColumnEffectDisplay, columns: int) -> str:
     return words
 
 
-def _panel(display: ColumnEffectDisplay, j: int) -> Figure:
+def _panel(display: EffectDisplay, j: int) -> Figure:
     effect = display.effects[j]
     height = HEIGHT if effect.levels is None else 0.75 + LEVEL * max(len(effect.levels), 4)
     with canvas(WIDTH, height) as ax:

@@ -91,6 +91,12 @@ def leaderboard(subject: Subject) -> list[PageBlock]:
     blocks.append(Details("Brier score, parameters and times", [_more(comparison, best)]))
     if comparison.left_out:
         blocks += [Text("Not tried:"), Bullets(_reasons(comparison.left_out))]
+    if comparison.pruned:
+        behind = [(each.title, printable(each.reason)) for each in comparison.pruned]
+        blocks += [
+            Text("Not tried further, since a part of the rows shows them clearly behind:"),
+            Bullets(behind),
+        ]
     return blocks
 
 

@@ -25,7 +25,7 @@ def the_best_plane(subject: Subject) -> list[PageBlock]:
     ]
     columns = columns[:MOST_COLUMNS]
     # Of an estimator that was given nobody knows what it is in other columns.
-    model = subject.best(lambda result: result.approach != "baseline" and result.name in MODELS)
+    model = subject.best(lambda r: r.approach not in ("baseline", "pool") and r.name in MODELS)
     if len(columns) < 2 or model is None:
         return []
     pair = best_pair(cells, tuple(sorted(columns)), cells.codes)
