@@ -117,15 +117,15 @@ TABLES = {
         r"it expected [\d.]+ fraud rows among them, and there were 8",
         r"Say what a missed fraud and a false alarm cost \(--costs\)",
     ),
-    wide: Said((r"Use lasso \(300 columns, of which most have no coefficient",), RIGHT, EITHER, "Use lasso"),
+    wide: Said((r"Use (additive|lasso) \(300 columns",), RIGHT, EITHER, "Use (additive|lasso)"),
     text: Said(
         (
             r"subject text strings of several words",
-            r"Use (tuned-)?naive-bayes \(1 column; alpha = [\d.]+ chosen",
+            r"Use (weighted-)?naive-bayes \(1 column; .*weights = [\d.]+ chosen",
         ),
         RIGHT,
         "",
-        "Use (tuned )?naive Bayes",
+        "Use (weighted )?naive Bayes",
     ),
     dates: Said(
         (r"day\[month\] continuous date, month, 1 to 12", r"Use [\w-]+ \(\d columns"), RIGHT, "", "Use "
@@ -166,7 +166,7 @@ def assert_said(table, target, said):
 BUNDLED = {
     "penguins": (r"Use (block|logistic) \(", "species in 9[89]"),
     "voters": (r"Use [\w-]+ \(3 columns", "candidate in"),
-    "pokemon": (r"Use (logistic|lasso) \(", "type_1 in"),
+    "pokemon": (r"Use (logistic|lasso|additive|pool) \(", "type_1 in"),
 }
 
 

@@ -180,9 +180,8 @@ def test_a_table_without_a_value_has_no_column_for_a_coefficient():
 
 
 def test_a_model_that_fails_is_left_out_with_its_error():
-    X = [[1.0], [2.0], [3.0]]
-    found = Comparison.of(X, ["a", "b", "b"])
-    assert "it failed: no class has rows in two folds" in found.left_out["tuned-naive-bayes"]
+    found = Comparison.of([[1.0], [2.0], [3.0]], ["a", "b", "b"])
+    assert "it failed: no class has rows in two folds" in found.left_out["rda"]
     assert found.recommended.name
 
 
@@ -228,12 +227,12 @@ def test_a_model_that_does_not_suit_is_refused_with_the_reason():
         model_for("lda", [["a"], ["b"], ["a"]], [0, 1, 1])
     with pytest.raises(
         ValueError,
-        match="there is no model 'ldaa'; choose among majority, naive-bayes, tuned-naive-bayes, lda",
+        match="there is no model 'ldaa'; choose among majority, naive-bayes, weighted-naive-bayes, lda",
     ):
         model_for("ldaa", [["a"], ["b"]], [0, 1])
 
 
-def test_naive_bayes_is_the_same_model_by_itself_in_a_comparison_and_in_a_curve():
+def test_naive_bayes_is_as_it_comes_in_a_comparison_and_as_in_textbooks_in_a_curve():
     X, y = COMPLETE.drop(columns="species"), COMPLETE["species"]
     found = model_for("naive-bayes", X, y)
     assert repr(found) == repr(NaiveBayes())
@@ -241,5 +240,6 @@ def test_naive_bayes_is_the_same_model_by_itself_in_a_comparison_and_in_a_curve(
     rows = LabelledTable.of(categories, np.asarray(y, dtype=str))
     (curve, *_), _ = learning_curve_candidates(rows)
     assert curve.title == "naive Bayes"
-    posteriors = [m.fit(categories, y).predict_proba(categories) for m in (curve.fresh(), NaiveBayes())]
+    textbook = NaiveBayes(tied=True, weights=1.0)
+    posteriors = [m.fit(categories, y).predict_proba(categories) for m in (curve.fresh(), textbook)]
     assert np.array_equal(*posteriors)

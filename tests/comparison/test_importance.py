@@ -53,14 +53,17 @@ def by_name(found):
 def test_naive_bayes_without_a_column_is_naive_bayes_of_the_others():
     X, y = drawn()
     folds = np.arange(len(y)) % 4
-    found = by_name(found_for(NaiveBayes(alpha=0.5), X, y, Folds(folds, 4)))
+    found = by_name(found_for(NaiveBayes(alpha=0.5, tied=False, weights=1.0), X, y, Folds(folds, 4)))
     for name in X:
         rises = []
         for f in range(4):
             here, there = folds == f, folds != f
             losses = [
                 log_loss_terms(
-                    y[here], NaiveBayes(alpha=0.5).fit(T[there], y[there]).predict_log_proba(T[here])
+                    y[here],
+                    NaiveBayes(alpha=0.5, tied=False, weights=1.0)
+                    .fit(T[there], y[there])
+                    .predict_log_proba(T[here]),
                 )
                 for T in (X, X.drop(columns=name))
             ]
@@ -74,7 +77,7 @@ def test_naive_bayes_without_a_column_is_naive_bayes_of_the_others():
     "estimator",
     [
         LDA(),
-        NaiveBayes(tied=True),
+        NaiveBayes(tied=True, weights=1.0),
         GenerativeClassifier([(["signal", "noise"], MultivariateNormal())], remainder="auto"),
     ],
     ids=["lda", "naive-bayes", "block"],
@@ -95,8 +98,10 @@ def test_to_integrate_a_column_out_is_to_have_no_value_in_it(estimator):
 def test_the_order_of_rows_does_not_matter_where_columns_are_left_out():
     X, y = drawn()
     order, folds = np.random.default_rng(3).permutation(len(y)), np.arange(len(y)) % 4
-    first = by_name(found_for(NaiveBayes(), X, y, Folds(folds, 4)))
-    second = by_name(found_for(NaiveBayes(), X.iloc[order], y[order], Folds(folds[order], 4)))
+    first = by_name(found_for(NaiveBayes(tied=False, weights=1.0), X, y, Folds(folds, 4)))
+    second = by_name(
+        found_for(NaiveBayes(tied=False, weights=1.0), X.iloc[order], y[order], Folds(folds[order], 4))
+    )
     for name in X:
         assert first[name].value == pytest.approx(second[name].value, abs=1e-12)
         assert first[name].error == pytest.approx(second[name].error, rel=1e-9)
@@ -105,7 +110,9 @@ def test_the_order_of_rows_does_not_matter_where_columns_are_left_out():
 # -- shuffling ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), NaiveBayes()], ids=["shuffled", "left out"])
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), NaiveBayes(tied=False, weights=1.0)], ids=["shuffled", "left out"]
+)
 def test_the_interval_of_a_signal_is_above_zero_and_that_of_noise_is_not(estimator):
     found = by_name(found_for(estimator, *drawn()))
     low, high = found["noise"].interval
@@ -116,7 +123,9 @@ def test_the_interval_of_a_signal_is_above_zero_and_that_of_noise_is_not(estimat
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("estimator", [LogisticRegression(), NaiveBayes()], ids=["shuffled", "left out"])
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), NaiveBayes(tied=False, weights=1.0)], ids=["shuffled", "left out"]
+)
 def test_noise_is_not_found_important_and_signals_are(estimator):
     above = []
     for seed in range(25):
@@ -155,7 +164,9 @@ def test_a_column_that_the_model_does_not_use_has_exactly_zero(method):
     assert told.columns[0] == by_name(found)["signal"]
 
 
-@pytest.mark.parametrize("estimator", [NaiveBayes(), LogisticRegression()], ids=["left out", "shuffled"])
+@pytest.mark.parametrize(
+    "estimator", [NaiveBayes(tied=False, weights=1.0), LogisticRegression()], ids=["left out", "shuffled"]
+)
 def test_one_thread_and_eight_give_the_same_bits(estimator):
     X, y = drawn(400)
     found = []
@@ -214,8 +225,12 @@ def test_rows_of_one_group_are_one_when_it_comes_to_errors():
     folds = Folds(np.tile(np.arange(80) % 4, 3), 4)
     grouped = replace(table, groups=np.tile(np.arange(80), 3))
     used = list(X)
-    single = by_name(Importance.of_table(table, NaiveBayes(), folds, used=used))["signal"]
-    together = by_name(Importance.of_table(grouped, NaiveBayes(), folds, used=used))["signal"]
+    single = by_name(Importance.of_table(table, NaiveBayes(tied=False, weights=1.0), folds, used=used))[
+        "signal"
+    ]
+    together = by_name(Importance.of_table(grouped, NaiveBayes(tied=False, weights=1.0), folds, used=used))[
+        "signal"
+    ]
     assert together.value == single.value
     assert together.error == pytest.approx(single.error * np.sqrt(3), rel=0.02)
 
@@ -229,7 +244,7 @@ def test_folds_in_time_are_predicted_from_what_was_before():
 
 def test_each_row_by_the_model_of_all_others_takes_ten_models():
     X, y = drawn(60)
-    assert found_for(NaiveBayes(), X, y, Folds(np.arange(60), 60)).n_models == 10
+    assert found_for(NaiveBayes(tied=False, weights=1.0), X, y, Folds(np.arange(60), 60)).n_models == 10
 
 
 # -- columns --------------------------------------------------------------------------------------
@@ -313,7 +328,7 @@ def test_posteriors_of_zero_and_discriminants_go_by_the_error_rate():
 
 def test_the_loss_is_that_of_the_comparison_on_its_own_folds():
     X, y = drawn()
-    comparison = Comparison.of(X, y, models=[NaiveBayes()], folds=4, repeats=1)
+    comparison = Comparison.of(X, y, models=[NaiveBayes(tied=False, weights=1.0)], folds=4, repeats=1)
     best = comparison.recommended
     table = LabelledTable.of(X, y)
     found = Importance.of_table(table, best.estimator, comparison.first_folds, used=best.columns)

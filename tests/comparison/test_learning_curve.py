@@ -119,9 +119,12 @@ def test_sizes_that_cannot_be_are_refused(sizes, says):
 def growing_models():
     block = GenerativeClassifier([(["age", "income"], MultivariateNormal(tied=1.0))], remainder="auto")
     return {
-        "naive": (NaiveBayes(), True),
-        "tied": (NaiveBayes(tied=True), True),
-        "tuned": (NaiveBayes(tied="auto", cv=2), False),  # chosen by cross-validation, which needs all rows
+        "naive": (NaiveBayes(tied=False, weights=1.0), True),
+        "tied": (NaiveBayes(tied=True, weights=1.0), True),
+        "tuned": (
+            NaiveBayes(tied="auto", cv=2, weights=1.0),
+            False,
+        ),  # chosen by cross-validation, which needs all rows
         "block": (block, False),  # gaps are filled in by EM, which needs all rows
         "logistic": (LogisticRegression(missing="indicator", warm_start=True), False),
     }
@@ -155,7 +158,7 @@ def test_sums_add_up_over_texts_and_over_columns_that_are_empty_at_first():
     )
     texts["late"] = [np.nan] * 16 + list(np.linspace(0, 1, 16))
     rows = labelled_table(texts, ["spam", "ham"] * 16)
-    (candidate,) = candidates_of({"naive": NaiveBayes()}, rows)
+    (candidate,) = candidates_of({"naive": NaiveBayes(tied=False, weights=1.0)}, rows)
     growing = GrowingFit(candidate.estimator, rows, np.arange(32))
     for n in (8, 20, 32):
         grown, fitted = growing.up_to(n), candidate.fresh()
@@ -329,10 +332,12 @@ def test_the_same_seed_gives_the_same_numbers_and_another_gives_others():
 
 def test_a_curve_holds_the_losses_of_models_fitted_to_nested_rows():
     X, y = mixed()
-    curves = LearningCurve.of(X, y, models={"naive": NaiveBayes()}, sizes=[20, 60], repeats=2, seed=5)
+    curves = LearningCurve.of(
+        X, y, models={"naive": NaiveBayes(tied=False, weights=1.0)}, sizes=[20, 60], repeats=2, seed=5
+    )
     rows = labelled_table(X, y)
     order, test = nested_split(rows.codes, 0.3, np.random.default_rng([5, 1]))
-    model = NaiveBayes(kinds=[(3, "categorical")]).fit(*taken(rows, order[:60]))
+    model = NaiveBayes(kinds=[(3, "categorical")], tied=False, weights=1.0).fit(*taken(rows, order[:60]))
     expected = scores_of(model, rows.part(test))
     assert curves["naive"].log_losses[1, 1] == pytest.approx(expected.log_loss, abs=1e-9)
     assert curves["naive"].error_rates[1, 1] == expected.error_rate

@@ -236,7 +236,9 @@ def test_learnt_weights_are_those_of_a_general_solver(seed):
 
 def test_gradient_and_hessian_of_the_pool_are_finite_differences():
     logs, y, prior = random_models(11)
-    pool = Pool.of([each - prior for each in logs], prior, y, np.linspace(0.5, 2, len(y)), 0.7)
+    pool = Pool.of(
+        [each - prior for each in logs], prior, y, np.linspace(0.5, 2, len(y)), np.array([1.0, 0.0, 0.5]), 0.7
+    )
     at, step = np.array([0.3, 1.2, 0.0]), 1e-5
     here = pool(at)
     for m in range(3):
@@ -372,7 +374,11 @@ LEFT, RIGHT = (
 def halves(**settings):
     """Naive Bayes on two halves of the penguins' columns, mixed types and gaps."""
     return FusionClassifier(
-        [("left", NaiveBayes(), LEFT), ("right", NaiveBayes(kinds=KINDS), RIGHT)], **settings
+        [
+            ("left", NaiveBayes(tied=False, weights=1.0), LEFT),
+            ("right", NaiveBayes(kinds=KINDS, tied=False, weights=1.0), RIGHT),
+        ],
+        **settings,
     )
 
 
@@ -380,7 +386,7 @@ def halves(**settings):
     "priors", [None, "uniform", [0.1, 0.2, 0.7], {"Adelie": 0.5, "Chinstrap": 0.5, "Gentoo": 0}]
 )
 def test_naive_bayes_on_halves_is_naive_bayes_on_all(priors):
-    joint = NaiveBayes(kinds=KINDS, priors=priors).fit(X, Y)
+    joint = NaiveBayes(kinds=KINDS, priors=priors, tied=False, weights=1.0).fit(X, Y)
     fused = halves(priors=priors).fit(X, Y)
     assert X.isna().any().any()
     assert_allclose(fused.predict_log_proba(X), joint.predict_log_proba(X), rtol=1e-10, atol=1e-10)
@@ -404,7 +410,7 @@ def test_gaussian_blocks_are_the_fusion_of_discriminant_analyses(tied):
 
 def test_weights_of_rows_go_to_members_and_priors():
     weight = np.random.default_rng(0).integers(0, 3, len(Y))
-    joint = NaiveBayes(kinds=KINDS).fit(X, Y, weight)
+    joint = NaiveBayes(kinds=KINDS, tied=False, weights=1.0).fit(X, Y, weight)
     found = halves().fit(X, Y, sample_weight=weight)
     assert_allclose(found.predict_log_proba(X), joint.predict_log_proba(X), rtol=1e-10, atol=1e-10)
 
@@ -430,7 +436,9 @@ def test_a_member_of_weight_zero_is_absent():
     assert_allclose(nobody.predict_proba(X[:2]), [[0.2, 0.3, 0.5]] * 2)
 
 
-@pytest.mark.parametrize("member", [NaiveBayes(priors="uniform"), GaussianNB(priors=[0.6, 0.2, 0.2])])
+@pytest.mark.parametrize(
+    "member", [NaiveBayes(priors="uniform", tied=False, weights=1.0), GaussianNB(priors=[0.6, 0.2, 0.2])]
+)
 def test_priors_of_a_member_do_not_change_the_fusion_of_generative_models(member):
     usual = clone(member).set_params(priors=None)
     rows = np.r_[:150:2, 100:150]  # classes of unequal size
@@ -464,7 +472,7 @@ def test_parts_say_what_each_member_adds_to_the_log_odds():
     assert parts.shape == (len(X), 2, 3)
     odds = np.log(model.priors_[0] / model.priors_[2]) + (parts[:, :, 0] - parts[:, :, 2]).sum(axis=1)
     assert_allclose(odds, logs[:, 0] - logs[:, 2], rtol=1e-9, atol=1e-9)
-    left = NaiveBayes().fit(X[LEFT], Y).predict_log_proba(X[LEFT])
+    left = NaiveBayes(tied=False, weights=1.0).fit(X[LEFT], Y).predict_log_proba(X[LEFT])
     assert_allclose(parts[:, 0], 0.5 * (left - np.log(model.priors_)), rtol=1e-9, atol=1e-12)
 
 
@@ -513,7 +521,8 @@ def test_learnt_weights_are_the_same_whoever_holds_out_the_rows():
     x, y = doubled(3)
     folds = (np.arange(len(y)) + (y == 1) * (np.arange(len(y)) % 3 == 0)) % 4  # folds of unequal frequencies
     theirs = FusionClassifier([("a", GaussianNB(var_smoothing=0), 0)], weights="auto", cv=folds).fit(x, y)
-    ours = FusionClassifier([("a", NaiveBayes(), 0)], weights="auto", cv=folds).fit(x, y)
+    plain = NaiveBayes(tied=False, weights=1.0, variance_rows=0)
+    ours = FusionClassifier([("a", plain, 0)], weights="auto", cv=folds).fit(x, y)
     assert_allclose(ours.weights_, theirs.weights_, rtol=1e-8)
 
 
@@ -614,7 +623,7 @@ def test_a_single_column_is_a_table(column):
     ids=lambda table: type(table).__name__,
 )
 def test_every_kind_of_table_gives_the_same(table, named):
-    member = NaiveBayes(kinds=[(slice(None), "continuous")])
+    member = NaiveBayes(kinds=[(slice(None), "continuous")], tied=False, weights=1.0)
     model = FusionClassifier([("a", member, [0, 3]), ("b", member, [1])])
     expected = clone(model).fit(IRIS, IRIS_Y).predict_log_proba(IRIS)
     assert_allclose(model.fit(table, IRIS_Y).predict_log_proba(table), expected, rtol=1e-9, atol=1e-9)
@@ -686,7 +695,11 @@ first_half, second_half = Half(False), Half(True)
 CHECKED = [
     FusionClassifier([("all", GaussianNB(), slice(None))]),
     FusionClassifier(
-        [("a", NaiveBayes(), first_half), ("b", NaiveBayes(tied=True), second_half)], priors="uniform"
+        [
+            ("a", NaiveBayes(tied=False, weights=1.0), first_half),
+            ("b", NaiveBayes(tied=True, weights=1.0), second_half),
+        ],
+        priors="uniform",
     ),
     FusionClassifier(
         [("a", GaussianNB(), first_half), ("b", GaussianNB(), second_half)], weights="auto", cv=3
@@ -741,7 +754,11 @@ def test_clones_and_pickles_give_the_same():
 )
 @pytest.mark.parametrize("weights", [None, "auto"])
 def test_any_classifier_can_be_a_member(member, weights):
-    model = FusionClassifier([("any", member, [0, 1]), ("ours", NaiveBayes(), [2, 3])], weights=weights, cv=3)
+    model = FusionClassifier(
+        [("any", member, [0, 1]), ("ours", NaiveBayes(tied=False, weights=1.0), [2, 3])],
+        weights=weights,
+        cv=3,
+    )
     if not isinstance(member, FusionClassifier):
         model.fit(IRIS, IRIS_Y, sample_weight=np.ones(150))
     proba = model.fit(IRIS, IRIS_Y).predict_proba(IRIS)

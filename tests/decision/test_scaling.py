@@ -319,7 +319,7 @@ def test_posteriors_of_another_number_of_classes_are_refused():
 @parametrize_with_checks(
     [
         CalibratedClassifier(TheirGaussianNB(), cv=3),
-        CalibratedClassifier(NaiveBayes(), method="vector", cv=2),
+        CalibratedClassifier(NaiveBayes(tied=False, weights=1.0), method="vector", cv=2),
     ]
 )
 @pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")

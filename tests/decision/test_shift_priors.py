@@ -44,7 +44,7 @@ class TestShiftedPosteriors:
             LDA(),
             QDA(),
             GaussianDiscriminantAnalysis(tied=0.5, shrinkage=0.1),
-            NaiveBayes(kinds={"year": "categorical"}),
+            NaiveBayes(kinds={"year": "categorical"}, tied=False, weights=1.0),
         ],
         ids=str,
     )

@@ -55,11 +55,13 @@ from posterior.decision import (
 from posterior.decision.cheapest import expected
 from posterior.decision.cost_table import read_costs
 from posterior.estimators import decider, fitted_classifier
+from posterior.families import Categorical
 from posterior.notices import CalibrationWarning, DataWarning
 
 PENGUINS = load_penguins()
 X, Y = PENGUINS.X, np.asarray(PENGUINS.y)
 KINDS = {"year": "categorical"}
+EVEN = {"categorical": Categorical()}  # smoothed evenly
 
 
 def three_classes(n, **settings):
@@ -100,7 +102,7 @@ def test_decision_classifier_keeps_the_contract_of_scikit_learn(estimator, check
 
 class TestSteps:
     def test_without_any_rule_answer_as_the_classifier_does(self):
-        for estimator in (LDA(), TheirLogistic(), NaiveBayes()):
+        for estimator in (LDA(), TheirLogistic(), NaiveBayes(tied=False, weights=1.0)):
             alone = clone(estimator).fit(NUMBERS, CLASSES)
             model = DecisionClassifier(estimator, cv=None).fit(NUMBERS, CLASSES)
             assert np.array_equal(model.predict(NEW), alone.predict(NEW))
@@ -134,8 +136,8 @@ class TestSteps:
 
     def test_of_priors_equal_refitting_with_them(self):
         priors = {"Adelie": 0.2, "Chinstrap": 0.7, "Gentoo": 0.1}
-        model = DecisionClassifier(NaiveBayes(kinds=KINDS), priors=priors).fit(X, Y)
-        refitted = NaiveBayes(kinds=KINDS, priors=priors).fit(X, Y)
+        model = DecisionClassifier(NaiveBayes(kinds=KINDS, tied=False, weights=1.0), priors=priors).fit(X, Y)
+        refitted = NaiveBayes(kinds=KINDS, priors=priors, tied=False, weights=1.0).fit(X, Y)
         np.testing.assert_allclose(model.predict_proba(X), refitted.predict_proba(X), atol=1e-10)
         assert np.array_equal(model.predict(X), refitted.predict(X))
 
@@ -296,7 +298,9 @@ class TestSteps:
 
     def test_of_outliers_come_before_costs(self):
         odd = X.iloc[:3].assign(flipper_length_mm=120.0)
-        model = DecisionClassifier(NaiveBayes(kinds=KINDS), outliers=0.02, reject={"threshold": 1.0})
+        model = DecisionClassifier(
+            NaiveBayes(kinds=KINDS, tied=False, weights=1.0), outliers=0.02, reject={"threshold": 1.0}
+        )
         assert model.fit(X, Y).predict(odd).tolist() == ["outlier"] * 3
         beside = DecisionClassifier(
             make_pipeline(StandardScaler(), TheirLogistic()), outliers=OutlierRule(LDA(), alpha=0.02)
@@ -407,7 +411,7 @@ class TestFittedBefore:
     @quiet
     @repeated
     def test_a_frozen_classifier_is_calibrated_by_the_rows_of_fit(self):
-        nb = NaiveBayes().fit(np.repeat(NUMBERS, 3, axis=1), CLASSES)
+        nb = NaiveBayes(tied=False, weights=1.0).fit(np.repeat(NUMBERS, 3, axis=1), CLASSES)
         rows = np.repeat(NEW, 3, axis=1)
         model = DecisionClassifier(FrozenEstimator(nb), calibration="temperature", outliers=0.05)
         model.fit(rows, NEW_CLASSES)
@@ -483,7 +487,7 @@ class TestFittedBefore:
         TheirGaussianNB(),
         KNeighborsClassifier(),
         LogisticRegression(),
-        NaiveBayes(),
+        NaiveBayes(tied=False, weights=1.0),
         GridSearchCV(LDA(), {"shrinkage": [None, 0.1]}, cv=2),
     ],
     ids=lambda e: type(e).__name__,
@@ -514,7 +518,9 @@ class TestAroundAnyClassifier:
 class TestTables:
     def test_of_strings_and_gaps_pass_through(self):
         for frame in (X, pl.from_pandas(X)):
-            model = DecisionClassifier(NaiveBayes(kinds=KINDS), reject={"coverage": 0.95}, outliers=0.02)
+            model = DecisionClassifier(
+                NaiveBayes(kinds=KINDS, tied=False, weights=1.0), reject={"coverage": 0.95}, outliers=0.02
+            )
             found = model.fit(frame, Y).predict(frame)
             assert set(found) <= {"Adelie", "Chinstrap", "Gentoo", "reject", "outlier"}
             assert model.feature_names_in_.tolist() == list(X.columns)
@@ -604,7 +610,10 @@ class TestWords:
     def test_explain_every_step(self):
         odd = pd.concat([X.iloc[99:101], X.iloc[:1].assign(flipper_length_mm=120.0)])
         model = DecisionClassifier(
-            NaiveBayes(kinds=KINDS), priors="uniform", outliers=0.02, reject={"threshold": 0.9}
+            NaiveBayes(kinds=KINDS, tied=False, weights=1.0, variance_rows=0, families=EVEN),
+            priors="uniform",
+            outliers=0.02,
+            reject={"threshold": 0.9},
         ).fit(X, Y)
         unsure, sure, outlying = (str(e) for e in model.explain(odd))
         assert unsure.startswith("reject\n  posterior: Chinstrap 0.617, Adelie 0.383")
@@ -892,12 +901,14 @@ class TestWhatIsLearnt:
 
     def test_fits_rules_for_outliers_of_its_own(self):
         given = OutlierRule(LDA(), alpha=0.1)
-        model = DecisionClassifier(NaiveBayes(), outliers=given).fit(RARE_X, RARE)
+        model = DecisionClassifier(NaiveBayes(tied=False, weights=1.0), outliers=given).fit(RARE_X, RARE)
         assert not hasattr(given, "estimator_")
         expected = clone(given).fit(RARE_X, RARE).p_values(RARE_X)
         assert np.array_equal(model.outlier_rule_.p_values(RARE_X), expected)
-        plain = DecisionClassifier(NaiveBayes(), outliers=0.05).fit(RARE_X, RARE, sample_weight=WEIGHT)
-        own = OutlierRule(NaiveBayes()).fit(RARE_X, RARE, sample_weight=WEIGHT)
+        plain = DecisionClassifier(NaiveBayes(tied=False, weights=1.0), outliers=0.05).fit(
+            RARE_X, RARE, sample_weight=WEIGHT
+        )
+        own = OutlierRule(NaiveBayes(tied=False, weights=1.0)).fit(RARE_X, RARE, sample_weight=WEIGHT)
         assert np.array_equal(plain.outlier_rule_.p_values(RARE_X), own.p_values(RARE_X))
         before = plain.predict(RARE_X * 3)
         other = OutlierRule(LDA()).fit(RARE_X * 5, RARE)

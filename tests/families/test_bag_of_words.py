@@ -308,11 +308,11 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_a_text_stands_beside_numbers_and_categories_in_any_frame(make):
     table, y = mixed_table()
-    model = NaiveBayes(alpha=0.5).fit(make(table), y)
+    model = NaiveBayes(alpha=0.5, tied=False, weights=1.0).fit(make(table), y)
     assert model.schema_.kinds == ("continuous", "text", "categorical", "binary")
     assert model.notes_ == ()
     rest = {name: cells for name, cells in table.items() if name != "note"}
-    others = NaiveBayes(alpha=0.5).fit(pd.DataFrame(rest), y)
+    others = NaiveBayes(alpha=0.5, tied=False, weights=1.0).fit(pd.DataFrame(rest), y)
     texts = alone(BagOfWords(alpha=0.5), table["note"], y)
     expected = others.class_log_density(pd.DataFrame(rest)) + texts.class_log_density(
         pd.DataFrame({"text": table["note"]})
@@ -335,8 +335,8 @@ def test_an_array_of_objects_and_a_declared_category_are_read_as_texts():
     named = GenerativeClassifier([("text", BagOfWords())]).fit(frame, y)
     assert (named.predict_proba(frame) == expected).all()
     short = pd.DataFrame({"word": [text.split()[0] for text in texts]})
-    assert NaiveBayes().fit(short, y).schema_.kinds == ("categorical",)
-    named = NaiveBayes(families={"word": BagOfWords()}).fit(short, y)
+    assert NaiveBayes(tied=False, weights=1.0).fit(short, y).schema_.kinds == ("categorical",)
+    named = NaiveBayes(families={"word": BagOfWords()}, tied=False, weights=1.0).fit(short, y)
     assert named.schema_.kinds == ("text",)
 
 
@@ -345,11 +345,11 @@ def test_two_text_columns_have_a_vocabulary_each():
     other, _ = drawn_texts(300, seed=5, words=[w.upper() + "q" for w in WORDS])
     frame = pd.DataFrame({"title": [f"it is {t}" for t in texts], "body": [f"so is {t}" for t in other]})
     for model in (
-        NaiveBayes(),
+        NaiveBayes(tied=False, weights=1.0),
         GenerativeClassifier(),
         GenerativeClassifier([(["title", "body"], BagOfWords())]),
         GenerativeClassifier([("title", BagOfWords())], remainder="auto"),
-        NaiveBayes(families={("title", "body"): BagOfWords()}),
+        NaiveBayes(families={("title", "body"): BagOfWords()}, tied=False, weights=1.0),
     ):
         fitted = model.fit(frame, y)
         assert [b.columns for b, _ in fitted.model_.distributions] == [(0,), (1,)]
@@ -365,7 +365,9 @@ def test_the_alpha_of_naive_bayes_is_that_of_the_words():
     texts, y = drawn_texts(200)
     frame = pd.DataFrame({"text": [f"it is {t}" for t in texts]})
     expected = alone(BagOfWords(alpha=0.25), frame["text"], y).predict_proba(frame)
-    assert (NaiveBayes(alpha=0.25).fit(frame, y).predict_proba(frame) == expected).all()
+    assert (
+        NaiveBayes(alpha=0.25, tied=False, weights=1.0).fit(frame, y).predict_proba(frame) == expected
+    ).all()
 
 
 def test_words_that_were_not_seen_are_passed_over():
@@ -402,7 +404,7 @@ def test_weights_are_repetitions_in_the_vocabulary_too(model):
 
 def test_contributions_have_one_term_for_the_text():
     table, y = mixed_table()
-    model = NaiveBayes().fit(pd.DataFrame(table), y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(pd.DataFrame(table), y)
     found = model.contributions(pd.DataFrame(table)[:20], of="a", against="b")
     assert "note" in found.terms
     assert found.values.sum(axis=1) == pytest.approx(found.total, rel=1e-9, abs=1e-9)
@@ -417,7 +419,7 @@ def test_contributions_by_word_add_up_to_the_term_of_the_text_and_to_the_total(m
     family = BagOfWords(model, alpha=alpha, hashing=hashing)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        fitted = NaiveBayes(families={"text": family}).fit(X, y)
+        fitted = NaiveBayes(families={"text": family}, tied=False, weights=1.0).fit(X, y)
         some = X[:20].assign(note=[*(X["note"][:17]), "the aax aax aax fresh of it", "", None])
         whole = fitted.contributions(some, of="a", against="b")
         found = fitted.contributions(some, of="a", against="b", words=True)
@@ -474,7 +476,9 @@ def test_words_of_rows_do_not_depend_on_the_size_of_a_chunk_or_on_other_rows(mod
 def test_a_row_is_left_out_of_a_table_with_texts_as_by_fitting_without_it():
     table, y = mixed_table(60)
     X = pd.DataFrame(table)
-    model = NaiveBayes(families={"text": BagOfWords(vectorizer=CountVectorizer(vocabulary=WORDS))})
+    model = NaiveBayes(
+        families={"text": BagOfWords(vectorizer=CountVectorizer(vocabulary=WORDS))}, tied=False, weights=1.0
+    )
     found = model.fit(X, y).leave_one_out_log_proba(X, y)
     for i in (0, 7, int(X["note"].isna().to_numpy().argmax())):
         rest = np.arange(len(y)) != i
@@ -494,13 +498,13 @@ def test_alpha_is_chosen_by_cross_validation():
 
 def test_the_log_likelihood_and_criteria_are_those_of_the_rows():
     table, y = mixed_table()
-    model = NaiveBayes().fit(pd.DataFrame(table), y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(pd.DataFrame(table), y)
     joint = model.predict_joint_log_proba(pd.DataFrame(table))
     by_row = joint[np.arange(len(y)), np.searchsorted(model.classes_, y)].sum()
     assert model.log_likelihood_ == pytest.approx(by_row, rel=1e-9)
     words = next(d for _, d in model.model_.distributions if isinstance(d, BagOfWordsDistribution))
     rest = pd.DataFrame(table).drop(columns="note")
-    without = NaiveBayes().fit(rest, y)
+    without = NaiveBayes(tied=False, weights=1.0).fit(rest, y)
     assert model.n_parameters_ == without.n_parameters_ + 3 * (len(words.words) - 1)
 
 
@@ -519,8 +523,8 @@ def test_texts_without_a_word_are_pointed_out_and_left_out(texts):
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 4.0], "t": texts})
     y = [0, 0, 1, 1]
     with pytest.warns(DataWarning, match="the texts of 't' hold no word: left out"):
-        model = NaiveBayes(kinds={"t": "text"}).fit(frame, y)
-    expected = NaiveBayes().fit(frame[["x"]], y).predict_proba(frame[["x"]])
+        model = NaiveBayes(kinds={"t": "text"}, tied=False, weights=1.0).fit(frame, y)
+    expected = NaiveBayes(tied=False, weights=1.0).fit(frame[["x"]], y).predict_proba(frame[["x"]])
     assert model.predict_proba(frame) == pytest.approx(expected, rel=1e-12)
     assert model.sample(3, random_state=0)[0]["t"].isna().all()
 
@@ -528,7 +532,7 @@ def test_texts_without_a_word_are_pointed_out_and_left_out(texts):
 def test_a_declared_text_column_without_a_value_is_left_out():
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 4.0], "t": [None] * 4})
     with pytest.warns(DataWarning, match="'t'"):
-        model = NaiveBayes(kinds={"t": "text"}).fit(frame, [0, 0, 1, 1])
+        model = NaiveBayes(kinds={"t": "text"}, tied=False, weights=1.0).fit(frame, [0, 0, 1, 1])
     assert [b.columns for b, _ in model.model_.distributions] == [(0,)]
 
 
@@ -548,12 +552,15 @@ STREAMS = {
 def test_parts_of_a_table_give_the_model_of_the_whole(family):
     table, y = mixed_table()
     X = pd.DataFrame(table)
-    whole = NaiveBayes(families={"text": family}).fit(X, y)
-    parts = NaiveBayes(families={"text": family})
+    whole = NaiveBayes(families={"text": family}, tied=False, weights=1.0).fit(X, y)
+    parts = NaiveBayes(families={"text": family}, tied=False, weights=1.0)
     for start in range(0, len(X), 90):
         parts.partial_fit(X[start : start + 90], y[start : start + 90])
     assert parts.predict_log_proba(X) == pytest.approx(whole.predict_log_proba(X), rel=1e-9, abs=1e-12)
-    a, b = (NaiveBayes(families={"text": pickle.loads(pickle.dumps(family))}) for _ in range(2))
+    a, b = (
+        NaiveBayes(families={"text": pickle.loads(pickle.dumps(family))}, tied=False, weights=1.0)
+        for _ in range(2)
+    )
     added = a.fit(X[:111], y[:111]) + b.fit(X[111:], y[111:])
     assert added.predict_log_proba(X) == pytest.approx(whole.predict_log_proba(X), rel=1e-9, abs=1e-12)
     assert added.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-9)
@@ -563,11 +570,13 @@ def test_a_text_column_that_starts_without_a_value_joins_later():
     table, y = mixed_table()
     X = pd.DataFrame(table)
     early = X.assign(note=None)
-    model = NaiveBayes(families={"text": BagOfWords(hashing=64)})
+    model = NaiveBayes(families={"text": BagOfWords(hashing=64)}, tied=False, weights=1.0)
     model.partial_fit(early[:100], y[:100]).partial_fit(X[100:], y[100:])
-    expected = NaiveBayes(families={"text": BagOfWords(hashing=64)}).fit(pd.concat([early[:100], X[100:]]), y)
+    expected = NaiveBayes(families={"text": BagOfWords(hashing=64)}, tied=False, weights=1.0).fit(
+        pd.concat([early[:100], X[100:]]), y
+    )
     assert model.predict_log_proba(X) == pytest.approx(expected.predict_log_proba(X), rel=1e-9, abs=1e-12)
-    unprepared = NaiveBayes().partial_fit(early[:100], y[:100])
+    unprepared = NaiveBayes(tied=False, weights=1.0).partial_fit(early[:100], y[:100])
     with pytest.raises(ValueError, match=r"column 'note': the words .* BagOfWords\(hashing=True\)"):
         unprepared.partial_fit(X[100:], y[100:])
 
@@ -577,17 +586,19 @@ def test_learnt_words_cannot_be_added_and_the_remedy_is_named():
     X = pd.DataFrame(table)
     remedy = r"column 'note': .*families=\{\"text\": BagOfWords\(hashing=True\)\}"
     with pytest.raises(ValueError, match=remedy):
-        NaiveBayes().partial_fit(X, y)
-    model = NaiveBayes().fit(X, y)
+        NaiveBayes(tied=False, weights=1.0).partial_fit(X, y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(X, y)
     with pytest.raises(ValueError, match=remedy):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match=remedy):
-        _ = model + NaiveBayes().fit(X[:200], y[:200])
+        _ = model + NaiveBayes(tied=False, weights=1.0).fit(X[:200], y[:200])
 
 
 def test_hashed_words_are_not_known_and_their_samples_are_missing():
     table, y = mixed_table()
-    model = NaiveBayes(families={"text": BagOfWords(hashing=True)}).fit(pl.DataFrame(table), y)
+    model = NaiveBayes(families={"text": BagOfWords(hashing=True)}, tied=False, weights=1.0).fit(
+        pl.DataFrame(table), y
+    )
     assert model.sample(7, random_state=0)[0]["note"].null_count() == 7
 
 

@@ -12,11 +12,15 @@ from posterior.families import (
     BagOfWordsDistribution,
     BernoulliDistribution,
     CategoricalDistribution,
+    HistogramDistribution,
+    KernelDensityDistribution,
     LogNormalDistribution,
     MixtureOfNormalsDistribution,
     MultinomialDistribution,
     MultivariateNormalDistribution,
     NormalDistribution,
+    OneDependenceDistribution,
+    TreeAugmentedDistribution,
 )
 from posterior.families.bag_of_words import LISTED_WORDS
 from posterior.families.categorical import LISTED_CELLS
@@ -57,6 +61,34 @@ def mixture_log_density(found, rows, k):
     return np.logaddexp.reduce(parts, axis=0)
 
 
+def kernel_log_density(found, distribution, rows, k):
+    """From the widths, the wide density and the places of the kernels, which are too many to be shown."""
+    total = np.zeros(len(rows))
+    for j, name in enumerate(NAMES):
+        own = {text: values[k] for (columns, text), values in found.items() if columns == (name,)}
+        places, share = distribution.places[j], distribution.share[j][k]
+        near = scipy_stats.norm(places, own["bandwidth"]).pdf(rows[:, [j]]) @ share
+        wide = own["share of the wide density"]
+        middle, spread = own["middle of the wide density"], own["standard deviation of the wide density"]
+        total += np.log((1 - wide) * near + wide * scipy_stats.norm(middle, spread).pdf(rows[:, j]))
+    return total
+
+
+def histogram_log_density(found, edges, rows, k):
+    """From the probabilities of the bins and the lengths of the tails."""
+    total = np.zeros(len(rows))
+    for j, name in enumerate(NAMES):
+        own = {text: values[k] for (columns, text), values in found.items() if columns == (name,)}
+        share = [own[text] for text in own if text.startswith("bin ")]
+        assert sum(share) == pytest.approx(1, abs=1e-12)
+        place = np.searchsorted(edges[j], rows[:, j], side="right")
+        width = [own["tail below"], *np.diff(edges[j]), own["tail above"]]
+        beyond = np.maximum(np.maximum(edges[j][0] - rows[:, j], rows[:, j] - edges[j][-1]), 0)
+        with np.errstate(divide="ignore"):
+            total += np.log(share)[place] - np.log(width)[place] - beyond / np.array(width)[place]
+    return total
+
+
 DENSITIES = {
     ("mean",): lambda own, x: scipy_stats.expon(scale=own["mean"]).logpdf(x),
     ("rate",): lambda own, x: scipy_stats.poisson(own["rate"]).logpmf(x),
@@ -68,6 +100,16 @@ DENSITIES = {
         own["shape"], scale=own["mean"] / own["shape"]
     ).logpdf(x),
     ("alpha", "beta"): lambda own, x: scipy_stats.beta(own["alpha"], own["beta"]).logpdf(x),
+    ("degrees of freedom", "location", "scale"): lambda own, x: scipy_stats.t(
+        own["degrees of freedom"], own["location"], own["scale"]
+    ).logpdf(x),
+    ("mean", "standard deviation"): lambda own, x: scipy_stats.norm(
+        own["mean"], own["standard deviation"]
+    ).logpdf(x),
+    ("loc", "scale"): lambda own, x: scipy_stats.expon(own["loc"], own["scale"]).logpdf(x),
+    ("dispersion", "mean"): lambda own, x: laws.negative_binomial_log_density(
+        own["mean"], own["dispersion"], x
+    ),
     ("p(1)",): lambda own, x: scipy_stats.bernoulli(own["p(1)"]).logpmf(x.astype(int)),
 }
 
@@ -84,6 +126,12 @@ def column_log_density(found, name, x, k):
 
 
 def log_density_from(found, distribution, rows, k):
+    if isinstance(distribution, OneDependenceDistribution | TreeAugmentedDistribution):
+        return np.log([dependence_density(found, distribution, row, k) for row in rows])
+    return simpler_log_density_from(found, distribution, rows, k)
+
+
+def simpler_log_density_from(found, distribution, rows, k):
     if isinstance(distribution, MixtureOfNormalsDistribution):
         return mixture_log_density(found, rows, k)
     if isinstance(distribution, NormalDistribution | MultivariateNormalDistribution):
@@ -100,6 +148,20 @@ def log_density_from(found, distribution, rows, k):
     return sum(column_log_density(found, name, rows[:, j], k) for j, name in enumerate(NAMES))
 
 
+def dependence_density(found, distribution, row, k):
+    """That of a tree, or the mean of those in which each column is the parent of the others."""
+
+    def of(j, i):
+        if i < 0:
+            return found[(NAMES[j],), f"p(level {row[j]})"][k]
+        return found[(NAMES[j], NAMES[i]), f"p(level {row[j]} | {NAMES[i]} = level {row[i]})"][k]
+
+    if isinstance(distribution, TreeAugmentedDistribution):
+        return np.prod([of(j, i) for j, i in enumerate(distribution.parent)])
+    parents = [[-1 if j == i else i for j in range(3)] for i in range(3)]
+    return np.mean([np.prod([of(j, i) for j, i in enumerate(parent)]) for parent in parents])
+
+
 @laws.every_family
 def test_the_parameters_of_every_family_are_enough_to_write_its_density_down(case):
     distribution, rows, parameters = fitted_to_rows(case)
@@ -107,6 +169,17 @@ def test_the_parameters_of_every_family_are_enough_to_write_its_density_down(cas
     assert len(found) == len(parameters)
     assert all(p.values.shape == (K,) for p in parameters)
     for k in range(K):
+        if isinstance(distribution, HistogramDistribution):
+            laws.close(
+                histogram_log_density(found, distribution.edges, rows, k),
+                distribution.log_density(rows)[:, k],
+                1e-9,
+            )
+            continue
+        if isinstance(distribution, KernelDensityDistribution):
+            shown = kernel_log_density(found, distribution, rows, k)
+            laws.close(shown, distribution.log_density(rows)[:, k], 1e-9)
+            continue
         laws.close(log_density_from(found, distribution, rows, k), distribution.log_density(rows)[:, k], 1e-9)
 
 
@@ -143,7 +216,7 @@ def test_a_class_with_fewer_components_has_nan_for_the_others():
 
 def test_a_binary_column_is_called_by_the_level_that_counts_as_on():
     X = [["no", True, 0], ["yes", False, 1], ["yes", True, 0], ["no", False, 0]]
-    model = NaiveBayes(kinds=dict.fromkeys(range(3), "binary")).fit(X, [0, 0, 1, 1])
+    model = NaiveBayes(kinds=dict.fromkeys(range(3), "binary"), tied=False, weights=1.0).fit(X, [0, 0, 1, 1])
     ((block, distribution),) = model.model_.distributions
     levels = [model.schema_.columns[j].levels for j in block.columns]
     assert [p.name for p in distribution.parameters(["a", "b", "c"], levels)] == ["p(yes)", "p(True)", "p(1)"]

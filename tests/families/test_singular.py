@@ -212,20 +212,23 @@ def test_the_share_of_a_direction_is_known_where_its_variance_is_beyond_all_numb
 
 
 @pytest.mark.parametrize("rows", [0, 5, 10, 1000])
-def test_variances_of_classes_with_few_rows_are_filled_up_with_that_within_classes(rows):
+def test_every_class_is_lent_rows_with_the_variance_within_classes(rows):
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1, 2], [3, 8, 40])
     X = rng.normal(size=(51, 2)) * (1 + y[:, None])
-    (_, found), *_ = NaiveBayes(variance_rows=rows).fit(X, y).model_.distributions
+    (_, found), *_ = NaiveBayes(variance_rows=rows, tied=False, weights=1.0).fit(X, y).model_.distributions
     count = np.array([[3], [8], [40]])
     squares = count * np.array([X[y == k].var(axis=0) for k in range(3)])
-    lent = np.maximum(rows - count, 0)
-    expected = (squares + lent * squares.sum(axis=0) / 51) / (count + lent)
+    expected = (squares + rows * squares.sum(axis=0) / 51) / (count + rows)
     np.testing.assert_allclose(found.variance, expected, rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
-@pytest.mark.parametrize("model", [NaiveBayes(), NaiveBayes(variance_rows=0), GaussianNB()], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [NaiveBayes(tied=False, weights=1.0), NaiveBayes(variance_rows=0, tied=False, weights=1.0), GaussianNB()],
+    ids=str,
+)
 @pytest.mark.parametrize("alone", [[25.0], [25.0] * 4], ids=["one row", "no spread"])
 def test_a_class_without_spread_is_no_spike(model, alone):
     X = np.array([20.0, 21.0, 22.0, 23.0, 22.5, *alone])[:, None]
@@ -238,9 +241,9 @@ def test_a_class_without_spread_is_no_spike(model, alone):
 @pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
 @pytest.mark.parametrize("tied", [False, True])
 def test_classes_of_one_row_each_share_the_spread_of_the_column(tied):
-    """No variance within classes: that of the column, lent by nine rows, or by one to the shared variance."""
-    (_, found), *_ = NaiveBayes(tied=tied).fit([[0.0], [2.0]], [0, 1]).model_.distributions
-    np.testing.assert_allclose(found.variance, 1 / 3 if tied else 9 / 10)
+    """No variance within classes: that of the column, lent by ten rows, or by one to the shared variance."""
+    (_, found), *_ = NaiveBayes(tied=tied, weights=1.0).fit([[0.0], [2.0]], [0, 1]).model_.distributions
+    np.testing.assert_allclose(found.variance, 1 / 3 if tied else 10 / 11)
 
 
 @pytest.mark.filterwarnings("ignore::posterior.notices.DataWarning")
@@ -248,7 +251,7 @@ def test_digits_are_told_apart_no_worse_than_by_scikit_learn():
     X, y = load_digits(return_X_y=True)
     train, test = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
     theirs = TheirGaussianNB().fit(X[train], y[train])
-    for model in (GaussianNB(), NaiveBayes()):
+    for model in (GaussianNB(), NaiveBayes(tied=False, weights=1.0)):
         model.fit(X[train], y[train])
         assert model.score(X[test], y[test]) > theirs.score(X[test], y[test])
         ours, other = (m.predict_log_proba(X[test])[np.arange(test.sum()), y[test]] for m in (model, theirs))
@@ -258,4 +261,4 @@ def test_digits_are_told_apart_no_worse_than_by_scikit_learn():
 @pytest.mark.parametrize("given", [-1.0, np.inf, np.nan])
 def test_a_prior_that_is_no_number_of_rows_is_refused(given):
     with pytest.raises(ValueError, match="variance_rows is a number of rows, 0 or more"):
-        NaiveBayes(variance_rows=given).fit(*table())
+        NaiveBayes(variance_rows=given, tied=False, weights=1.0).fit(*table())

@@ -35,11 +35,22 @@ from posterior import (
     GenerativeClassifier,
     MultinomialNB,
     NaiveBayes,
+    OneDependence,
+    TreeAugmented,
     threads,
 )
 from posterior.datasets import load_penguins
 from posterior.engines import local
-from posterior.families import Categorical, Exponential, Gamma, Laplace, MultivariateNormal
+from posterior.families import (
+    Categorical,
+    Exponential,
+    Gamma,
+    Histogram,
+    KernelDensity,
+    Laplace,
+    MultivariateNormal,
+    NegativeBinomial,
+)
 from posterior.notices import DataWarning
 
 K, N = 3, 90
@@ -94,9 +105,13 @@ class Case:
 
 MIXED = [(["a", "b"], MultivariateNormal(tied=0.5)), ("colour", Categorical())]
 CASES = {
-    "naive-bayes": Case(NaiveBayes(), frame),
-    "naive-bayes-polars": Case(NaiveBayes(tied=True, alpha=0.5), polars_frame),
-    "naive-bayes-gaps": Case(NaiveBayes(), with_gaps),
+    "naive-bayes": Case(NaiveBayes(tied=False, weights=1.0), frame),
+    "naive-bayes-polars": Case(NaiveBayes(tied=True, alpha=0.5, weights=1.0), polars_frame),
+    "naive-bayes-gaps": Case(NaiveBayes(tied=False, weights=1.0), with_gaps),
+    "one-dependence": Case(OneDependence(), frame),
+    "one-dependence-gaps": Case(OneDependence(), with_gaps),
+    "tree-augmented": Case(TreeAugmented(), frame),
+    "tree-augmented-gaps": Case(TreeAugmented(), with_gaps),
     "gaussian-nb": Case(GaussianNB(), numbers),
     "lda": Case(LDA(), numbers),
     "qda": Case(QDA(), numbers),
@@ -105,9 +120,16 @@ CASES = {
     "lda-shrunk": Case(LDA(shrinkage="auto"), numbers),
     "lda-plug-in": Case(LDA(covariance_estimator=EmpiricalCovariance()), numbers, weights=False),
     "uniform-priors": Case(GaussianDiscriminantAnalysis(priors="uniform", shape="diagonal"), numbers),
-    "laplace": Case(NaiveBayes(families={"continuous": Laplace()}), numbers),
-    "exponential": Case(NaiveBayes(families={"continuous": Exponential()}), waits),
-    "gamma": Case(NaiveBayes(families={"continuous": Gamma()}), waits),
+    "laplace": Case(NaiveBayes(families={"continuous": Laplace()}, tied=False, weights=1.0), numbers),
+    "exponential": Case(NaiveBayes(families={"continuous": Exponential()}, tied=False, weights=1.0), waits),
+    "negative-binomial": Case(
+        NaiveBayes(families={"continuous": NegativeBinomial()}, tied=False, weights=1.0), counts
+    ),
+    "histogram": Case(NaiveBayes(families={"continuous": Histogram()}, tied=False, weights=1.0), numbers),
+    "kernel-density": Case(
+        NaiveBayes(families={"continuous": KernelDensity()}, tied=False, weights=1.0), numbers
+    ),
+    "gamma": Case(NaiveBayes(families={"continuous": Gamma()}, tied=False, weights=1.0), waits),
     "composition": Case(GenerativeClassifier(MIXED), frame),
     "multinomial": Case(MultinomialNB(), counts),
     "multinomial-sparse": Case(MultinomialNB(), sparse_counts),
@@ -177,14 +199,16 @@ def test_weights_count_in_training_and_rows_of_weight_zero_are_scored(case, seed
 def test_gaps_in_a_mixed_table_of_penguins_are_no_matter():
     table = load_penguins()
     folds = np.arange(len(table.y)) % 10
-    model = NaiveBayes()
+    model = NaiveBayes(tied=False, weights=1.0)
     close(
         model.k_fold_log_proba(table.X, table.y, cv=folds),
         refitted(model, table.X, np.asarray(table.y), folds),
     )
 
 
-@pytest.mark.parametrize("estimator", [NaiveBayes(), QDA(), GaussianDiscriminantAnalysis(tied="auto")])
+@pytest.mark.parametrize(
+    "estimator", [NaiveBayes(tied=False, weights=1.0), QDA(), GaussianDiscriminantAnalysis(tied="auto")]
+)
 def test_any_number_of_threads_gives_the_same_bits(estimator, monkeypatch):
     monkeypatch.setattr(local, "CHUNK_ROWS", 256)
     monkeypatch.setattr(local, "CHUNK_CELLS", 256)

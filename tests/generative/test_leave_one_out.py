@@ -26,6 +26,8 @@ from posterior import (
     GenerativeClassifier,
     MultinomialNB,
     NaiveBayes,
+    OneDependence,
+    TreeAugmented,
 )
 from posterior._blas import one_blas_thread
 from posterior._linalg import dependent_columns, determination
@@ -37,10 +39,13 @@ from posterior.families import (
     Categorical,
     Exponential,
     Gamma,
+    Histogram,
+    KernelDensity,
     Laplace,
     LogNormal,
     MixtureOfNormals,
     Multinomial,
+    NegativeBinomial,
     NoClosedFormError,
     Normal,
     NormalDistribution,
@@ -145,8 +150,8 @@ GAUSSIAN = {
     "pool": GDA(on_singular="pool"),
     "nb": GaussianNB(),
     "nb-floor": GaussianNB(var_smoothing=0.7),
-    "nb-tied": NaiveBayes(tied=True),
-    "nb-prior": NaiveBayes(),
+    "nb-tied": NaiveBayes(tied=True, weights=1.0),
+    "nb-prior": NaiveBayes(tied=False, weights=1.0),
     "nb-strong-prior": GenerativeClassifier([(slice(None), Normal(variance_rows=75, bias=False))]),
     "normal-unbiased": GenerativeClassifier([(slice(None), Normal(bias=False))]),
     "normal-tied-unbiased": GenerativeClassifier([(slice(None), Normal(tied=True, bias=False, floor=0.1))]),
@@ -267,7 +272,7 @@ def test_a_leverage_just_below_one(model, far):
 @pytest.mark.parametrize("kind", ["none", "real"])
 def test_priors_are_those_of_the_other_rows_or_as_given(options, kind):
     X, y, _ = gaussian(3, sizes=[30, 20, 1])
-    for model in (GDA(**options), GDA(tied=1, **options), NaiveBayes(**options)):
+    for model in (GDA(**options), GDA(tied=1, **options), NaiveBayes(tied=False, weights=1.0, **options)):
         check(model, X, y, weights(kind, len(y)))
 
 
@@ -293,8 +298,8 @@ def test_where_no_class_would_be_left_the_priors_stay():
         GDA(prior_smoothing=1),
         GDA(tied=0.4, prior_smoothing=1),
         GDA(shape="diagonal", prior_smoothing=1),
-        NaiveBayes(prior_smoothing=1),
-        NaiveBayes(prior_smoothing=1, tied=True),
+        NaiveBayes(prior_smoothing=1, tied=False, weights=1.0),
+        NaiveBayes(prior_smoothing=1, tied=True, weights=1.0),
     ],
     ids=str,
 )
@@ -367,7 +372,14 @@ MIXED = {
     "unbiased": by_family(bias=False),
     "tied unbiased": by_family(tied=True, bias=False),
     "high floor": by_family(floor=0.9),
-    "naive Bayes": NaiveBayes(),
+    "naive Bayes": NaiveBayes(tied=False, weights=1.0),
+    "one-dependence": OneDependence(),
+    "one-dependence, lightly": OneDependence(class_rows=0.01, pair_rows=1e-6),
+    "negative binomial": GenerativeClassifier([("visits", NegativeBinomial())]),
+    "negative binomial, maximum likelihood": GenerativeClassifier([("visits", NegativeBinomial(alpha=0))]),
+    "histogram": GenerativeClassifier([(["height", "income", "wait"], Histogram())]),
+    "histogram of five bins": GenerativeClassifier([(["height", "wait"], Histogram(bins=5, alpha=0.3))]),
+    "kernel density": GenerativeClassifier([(["height", "income", "wait"], KernelDensity())]),
     "gamma": GenerativeClassifier([(["income", "wait"], Gamma())]),
     "gamma, high floor": GenerativeClassifier([(["income", "wait"], Gamma(floor=0.9))]),
 }
@@ -509,7 +521,7 @@ def refitted_by_parts(family, X, y, weight, folds):
     for fold in np.unique(folds):
         rest = folds != fold
         w = None if weight is None else weight[rest]
-        model = fitted(NaiveBayes(families={"text": family}), X[rest], y[rest], w)
+        model = fitted(NaiveBayes(families={"text": family}, tied=False, weights=1.0), X[rest], y[rest], w)
         out[~rest] = model.predict_log_proba(X[~rest])
     return out
 
@@ -519,7 +531,7 @@ def refitted_by_parts(family, X, y, weight, folds):
 def test_words_that_only_held_out_texts_have_are_not_known(family, kind):
     X, y = rare_words()
     weight = weights("whole" if kind != "none" and family.chosen_anew else kind, len(y))
-    model = fitted(NaiveBayes(families={"text": family}), X, y, weight)
+    model = fitted(NaiveBayes(families={"text": family}, tied=False, weights=1.0), X, y, weight)
     folds = np.arange(len(y)) % 5
     found = model.k_fold_log_proba(X, y, cv=folds, sample_weight=weight)
     agree(found, refitted_by_parts(family, X, y, weight, folds))
@@ -556,7 +568,7 @@ def test_settings_chosen_by_cross_validation_stay():
 
 def test_the_fitted_model_is_unchanged_by_a_call():
     X, y, _ = mixed(n=80)
-    for model in (by_family(), NaiveBayes(tied=True)):
+    for model in (by_family(), NaiveBayes(tied=True, weights=1.0)):
         fitted(model, X, y)
         logs = model.predict_log_proba(X)
         before = pickle.dumps(model)
@@ -678,7 +690,7 @@ def test_other_rows_than_those_of_training_are_refused():
         QDA().leave_one_out_log_proba(X, y)
 
 
-@pytest.mark.parametrize("model", [LDA(), QDA(), GaussianNB(), NaiveBayes()], ids=str)
+@pytest.mark.parametrize("model", [LDA(), QDA(), GaussianNB(), NaiveBayes(tied=False, weights=1.0)], ids=str)
 def test_other_rows_with_the_same_class_counts_are_refused(model):
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)
@@ -706,3 +718,17 @@ def test_training_rows_are_known_again_even_with_means_of_zero_and_units_far_apa
     other[:, 0] = 1e-6 * rng.normal(size=300)
     with pytest.raises(ValueError, match="these are not the training rows"):
         model.leave_one_out_log_proba(other, y)
+
+
+@every_weight
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_equal_refitting_without_the_row_even_where_it_decides_the_tree(seed, kind):
+    X, y, rng = mixed(seed, n=90, gaps=0.0)
+    X["twin"] = np.where(rng.random(90) < 0.8, X["colour"], X["road"])  # a tie that few rows decide
+    check(TreeAugmented(), X, y, weights(kind, len(y)), most=30)
+
+
+def test_trees_of_rows_with_gaps_are_not_left_out_in_closed_form():
+    X, y, _ = mixed()
+    with pytest.raises(NoClosedFormError, match="gaps are integrated out along the whole tree"):
+        TreeAugmented().fit(X, y).leave_one_out_log_proba(X, y)

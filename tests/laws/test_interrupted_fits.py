@@ -12,6 +12,7 @@ import pytest
 import posterior
 from posterior import (
     LDA,
+    AdditiveClassifier,
     CalibratedClassifier,
     DecisionClassifier,
     FusionClassifier,
@@ -79,6 +80,7 @@ CASES = [
     (NaiveBayes(), "fit", rows(1, "xyz", 4)),
     (LDA(), "partial_fit", rows(1, "ab", 3)),
     (LogisticRegression(), "fit", unnamed(1)),
+    (AdditiveClassifier(), "fit", unnamed(1)),
     (LogisticRegression(), "partial_fit", rows(1, "ab", 2)),
     (LeastSquaresClassifier(), "fit", unnamed(1)),
     (LinearRegression(), "fit", unnamed(1)),

@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posterior import (
+    AdditiveClassifier,
     BernoulliNB,
     CategoricalNB,
     GaussianDiscriminantAnalysis,
@@ -14,13 +15,17 @@ from posterior import (
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    OneDependence,
     QuadraticDiscriminantAnalysis,
+    TreeAugmented,
 )
 
 ESTIMATORS = [
     NaiveBayes(),
     NaiveBayes(tied=True),
     GenerativeClassifier(),
+    OneDependence(),
+    TreeAugmented(),
     GaussianNB(),
     BernoulliNB(),
     MultinomialNB(),
@@ -41,6 +46,7 @@ ESTIMATORS = [
     LogisticRegression(solver="lbfgs"),
     LogisticRegression(missing="indicator", degree=2),
     LeastSquaresClassifier(),
+    AdditiveClassifier(),
 ]
 
 
@@ -59,7 +65,7 @@ def expected_failures(estimator):
         copies = dict.fromkeys(WEIGHTED, "C is chosen leaving out rows, and a row goes with its whole weight")
         parts = dict.fromkeys(CALL_PARTIAL_FIT, "C is chosen from all rows: partial_fit refuses it")
         return copies | parts
-    if getattr(estimator, "tied", None) == "auto":
+    if getattr(estimator, "tied", None) == "auto" and not isinstance(estimator, NaiveBayes):
         return dict.fromkeys(
             CALL_PARTIAL_FIT, "settings that are 'auto' need all rows: partial_fit refuses them"
         )

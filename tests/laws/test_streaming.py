@@ -24,6 +24,8 @@ from posterior import (
     GenerativeClassifier,
     MultinomialNB,
     NaiveBayes,
+    OneDependence,
+    TreeAugmented,
     threads,
 )
 from posterior.datasets import load_penguins
@@ -31,12 +33,17 @@ from posterior.families import (
     Bernoulli,
     Categorical,
     Exponential,
+    FromScipy,
     Gamma,
+    Histogram,
+    KernelDensity,
     LogNormal,
     Multinomial,
     MultivariateNormal,
+    NegativeBinomial,
     Normal,
     Poisson,
+    StudentT,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")
@@ -74,11 +81,22 @@ def composed(*features, **settings_):
     return GenerativeClassifier(list(features), **settings_)
 
 
+CUTS = {"size": [0.0, 1.0, 2.0], "mass": [1.0, 2.5], "wait": [0.5, 2.0], "visits": [1, 2, 4]}
+# A column that the first part shows no value of is in the block only if its kind is known.
+WITH_KINDS = {"size": "continuous", "colour": "categorical", "member": "binary"}
 MODELS = {
-    "naive Bayes": (NaiveBayes(), MIXED),
-    "naive Bayes, counts": (NaiveBayes(kinds={"visits": "count", "shape": "binary"}, tied=True), MIXED),
-    "naive Bayes, smooth": (NaiveBayes(unknown="smooth", prior_smoothing=1.0), MIXED),
+    "naive Bayes": (NaiveBayes(tied=False, weights=1.0), MIXED),
+    "naive Bayes, counts": (
+        NaiveBayes(kinds={"visits": "count", "shape": "binary"}, tied=True, weights=1.0),
+        MIXED,
+    ),
+    "naive Bayes, smooth": (
+        NaiveBayes(unknown="smooth", prior_smoothing=1.0, tied=False, weights=1.0),
+        MIXED,
+    ),
     "auto": (GenerativeClassifier(), MIXED),
+    "OneDependence": (OneDependence(cuts=CUTS, kinds=WITH_KINDS), MIXED),
+    "TreeAugmented": (TreeAugmented(cuts=CUTS, kinds=WITH_KINDS), MIXED),
     "GaussianNB": (GaussianNB(), WITH_GAPS),
     "BernoulliNB": (BernoulliNB(binarize=1.0), COUNTS),
     "BernoulliNB, sparse": (BernoulliNB(), sparse.csr_array(COUNTS)),
@@ -96,6 +114,12 @@ MODELS = {
     "LogNormal": (composed((["mass", "wait"], LogNormal())), MIXED),
     "Gamma": (composed((["mass", "wait"], Gamma())), MIXED),
     "Exponential": (composed((["mass", "wait"], Exponential())), MIXED),
+    "NegativeBinomial": (composed(("visits", NegativeBinomial())), MIXED),
+    "StudentT": (composed((["mass", "wait"], StudentT())), MIXED),
+    "Histogram": (composed((["mass", "wait"], Histogram())), MIXED),
+    "KernelDensity": (composed((["mass", "wait"], KernelDensity())), MIXED),
+    "FromScipy": (composed(("mass", FromScipy("norm"))), MIXED),
+    "families=auto": (NaiveBayes(families="auto", tied=False, weights=1.0), MIXED),
     "Poisson": (composed(("visits", Poisson())), MIXED),
     "Bernoulli": (composed((["member", "shape"], Bernoulli())), MIXED),
     "Categorical": (composed((["colour", "shape"], Categorical(alpha=0.5))), MIXED),
@@ -239,8 +263,8 @@ def test_partial_fit_over_any_split_of_the_penguins_is_fit(backend, split):
     penguins = load_penguins(backend)
     table, y = penguins.X, penguins.y.to_numpy()
     parts, weight = parts_of(table, y, split)
-    whole = NaiveBayes().fit(table, y, sample_weight=weight)
-    pieces = streamed(NaiveBayes(), parts)
+    whole = NaiveBayes(tied=False, weights=1.0).fit(table, y, sample_weight=weight)
+    pieces = streamed(NaiveBayes(tied=False, weights=1.0), parts)
     same(pieces, whole, table)
     if shows_every_column(parts[0]):
         same_statistics(pieces, whole)
@@ -308,33 +332,37 @@ def test_naming_the_classes_beforehand_is_optional(name):
 
 
 def test_a_named_class_that_never_comes_has_probability_zero():
-    model = NaiveBayes().partial_fit(MIXED, Y, classes=["ash", "birch", "cedar", "yew"])
+    model = NaiveBayes(tied=False, weights=1.0).partial_fit(
+        MIXED, Y, classes=["ash", "birch", "cedar", "yew"]
+    )
     assert model.predict_proba(MIXED)[:, 3].max() == 0
     np.testing.assert_allclose(
-        model.predict_proba(MIXED)[:, :3], NaiveBayes().fit(MIXED, Y).predict_proba(MIXED), atol=1e-12
+        model.predict_proba(MIXED)[:, :3],
+        NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y).predict_proba(MIXED),
+        atol=1e-12,
     )
 
 
 def test_a_class_that_appears_later_is_as_good_as_any():
-    model = NaiveBayes()
+    model = NaiveBayes(tied=False, weights=1.0)
     for k in (2, 0, 1):
         model.partial_fit(MIXED[k == K], Y[k == K])
     assert model.classes_.tolist() == ["ash", "birch", "cedar"]
-    same(model, NaiveBayes().fit(MIXED, Y), MIXED)
+    same(model, NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y), MIXED)
 
 
 def test_longer_class_names_that_appear_later_are_kept_whole():
-    model = NaiveBayes().partial_fit(MIXED[:40], np.where(K[:40] == 0, "a", "b"))
+    model = NaiveBayes(tied=False, weights=1.0).partial_fit(MIXED[:40], np.where(K[:40] == 0, "a", "b"))
     model.partial_fit(MIXED[40:], np.where(K[40:] == 0, "a", "a much longer name"))
     assert model.classes_.tolist() == ["a", "a much longer name", "b"]
 
 
 def test_weight_two_is_the_row_twice_in_parts():
     weight = np.where(np.arange(N) % 3 == 0, 2.0, 1.0)
-    weighted = NaiveBayes().partial_fit(MIXED[:30], Y[:30], sample_weight=weight[:30])
+    weighted = NaiveBayes(tied=False, weights=1.0).partial_fit(MIXED[:30], Y[:30], sample_weight=weight[:30])
     weighted.partial_fit(MIXED[30:], Y[30:], sample_weight=weight[30:])
     twice = np.repeat(np.arange(N), weight.astype(int))
-    same(weighted, NaiveBayes().fit(MIXED.iloc[twice], Y[twice]), MIXED)
+    same(weighted, NaiveBayes(tied=False, weights=1.0).fit(MIXED.iloc[twice], Y[twice]), MIXED)
 
 
 def test_rows_of_weight_zero_are_not_there_in_any_part():
@@ -350,11 +378,11 @@ def test_rows_of_weight_zero_are_not_there_in_any_part():
 
 
 def test_partial_fit_after_fit_adds_and_fit_after_partial_fit_starts_again():
-    model = NaiveBayes().fit(MIXED[:40], Y[:40]).partial_fit(MIXED[40:], Y[40:])
-    same(model, NaiveBayes().fit(MIXED, Y), MIXED)
+    model = NaiveBayes(tied=False, weights=1.0).fit(MIXED[:40], Y[:40]).partial_fit(MIXED[40:], Y[40:])
+    same(model, NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y), MIXED)
     assert (
         model.fit(MIXED[:40], Y[:40]).predict_log_proba(MIXED[:40]).tobytes()
-        == NaiveBayes().fit(MIXED[:40], Y[:40]).predict_log_proba(MIXED[:40]).tobytes()
+        == NaiveBayes(tied=False, weights=1.0).fit(MIXED[:40], Y[:40]).predict_log_proba(MIXED[:40]).tobytes()
     )
 
 
@@ -376,8 +404,12 @@ def test_partial_fit_after_fit_adds_and_fit_after_partial_fit_starts_again():
 )
 def test_a_column_without_a_value_in_the_first_part_is_read_as_later_parts_show_it(make):
     rows, y = list(range(40)), np.arange(40) // 3 % 2
-    whole = NaiveBayes().fit(make(rows), y)
-    pieces = NaiveBayes().partial_fit(make(rows[:3]), y[:3]).partial_fit(make(rows[3:]), y[3:])
+    whole = NaiveBayes(tied=False, weights=1.0).fit(make(rows), y)
+    pieces = (
+        NaiveBayes(tied=False, weights=1.0)
+        .partial_fit(make(rows[:3]), y[:3])
+        .partial_fit(make(rows[3:]), y[3:])
+    )
     assert pieces.schema_.kinds == whole.schema_.kinds == ("continuous", "categorical")
     same(pieces, whole, make(rows))
 
@@ -386,7 +418,7 @@ def test_a_column_without_a_value_in_the_first_part_is_read_as_later_parts_show_
 def test_repeated_columns_are_found_in_parts_as_in_the_whole(cut):
     table = MIXED.assign(hue=MIXED["colour"], club=MIXED["member"], bulk=MIXED["size"], other=MIXED["shape"])
     model = (
-        NaiveBayes(kinds={"visits": "count"})
+        NaiveBayes(kinds={"visits": "count"}, tied=False, weights=1.0)
         .partial_fit(table[:cut], Y[:cut])
         .partial_fit(table[cut:], Y[cut:])
     )
@@ -429,7 +461,7 @@ BIG_COUNTS = sparse.random_array(
 )
 
 LARGE = {
-    "naive Bayes": (NaiveBayes(), BIG_FRAME),
+    "naive Bayes": (NaiveBayes(tied=False, weights=1.0), BIG_FRAME),
     "GaussianNB": (GaussianNB(), BIG_GAPS),
     "LDA": (LDA(), BIG_NUMBERS),
     "QDA": (QDA(), BIG_NUMBERS),

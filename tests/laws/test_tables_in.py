@@ -57,11 +57,11 @@ MIXED = pd.DataFrame(
 NAMES = ["size", "mass", "wait"]
 
 ON_GAPS = [
-    NaiveBayes(),
+    NaiveBayes(tied=False, weights=1.0),
     GenerativeClassifier(),
     GaussianNB(),
     BernoulliNB(),
-    NaiveBayes(families={"continuous": Laplace()}),
+    NaiveBayes(families={"continuous": Laplace()}, tied=False, weights=1.0),
 ]
 ON_NUMBERS = [
     GaussianDiscriminantAnalysis(tied=0.3, shrinkage="ledoit-wolf"),
@@ -143,9 +143,11 @@ def test_sparse_matrices_give_the_posteriors_of_the_dense_array(model):
 
 
 def test_a_sparse_table_of_counts_is_a_dense_table_declared_so():
-    dense = NaiveBayes(kinds=[(slice(None), "count")])
+    dense = NaiveBayes(kinds=[(slice(None), "count")], tied=False, weights=1.0)
     np.testing.assert_allclose(
-        posteriors(NaiveBayes(), sparse.csr_array(COUNTS)), posteriors(dense, COUNTS), atol=1e-12
+        posteriors(NaiveBayes(tied=False, weights=1.0), sparse.csr_array(COUNTS)),
+        posteriors(dense, COUNTS),
+        atol=1e-12,
     )
 
 
@@ -190,8 +192,8 @@ def mixed_tables():
 @pytest.mark.parametrize(
     "model",
     [
-        NaiveBayes(),
-        NaiveBayes(kinds={1: "count"}, tied=True),
+        NaiveBayes(tied=False, weights=1.0),
+        NaiveBayes(kinds={1: "count"}, tied=True, weights=1.0),
         GenerativeClassifier(
             [(0, Normal()), (1, Poisson()), (2, Categorical()), (3, Bernoulli())], prior_smoothing=1.0
         ),
@@ -206,7 +208,10 @@ def test_a_mixed_table_gives_the_same_posteriors_in_every_container(model):
 @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
 def test_the_penguins_are_the_same_birds_in_every_library(backend):
     ours, theirs = load_penguins("pandas"), load_penguins(backend)
-    a, b = NaiveBayes().fit(ours.X, ours.y), NaiveBayes().fit(theirs.X, theirs.y)
+    a, b = (
+        NaiveBayes(tied=False, weights=1.0).fit(ours.X, ours.y),
+        NaiveBayes(tied=False, weights=1.0).fit(theirs.X, theirs.y),
+    )
     np.testing.assert_array_equal(a.predict_log_proba(ours.X), b.predict_log_proba(theirs.X))
     np.testing.assert_array_equal(a.predict_log_proba(theirs.X), b.predict_log_proba(ours.X))
 
@@ -215,8 +220,8 @@ def test_the_penguins_are_the_same_birds_in_every_library(backend):
     "make", [list, np.array, pd.Series, pd.Categorical, pl.Series, lambda y: pa.array(list(y))]
 )
 def test_the_class_column_may_be_of_any_kind(make):
-    expected = NaiveBayes().fit(MIXED, Y)
-    model = NaiveBayes().fit(MIXED, make(Y))
+    expected = NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(MIXED, make(Y))
     assert model.classes_.tolist() == expected.classes_.tolist()
     np.testing.assert_array_equal(model.predict_log_proba(MIXED), expected.predict_log_proba(MIXED))
 
@@ -228,7 +233,7 @@ def test_the_class_column_may_be_of_any_kind(make):
 @given(order=st.permutations(list(MIXED)), name=st.sampled_from(["pandas", "polars", "pyarrow"]))
 def test_columns_in_any_order_are_matched_by_name_in_prediction(order, name):
     table = mixed_tables()[name]
-    model = NaiveBayes().fit(table, Y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(table, Y)
     shuffled = table.select(order) if name != "pandas" else table[order]
     np.testing.assert_array_equal(model.predict_log_proba(shuffled), model.predict_log_proba(table))
 
@@ -259,9 +264,11 @@ def test_the_drop_ins_match_columns_by_name_too(model):
     ],
 )
 def test_kinds_may_be_given_by_name_position_pattern_or_selector(kinds):
-    model = NaiveBayes(kinds=kinds).fit(MIXED.assign(size=MIXED["size"].abs()), Y)
+    model = NaiveBayes(kinds=kinds, tied=False, weights=1.0).fit(MIXED.assign(size=MIXED["size"].abs()), Y)
     assert model.schema_.kinds == ("continuous", "categorical", "categorical", "binary")
-    reference = NaiveBayes(kinds={"visits": "categorical"}).fit(MIXED.assign(size=MIXED["size"].abs()), Y)
+    reference = NaiveBayes(kinds={"visits": "categorical"}, tied=False, weights=1.0).fit(
+        MIXED.assign(size=MIXED["size"].abs()), Y
+    )
     np.testing.assert_array_equal(model.predict_log_proba(MIXED), reference.predict_log_proba(MIXED))
 
 
@@ -273,7 +280,8 @@ def test_kinds_may_be_given_by_name_position_pattern_or_selector(kinds):
 def test_features_may_be_given_by_name_position_slice_pattern_or_mask(columns):
     table = pd.DataFrame(NUMBERS, columns=NAMES)
     model = GenerativeClassifier([(columns, MultivariateNormal())], remainder="auto").fit(table, Y)
-    reference = GenerativeClassifier([([0, 1], MultivariateNormal()), (2, Normal())]).fit(table, Y)
+    alone = Normal(variance_rows=10)
+    reference = GenerativeClassifier([([0, 1], MultivariateNormal()), (2, alone)]).fit(table, Y)
     np.testing.assert_allclose(model.predict_log_proba(table), reference.predict_log_proba(table), atol=1e-12)
 
 
@@ -289,7 +297,7 @@ def test_features_may_be_given_by_scikit_learns_selector():
 
 
 def test_the_schema_prints_every_column_with_its_kind_and_a_reason():
-    schema = NaiveBayes(kinds={"visits": "count"}).fit(MIXED, Y).schema_
+    schema = NaiveBayes(kinds={"visits": "count"}, tied=False, weights=1.0).fit(MIXED, Y).schema_
     lines = str(schema).splitlines()
     assert lines[0].split() == ["column", "kind", "levels", "why"]
     reasons = {
@@ -317,7 +325,7 @@ def test_constant_identifier_and_duplicate_columns_are_pointed_out_in_one_warnin
         again=MIXED["size"],
     )
     with pytest.warns(DataWarning) as caught:
-        model = NaiveBayes().fit(table, Y)
+        model = NaiveBayes(tied=False, weights=1.0).fit(table, Y)
     assert len(caught) == 1
     message = str(caught[0].message)
     assert "'flat' is constant: no effect" in message
@@ -336,11 +344,11 @@ def test_constant_identifier_and_duplicate_columns_are_pointed_out_in_one_warnin
 
 
 LEFT_OUT = {
-    "constant number": ({"extra": 3.0}, NaiveBayes()),
-    "constant string": ({"extra": "x"}, NaiveBayes()),
-    "constant truth": ({"extra": True}, NaiveBayes()),
-    "only gaps": ({"extra": np.nan}, NaiveBayes()),
-    "identifier": ({"extra": [f"row{i}" for i in range(N)]}, NaiveBayes()),
+    "constant number": ({"extra": 3.0}, NaiveBayes(tied=False, weights=1.0)),
+    "constant string": ({"extra": "x"}, NaiveBayes(tied=False, weights=1.0)),
+    "constant truth": ({"extra": True}, NaiveBayes(tied=False, weights=1.0)),
+    "only gaps": ({"extra": np.nan}, NaiveBayes(tied=False, weights=1.0)),
+    "identifier": ({"extra": [f"row{i}" for i in range(N)]}, NaiveBayes(tied=False, weights=1.0)),
     "constant number, composed": ({"extra": 3.0}, GenerativeClassifier()),
 }
 
@@ -381,12 +389,15 @@ def test_a_count_that_is_always_zero_has_no_effect_on_a_multinomial_block():
 def test_an_identifier_that_the_user_declares_is_used():
     table = MIXED.assign(key=[f"row{i}" for i in range(N)])
     with pytest.warns(DataWarning, match="'key'.*kept"):
-        model = NaiveBayes(kinds={"key": "categorical"}).fit(table, Y)
-    assert np.abs(model.predict_log_proba(table) - posteriors(NaiveBayes(), MIXED)).max() > 0.1
+        model = NaiveBayes(kinds={"key": "categorical"}, tied=False, weights=1.0).fit(table, Y)
+    assert (
+        np.abs(model.predict_log_proba(table) - posteriors(NaiveBayes(tied=False, weights=1.0), MIXED)).max()
+        > 0.1
+    )
 
 
 def test_a_clean_table_gives_no_warning_and_no_note():
-    assert NaiveBayes().fit(MIXED, Y).notes_ == ()
+    assert NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y).notes_ == ()
     assert LDA().fit(NUMBERS, Y).notes_ == ()
 
 
@@ -394,7 +405,7 @@ def test_a_clean_table_gives_no_warning_and_no_note():
 
 
 def test_an_unseen_category_is_left_out_by_default_with_a_warning():
-    model = NaiveBayes().fit(MIXED, Y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(MIXED, Y)
     with pytest.warns(UnseenCategoryWarning, match="column 'colour': 120 rows .*'teal'.*left out"):
         found = model.predict_log_proba(MIXED.assign(colour="teal"))
     np.testing.assert_array_equal(
@@ -404,14 +415,15 @@ def test_an_unseen_category_is_left_out_by_default_with_a_warning():
 
 def test_an_unseen_category_gets_the_smoothing_probability_if_asked_to():
     table = MIXED[["colour"]].fillna("red")
-    model = NaiveBayes(unknown="smooth", alpha=0.5).fit(table, Y)
+    model = NaiveBayes(unknown="smooth", alpha=0.5, tied=False, weights=1.0).fit(table, Y)
     with pytest.warns(UnseenCategoryWarning, match="column 'colour': 1 rows .*'teal'.*smoothing probability"):
         found = model.class_log_density(pd.DataFrame({"colour": ["teal"]}))
-    np.testing.assert_allclose(np.exp(found[0]), 0.5 / (40 + 0.5 * 4), rtol=1e-12)
+    share = 1 / (len(table) + 4)  # of a fourth colour, which no row has, among all
+    np.testing.assert_allclose(np.exp(found[0]), 0.5 * 4 * share / (40 + 0.5 * 4), rtol=1e-12)
 
 
 def test_an_unseen_category_is_an_error_if_asked_to():
-    model = NaiveBayes(unknown="error").fit(MIXED, Y)
+    model = NaiveBayes(unknown="error", tied=False, weights=1.0).fit(MIXED, Y)
     with pytest.raises(ValueError, match="column 'colour': category 'teal' was not seen in training"):
         model.predict(MIXED.assign(colour="teal"))
     assert np.isfinite(model.predict_log_proba(MIXED)).all()
@@ -433,7 +445,7 @@ def test_an_unseen_category_of_a_joint_table_is_summed_over():
 @pytest.mark.parametrize("name", mixed_tables())
 def test_samples_are_the_kind_of_table_that_was_fitted(name):
     table = mixed_tables()[name]
-    model = NaiveBayes(kinds={1: "count"}).fit(table, Y)
+    model = NaiveBayes(kinds={1: "count"}, tied=False, weights=1.0).fit(table, Y)
     rows, y = model.sample(50, random_state=1)
     assert y.shape == (50,)
     assert set(y) <= set(Y)
@@ -455,7 +467,9 @@ def test_samples_of_a_sparse_model_are_sparse():
     assert rows.shape == (7, 4)
 
 
-@pytest.mark.parametrize("model", [NaiveBayes(), GenerativeClassifier([("size", Normal())])], ids=str)
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(tied=False, weights=1.0), GenerativeClassifier([("size", Normal())])], ids=str
+)
 def test_the_same_seed_gives_the_same_rows(model):
     model = clone(model).fit(MIXED, Y)
     (a, y), (b, z) = model.sample(200, random_state=4), model.sample(200, random_state=4)
@@ -471,7 +485,7 @@ def test_the_same_seed_gives_the_same_rows(model):
 @pytest.mark.parametrize(
     ("model", "table"),
     [
-        (NaiveBayes(kinds={"visits": "count"}), MIXED),
+        (NaiveBayes(kinds={"visits": "count"}, tied=False, weights=1.0), MIXED),
         (GenerativeClassifier([(["colour", "member"], Categorical(joint=True)), ("size", Normal())]), MIXED),
         (LDA(), NUMBERS),
         (QDA(), NUMBERS),
@@ -508,7 +522,7 @@ def test_samples_of_a_model_with_a_redundant_column_keep_the_identity(make):
 
 def test_samples_write_constant_columns_as_they_were():
     with pytest.warns(DataWarning, match="constant"):
-        model = NaiveBayes().fit(MIXED.assign(flat=3.0, word="x", yes=True), Y)
+        model = NaiveBayes(tied=False, weights=1.0).fit(MIXED.assign(flat=3.0, word="x", yes=True), Y)
     rows, _ = model.sample(20, random_state=0)
     assert (rows["flat"] == 3.0).all()
     assert (rows["word"] == "x").all()
@@ -518,8 +532,8 @@ def test_samples_write_constant_columns_as_they_were():
 # ---------------------------------------------------------------- copies
 
 EVERY = [
-    (NaiveBayes(kinds={"visits": "count"}), MIXED),
-    (NaiveBayes(families={"continuous": Laplace()}), MIXED),
+    (NaiveBayes(kinds={"visits": "count"}, tied=False, weights=1.0), MIXED),
+    (NaiveBayes(families={"continuous": Laplace()}, tied=False, weights=1.0), MIXED),
     (GenerativeClassifier([("size", Normal()), ("colour", Categorical())], remainder="auto"), MIXED),
     (GaussianNB(), NUMBERS),
     (BernoulliNB(), COUNTS),
@@ -559,7 +573,7 @@ def test_a_clone_is_unfitted_and_fits_to_the_same_bits(model, table):
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a & b", "<b>bold</b>", '"quoted"'])
 def test_no_column_name_reaches_html_unescaped(name):
     table = MIXED.rename(columns={"colour": name}).assign(**{f"{name}2": COLOURS[K]})
-    model = NaiveBayes(kinds={name: "categorical"}).fit(table, Y)
+    model = NaiveBayes(kinds={name: "categorical"}, tied=False, weights=1.0).fit(table, Y)
     for html in (model.schema_._repr_html_(), model._repr_html_()):
         for tag in ("<script>alert", "<b>bold", "a & b"):
             assert tag not in html
@@ -567,7 +581,7 @@ def test_no_column_name_reaches_html_unescaped(name):
 
 
 def test_no_category_reaches_html_unescaped():
-    model = NaiveBayes().fit(MIXED.assign(colour=np.where(K == 0, "<i>x</i>", "y")), Y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(MIXED.assign(colour=np.where(K == 0, "<i>x</i>", "y")), Y)
     assert "<i>x" not in model.schema_._repr_html_()
     assert "&lt;i&gt;x" in model.schema_._repr_html_()
 
@@ -575,7 +589,7 @@ def test_no_category_reaches_html_unescaped():
 def test_fitting_and_predicting_leave_the_table_as_it_was():
     table, matrix = MIXED.copy(), sparse.csr_array(COUNTS)
     array = GAPS.copy()
-    NaiveBayes().fit(table, Y).predict(table)
+    NaiveBayes(tied=False, weights=1.0).fit(table, Y).predict(table)
     GaussianNB().fit(array, Y).predict(array)
     MultinomialNB().fit(matrix, Y).predict(matrix)
     pd.testing.assert_frame_equal(table, MIXED)
@@ -609,10 +623,17 @@ def test_columns_that_no_block_names_are_not_read_and_may_be_absent_in_predictio
 def test_a_column_of_numbers_that_came_as_strings_is_pointed_out():
     table = MIXED.assign(age=[str(i) if i % 9 else "NA" for i in range(N)])
     with pytest.warns(DataWarning, match="column 'age': read as numbers, and 'NA' .14 cells. as gaps"):
-        NaiveBayes().fit(table, Y)
+        NaiveBayes(tied=False, weights=1.0).fit(table, Y)
 
 
-@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes(), NaiveBayes(kinds={"visits": "count"})])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(),
+        NaiveBayes(tied=False, weights=1.0),
+        NaiveBayes(kinds={"visits": "count"}, tied=False, weights=1.0),
+    ],
+)
 def test_a_column_without_a_value_in_the_first_part_is_learned_from_the_next(model):
     numbers = MIXED[["size", "visits"]].astype(float)
     numbers.loc[numbers.index[:30], "visits"] = np.nan
@@ -624,7 +645,10 @@ def test_a_column_without_a_value_in_the_first_part_is_learned_from_the_next(mod
 @pytest.mark.parametrize("gap", [np.nan, None])
 @pytest.mark.parametrize(
     "model",
-    [GenerativeClassifier([(["size", "visits"], Normal())]), NaiveBayes(families={"visits": Normal()})],
+    [
+        GenerativeClassifier([(["size", "visits"], Normal())]),
+        NaiveBayes(families={"visits": Normal()}, tied=False, weights=1.0),
+    ],
     ids=["features", "families"],
 )
 def test_a_named_column_without_a_value_in_the_first_part_counts_once(model, gap):

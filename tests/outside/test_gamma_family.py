@@ -42,7 +42,7 @@ LIKE_OURS = {
 
 @pytest.fixture(scope="module")
 def model():
-    return NaiveBayes(families=FAMILIES).fit(X, Y)
+    return NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(X, Y)
 
 
 def gammas(model):
@@ -94,37 +94,39 @@ def test_the_estimate_is_that_of_scipy():
 
 
 def test_columns_are_described_by_it_and_the_others_as_always(model):
-    plain = NaiveBayes().fit(X, Y)
+    plain = NaiveBayes(tied=False, weights=1.0).fit(X, Y)
     assert sum(d.n_columns for d in gammas(model)) == 2
     assert len(gammas(plain)) == 0
     assert model.n_parameters_ == plain.n_parameters_  # two for each class and column, as a normal has
     assert 0 < np.abs(model.predict_proba(X) - plain.predict_proba(X)).max() < 0.9
     assert model.score(X, Y) > 0.9
-    by_kind = NaiveBayes(families={"continuous": Gamma}).fit(X, Y)
+    by_kind = NaiveBayes(families={"continuous": Gamma}, tied=False, weights=1.0).fit(X, Y)
     continuous = [column for column in by_kind.schema_.columns if column.kind == "continuous"]
     assert sum(d.n_columns for d in gammas(by_kind)) == len(continuous) > 2
 
 
 def test_parts_of_a_table_give_the_model_of_the_whole(model):
-    parts = NaiveBayes(families=FAMILIES)
+    parts = NaiveBayes(families=FAMILIES, tied=False, weights=1.0)
     for rows in np.array_split(np.arange(len(X)), 5):
         parts.partial_fit(X.iloc[rows], Y[rows])
     half = np.arange(len(X)) % 2 == 0
-    added = NaiveBayes(families=FAMILIES).fit(X[half], Y[half])
-    added = added + NaiveBayes(families=FAMILIES).fit(X[~half], Y[~half])
+    added = NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(X[half], Y[half])
+    added = added + NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(X[~half], Y[~half])
     for other in (parts, added):
         np.testing.assert_allclose(other.predict_log_proba(X), model.predict_log_proba(X), rtol=1e-9)
         assert other.log_likelihood_ == pytest.approx(model.log_likelihood_, rel=1e-12)
 
 
 def test_held_out_posteriors_are_those_of_models_fitted_without_the_rows():
-    model = NaiveBayes(families=FAMILIES)
+    model = NaiveBayes(families=FAMILIES, tied=False, weights=1.0)
     fold = np.arange(len(X)) % 4
     weight = 1.0 + np.arange(len(X)) % 3
     found = model.fit(X, Y, sample_weight=weight).k_fold_log_proba(X, Y, cv=fold, sample_weight=weight)
     for f in range(4):
         kept = fold != f
-        without = NaiveBayes(families=FAMILIES).fit(X[kept], Y[kept], sample_weight=weight[kept])
+        without = NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(
+            X[kept], Y[kept], sample_weight=weight[kept]
+        )
         np.testing.assert_allclose(found[~kept], without.predict_log_proba(X[~kept]), rtol=1e-8, atol=1e-10)
 
 
@@ -163,7 +165,7 @@ def test_it_stands_beside_other_families_in_a_composition():
 def test_values_outside_the_support_are_refused_in_training_and_left_out_in_prediction(model):
     bad = X.assign(**{MASS: X[MASS] - 4000})
     with pytest.raises(ValueError, match=f"column '{MASS}': a gamma column takes positive values only"):
-        NaiveBayes(families=FAMILIES).fit(bad, Y)
+        NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(bad, Y)
     negative, missing = (X[:5].assign(**{MASS: value}) for value in (-1.0, np.nan))
     with pytest.warns(OutsideSupportWarning, match="5 rows with a value that no class can have"):
         np.testing.assert_array_equal(model.predict_proba(negative), model.predict_proba(missing))
@@ -171,7 +173,10 @@ def test_values_outside_the_support_are_refused_in_training_and_left_out_in_pred
 
 def test_a_decision_is_made_with_it(tmp_path):
     model = DecisionClassifier(
-        NaiveBayes(families=FAMILIES), reject={"coverage": 0.9}, calibration="vector", outliers=0.02
+        NaiveBayes(families=FAMILIES, tied=False, weights=1.0),
+        reject={"coverage": 0.9},
+        calibration="vector",
+        outliers=0.02,
     ).fit(X, Y)
     save(model, tmp_path / "model", keep="rows")
     found = model.predict(X)
@@ -189,7 +194,7 @@ def test_a_model_comes_back_to_the_bit_and_learns_on(model):
     assert again.families == FAMILIES
     np.testing.assert_array_equal(again.predict_log_proba(X), model.predict_log_proba(X))
     half = np.arange(len(X)) % 2 == 0
-    first = NaiveBayes(families=FAMILIES).fit(X[half], Y[half])
+    first = NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(X[half], Y[half])
     data = to_bytes(first)
     more = read(BytesIO(data), len(data)).partial_fit(X[~half], Y[~half])
     np.testing.assert_allclose(more.predict_log_proba(X), model.predict_log_proba(X), rtol=1e-9)
@@ -197,7 +202,7 @@ def test_a_model_comes_back_to_the_bit_and_learns_on(model):
 
 def forged(model, **changes):
     """The model with other sums of its gamma columns, which nobody summed."""
-    fake = NaiveBayes(families=FAMILIES)
+    fake = NaiveBayes(families=FAMILIES, tied=False, weights=1.0)
     statistics = model.model_.statistics
     blocks = [
         replace(sums, **{k: change(getattr(sums, k)) for k, change in changes.items()})
@@ -237,7 +242,7 @@ def test_sums_that_are_none_are_refused_by_what_the_class_declares(model, change
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
 def test_parameters_that_are_none_are_refused_by_what_the_class_declares(value):
-    fake = NaiveBayes(families=FAMILIES).fit(X, Y)
+    fake = NaiveBayes(families=FAMILIES, tied=False, weights=1.0).fit(X, Y)
     gammas(fake)[0].shape[0, 0] = value
     with pytest.raises(ModelFileError, match="'shape' holds numbers that are not '>0'"):
         to_bytes(fake)

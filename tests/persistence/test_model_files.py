@@ -334,7 +334,14 @@ def test_settings_are_described_in_plain_data(tmp_path):
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "b": [1.0, 0.0, 2.0, 2.0]})
     save(model.fit(table, [False, False, True, True]), tmp_path / "model")
     found = describe(tmp_path / "model")
-    normal = {"is": "normal", "tied": True, "bias": True, "floor": 1e-15, "variance_rows": 0.0}
+    normal = {
+        "is": "normal",
+        "tied": True,
+        "bias": True,
+        "floor": 1e-15,
+        "variance_rows": 0.0,
+        "smoothing": 0.0,
+    }
     assert found["settings"]["features"] == [[["a"], normal], [[1, 2, None], {"is": "class", "of": "normal"}]]
     assert found["settings"]["priors"] == [0.25, 0.75]
     assert found["classes"] == [False, True]

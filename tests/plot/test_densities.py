@@ -87,12 +87,12 @@ def decision_points_between(model, low, high):
 @pytest.mark.parametrize(
     "model",
     [
-        NaiveBayes(),
+        NaiveBayes(tied=False, weights=1.0),
         GenerativeClassifier(
             [(["bill_length_mm", "bill_depth_mm", "body_mass_g"], MultivariateNormal())], remainder="auto"
         ),
         GenerativeClassifier([(["bill_length_mm", "body_mass_g"], MixtureOfNormals(2))]),
-        NaiveBayes(families={"continuous": Laplace()}),
+        NaiveBayes(families={"continuous": Laplace()}, tied=False, weights=1.0),
     ],
     ids=["naive Bayes", "a Gaussian block", "a mixture", "Laplace"],
 )
@@ -129,7 +129,7 @@ def test_a_density_of_one_side_is_drawn_without_warning():
     rng = np.random.default_rng(0)
     X = rng.exponential([[1.0]] * 60 + [[4.0]] * 60)
     y = np.repeat(["short", "long"], 60)
-    model = NaiveBayes(families={"continuous": Exponential()}).fit(X, y)
+    model = NaiveBayes(families={"continuous": Exponential()}, tied=False, weights=1.0).fit(X, y)
     display = DensityDisplay.from_estimator(model, X, y).plot()
     display.figure_.canvas.draw()
     assert display.x[0] >= 0  # below zero no class is possible
@@ -140,7 +140,7 @@ def test_a_density_of_one_side_is_drawn_without_warning():
 
 def test_the_picture_shows_densities_times_priors_the_posterior_and_the_points():
     table = load_penguins("pyarrow")
-    model = NaiveBayes().fit(table.X, table.y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y)
     display = DensityDisplay.from_estimator(model, table.X, table.y, feature="flipper_length_mm").plot()
     above, below = display.axes_
     curves = {line.get_color(): line.get_ydata() for line in above.lines[:3]}
@@ -160,7 +160,7 @@ def test_the_picture_shows_densities_times_priors_the_posterior_and_the_points()
 
 def test_histograms_have_the_area_of_the_prior():
     table = load_penguins("pyarrow")
-    model = NaiveBayes(priors="uniform").fit(table.X, table.y)
+    model = NaiveBayes(priors="uniform", tied=False, weights=1.0).fit(table.X, table.y)
     display = DensityDisplay.from_estimator(model, table.X, table.y, feature="body_mass_g").plot()
     areas = [np.sum(p.get_data().values * np.diff(p.get_data().edges)) for p in display.axes_[0].patches]
     np.testing.assert_allclose(areas, 1 / 3)
@@ -218,7 +218,7 @@ def test_predictions_that_do_not_fit_are_refused(x, density, prior, words):
 
 def test_what_cannot_be_shown_is_refused_with_a_reason():
     table = load_penguins("pyarrow")
-    model = NaiveBayes().fit(table.X, table.y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y)
     with pytest.raises(ValueError, match="name one feature"):
         DensityDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="column 'sex' is categorical"):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
 from posterior import LDA, QDA, DecisionClassifier, LogisticRegression, NaiveBayes
-from posterior.plot import ColumnEffectDisplay
+from posterior.plot import EffectDisplay
 
 mpl.use("Agg")
 
@@ -47,7 +47,7 @@ ADDITIVE = {
 def test_the_effect_is_the_column_of_contributions_where_log_odds_are_sums(estimator):
     X, y = drawn()
     model = estimator.fit(X, y)
-    display = ColumnEffectDisplay.from_estimator(model, X, positive="no")
+    display = EffectDisplay.from_estimator(model, X, positive="no")
     inner = getattr(model, "estimator_", model)
     parts = inner.contributions(X, of="no", against="yes")
     assert [effect.name for effect in display.effects] == list(X)
@@ -70,8 +70,8 @@ def test_the_effect_is_the_column_of_contributions_where_log_odds_are_sums(estim
 def test_lines_of_lda_are_straight_and_those_of_qda_are_parabolas():
     X, y = drawn(n_classes=3)
     X = X[["size", "weight"]].fillna(0.0)
-    straight = ColumnEffectDisplay.from_estimator(LDA().fit(X, y), X)
-    curved = ColumnEffectDisplay.from_estimator(QDA().fit(X, y), X)
+    straight = EffectDisplay.from_estimator(LDA().fit(X, y), X)
+    curved = EffectDisplay.from_estimator(QDA().fit(X, y), X)
     for display, degree in ((straight, 1), (curved, 2)):
         for effect in display.effects:
             for line in effect.log_odds.T:
@@ -84,7 +84,7 @@ def test_lines_of_lda_are_straight_and_those_of_qda_are_parabolas():
 def test_the_mean_over_the_rows_is_zero_for_sums_and_the_other_class_has_the_other_sign():
     X, y = drawn()
     model = NaiveBayes().fit(X, y)
-    yes, no = (ColumnEffectDisplay.from_estimator(model, X, ["state"], positive=p) for p in ("yes", "no"))
+    yes, no = (EffectDisplay.from_estimator(model, X, ["state"], positive=p) for p in ("yes", "no"))
     np.testing.assert_allclose(yes.effects[0].log_odds, -no.effects[0].log_odds, atol=1e-12)
     counts = X["state"].value_counts().reindex(yes.effects[0].levels).to_numpy()
     total = counts @ yes.effects[0].log_odds[:, 0] + X["state"].isna().sum() * yes.effects[0].missing[0]
@@ -96,7 +96,7 @@ def test_a_forest_with_posteriors_of_zero_has_finite_effects():
     numbers = X[["size", "weight"]].fillna(0.0)
     model = RandomForestClassifier(10, random_state=0).fit(numbers, y)
     assert (model.predict_proba(numbers) == 0).any()
-    display = ColumnEffectDisplay.from_estimator(model, numbers).plot()
+    display = EffectDisplay.from_estimator(model, numbers).plot()
     assert all(np.isfinite(effect.log_odds).all() for effect in display.effects)
 
 
@@ -106,8 +106,8 @@ def test_sparse_and_dense_tables_have_the_same_effects():
     y = np.arange(80) % 2
     model = LogisticRegression().fit(X, y)
     thin = LogisticRegression().fit(sparse.csr_array(X), y)
-    a = ColumnEffectDisplay.from_estimator(model, X).effects
-    b = ColumnEffectDisplay.from_estimator(thin, sparse.csr_array(X)).effects
+    a = EffectDisplay.from_estimator(model, X).effects
+    b = EffectDisplay.from_estimator(thin, sparse.csr_array(X)).effects
     for first, second in zip(a, b, strict=True):
         np.testing.assert_allclose(first.log_odds, second.log_odds, atol=1e-6)
 
@@ -117,7 +117,7 @@ def test_the_commonest_levels_are_drawn_and_the_others_counted():
     codes = np.minimum(rng.geometric(0.2, size=400), 15)
     X = pd.DataFrame({"city": [f"c{k:02d}" for k in codes], "x": rng.normal(size=400)})
     model = NaiveBayes().fit(X, rng.integers(2, size=400))
-    (effect,) = ColumnEffectDisplay.from_estimator(model, X, ["city"]).effects
+    (effect,) = EffectDisplay.from_estimator(model, X, ["city"]).effects
     counts = X["city"].value_counts()
     assert len(effect.levels) == 8
     assert counts[list(effect.levels)].min() >= counts.drop(list(effect.levels)).max()
@@ -127,7 +127,7 @@ def test_the_commonest_levels_are_drawn_and_the_others_counted():
 def test_what_is_drawn_is_what_was_found_and_names_are_no_mathematics():
     X, y = drawn()
     X = X.rename(columns={"size": "$size", "state": "_state"})
-    display = ColumnEffectDisplay.from_estimator(NaiveBayes().fit(X, y), X).plot()
+    display = EffectDisplay.from_estimator(NaiveBayes().fit(X, y), X).plot()
     display.figure_.canvas.draw()
     numbers, levels = display.figure_.axes[:2]
     effect = display.effects[0]
@@ -141,6 +141,6 @@ def test_columns_that_cannot_be_drawn_are_refused():
     X, y = drawn()
     model = NaiveBayes().fit(X, y)
     with pytest.raises(ValueError, match="column 'nothing' is a text, is empty or is not there"):
-        ColumnEffectDisplay.from_estimator(model, X, ["nothing"])
+        EffectDisplay.from_estimator(model, X, ["nothing"])
     with pytest.raises(ValueError, match="'maybe' is not a class"):
-        ColumnEffectDisplay.from_estimator(model, X, positive="maybe")
+        EffectDisplay.from_estimator(model, X, positive="maybe")

@@ -49,11 +49,16 @@ def panels_of(model, X, y, **settings):
 
 def test_histograms_have_area_one_in_each_class_and_lie_over_the_densities_of_the_model():
     table = load_penguins("pyarrow")
-    model = NaiveBayes().fit(table.X, table.y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y)
     panel = panels_of(model, table.X, table.y)["flipper_length_mm"]
     assert isinstance(panel, NumberPanel)
     np.testing.assert_allclose((panel.rows * np.diff(panel.edges)).sum(axis=1), 1.0)
-    own = NaiveBayes().fit(table.X.select(["flipper_length_mm"]), table.y).model_.blocks[0].distribution
+    own = (
+        NaiveBayes(tied=False, weights=1.0)
+        .fit(table.X.select(["flipper_length_mm"]), table.y)
+        .model_.blocks[0]
+        .distribution
+    )
     mean, sd = own.mean, np.sqrt(own.variance)
     expected = np.exp(-(((panel.x - mean) / sd) ** 2) / 2) / sd / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(panel.model, expected, rtol=1e-9)
@@ -93,7 +98,7 @@ def test_counts_are_shares_of_whole_numbers_and_those_of_the_model_sum_to_one():
 
 def test_years_have_a_bin_each():
     table = load_penguins("pyarrow")
-    panel = panels_of(NaiveBayes().fit(table.X, table.y), table.X, table.y)["year"]
+    panel = panels_of(NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y), table.X, table.y)["year"]
     np.testing.assert_array_equal(panel.edges, [2006.5, 2007.5, 2008.5, 2009.5])
 
 
@@ -102,7 +107,7 @@ def test_a_column_of_one_value_or_none_is_drawn_too():
     X = np.column_stack([np.full(40, 3.0), rng.normal(size=40), np.full(40, np.nan)])
     y = np.arange(40) % 2
     with pytest.warns(UserWarning, match="x0"):
-        model = NaiveBayes().fit(X, y)
+        model = NaiveBayes(tied=False, weights=1.0).fit(X, y)
     display = ClassPanelDisplay.from_estimator(model, X, y, features=[0, 1, 2]).plot()
     display.figure_.canvas.draw()
     assert [panel.model is None for panel in display.panels] == [True, False, True]
@@ -114,7 +119,7 @@ def test_a_column_of_one_value_or_none_is_drawn_too():
 
 def test_shares_of_levels_sum_to_one_and_gaps_are_apart():
     table = load_penguins("polars")
-    model = NaiveBayes(alpha=0).fit(table.X, table.y)
+    model = NaiveBayes(alpha=0, tied=False, weights=1.0).fit(table.X, table.y)
     panel = panels_of(model, table.X, table.y)["sex"]
     assert isinstance(panel, LevelPanel)
     assert panel.levels == ("female", "male")
@@ -128,7 +133,7 @@ def test_rare_levels_are_folded_into_other():
     rng = np.random.default_rng(0)
     X = np.array([[f"level {v:02d}"] for v in rng.geometric(0.2, 800)], dtype=object)
     y = rng.integers(0, 3, 800)
-    panel = panels_of(NaiveBayes().fit(X, y), X, y)["x0"]
+    panel = panels_of(NaiveBayes(tied=False, weights=1.0).fit(X, y), X, y)["x0"]
     assert len(panel.levels) == 7
     assert panel.levels[-1] == "other"
     assert panel.levels[0] == "level 01"
@@ -161,7 +166,7 @@ def test_true_and_false_are_levels():
     rng = np.random.default_rng(0)
     table = pa.table({"flag": rng.random(50) < 0.3})
     y = np.arange(50) % 2
-    panel = panels_of(NaiveBayes(alpha=0).fit(table, y), table, y)["flag"]
+    panel = panels_of(NaiveBayes(alpha=0, tied=False, weights=1.0).fit(table, y), table, y)["flag"]
     assert panel.levels == ("False", "True")
     np.testing.assert_allclose(panel.model, panel.rows)
 
@@ -217,12 +222,16 @@ def test_the_most_telling_columns_come_first():
     X[:, 13] += 2 * y
     X[:, 5] += y
     X[:, 7] *= 1 + 3 * (y == 1)  # told by the spread alone
-    display = ClassPanelDisplay.from_estimator(NaiveBayes().fit(X, y), X, y, max_features=3)
+    display = ClassPanelDisplay.from_estimator(
+        NaiveBayes(tied=False, weights=1.0).fit(X, y), X, y, max_features=3
+    )
     assert {panel.name for panel in display.panels} == {"x13", "x5", "x7"}
     assert display.panels[0].name == "x13"
     assert display.n_left_out == 17
     assert "the most telling 3 columns" in display.plot().figure_.get_suptitle()
-    chosen = ClassPanelDisplay.from_estimator(NaiveBayes().fit(X, y), X, y, features=["x9", "x2"])
+    chosen = ClassPanelDisplay.from_estimator(
+        NaiveBayes(tied=False, weights=1.0).fit(X, y), X, y, features=["x9", "x2"]
+    )
     assert [panel.name for panel in chosen.panels] == ["x9", "x2"]
 
 
@@ -243,7 +252,11 @@ def test_every_kind_of_table_gives_the_same_panels():
     found = []
     for backend in ("pyarrow", "pandas", "polars"):
         table = load_penguins(backend)
-        found.append(ClassPanelDisplay.from_estimator(NaiveBayes().fit(table.X, table.y), table.X, table.y))
+        found.append(
+            ClassPanelDisplay.from_estimator(
+                NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y), table.X, table.y
+            )
+        )
     for other in found[1:]:
         assert [p.name for p in other.panels] == [p.name for p in found[0].panels]
         for one, same in zip(found[0].panels, other.panels, strict=True):
@@ -253,7 +266,9 @@ def test_every_kind_of_table_gives_the_same_panels():
 
 def test_bars_have_the_colours_of_the_classes_and_the_legend_names_them():
     table = load_voters("pyarrow")
-    display = ClassPanelDisplay.from_estimator(NaiveBayes().fit(table.X, table.y), table.X, table.y).plot()
+    display = ClassPanelDisplay.from_estimator(
+        NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y), table.X, table.y
+    ).plot()
     display.figure_.canvas.draw()
     told = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert told == ["Adams", "Brown", "Clark", "lines: model, bars: rows"]
@@ -269,7 +284,7 @@ def test_of_many_classes_the_commonest_are_shown():
     rng = np.random.default_rng(0)
     y = np.concatenate([np.repeat(np.arange(10), 20), np.full(30, 10)])
     X = rng.normal(size=(len(y), 2)) + y[:, None]
-    display = ClassPanelDisplay.from_estimator(NaiveBayes().fit(X, y), X, y)
+    display = ClassPanelDisplay.from_estimator(NaiveBayes(tied=False, weights=1.0).fit(X, y), X, y)
     assert len(display.shown) == 8
     assert 10 in display.shown
     assert "8 of 11 classes" in display.plot().figure_.get_suptitle()
@@ -280,7 +295,7 @@ def test_names_from_data_are_drawn_as_they_are():
         [["$x$", "_a"], ["$y^$", "b"], ["日本", "_a"], ["a very long name of a category", "b"]] * 10, object
     )
     y = np.arange(40) % 2
-    display = ClassPanelDisplay.from_estimator(NaiveBayes().fit(X, y), X, y).plot()
+    display = ClassPanelDisplay.from_estimator(NaiveBayes(tied=False, weights=1.0).fit(X, y), X, y).plot()
     with pytest.warns(UserWarning, match="missing from font"):  # DejaVu has no Japanese
         display.figure_.canvas.draw()
     told = [t.get_text() for axes in display.axes_ for t in axes.get_yticklabels()]
@@ -308,7 +323,7 @@ def test_axes_may_be_given_and_settings_stay():
 
 def test_without_classes_or_columns_there_is_nothing_to_show():
     table = load_penguins("pyarrow")
-    model = NaiveBayes().fit(table.X, table.y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(table.X, table.y)
     with pytest.raises(ValueError, match="pass y"):
         ClassPanelDisplay.from_estimator(model, table.X, None)
     with pytest.raises(ValueError, match="no column to show"):

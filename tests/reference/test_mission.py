@@ -74,7 +74,9 @@ def test_m02_any_distribution_can_be_given():
 def test_m03_priors_are_frequencies_smoothed_uniform_or_given():
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "a", "b"]
     assert GaussianNB().fit(X, y).class_prior_ == pytest.approx([0.75, 0.25])
-    assert np.exp(NaiveBayes(prior_smoothing=1).fit(X, y).model_.log_prior) == pytest.approx([4 / 6, 2 / 6])
+    assert np.exp(
+        NaiveBayes(prior_smoothing=1, tied=False, weights=1.0).fit(X, y).model_.log_prior
+    ) == pytest.approx([4 / 6, 2 / 6])
     assert GaussianDiscriminantAnalysis(priors="uniform", tied=1).fit(X, y).priors_ == pytest.approx(
         [0.5, 0.5]
     )
@@ -101,14 +103,14 @@ def test_m05_parameters_are_counted_as_in_the_notes(d):
     flags = rng.random((80, d)) < 0.5
     K = 4
     y = np.arange(80) % K
-    assert NaiveBayes().fit(flags, y).n_parameters_ == K * d + K - 1
+    assert NaiveBayes(tied=False, weights=1.0).fit(flags, y).n_parameters_ == K * d + K - 1
     table = GenerativeClassifier([(list(range(d)), Categorical(joint=True))])
     assert table.fit(flags, y).n_parameters_ == K * (2**d - 1) + K - 1
 
 
 def test_m05_the_joint_likelihood_of_the_training_data_is_readable():
     table = datasets.load_penguins(backend="pandas")
-    model = NaiveBayes(kinds={"year": "categorical"}).fit(table.X, table.y)
+    model = NaiveBayes(kinds={"year": "categorical"}, tied=False, weights=1.0).fit(table.X, table.y)
     own = np.searchsorted(model.classes_, table.y)
     by_row = model.predict_joint_log_proba(table.X)[np.arange(len(own)), own]
     assert model.log_likelihood_ == pytest.approx(by_row.sum(), rel=1e-12)
@@ -174,7 +176,7 @@ def test_m09_the_ladder_meets_at_its_ends():
         "tied": GaussianDiscriminantAnalysis(tied=1).fit(X, y).predict_log_proba(X),
         "qda": QDA().fit(X, y).predict_log_proba(X),
         "own": GaussianDiscriminantAnalysis(tied=0).fit(X, y).predict_log_proba(X),
-        "tied nb": NaiveBayes(tied=True).fit(X, y).predict_log_proba(X),
+        "tied nb": NaiveBayes(tied=True, weights=1.0).fit(X, y).predict_log_proba(X),
         "tied diagonal": GaussianDiscriminantAnalysis(tied=1, shape="diagonal")
         .fit(X, y)
         .predict_log_proba(X),
@@ -254,14 +256,14 @@ def test_m12_any_family_per_feature_in_one_model():
         }
     )
     families = {"noise": Laplace(), "income": LogNormal(), "visits": Poisson(alpha=0)}
-    model = NaiveBayes(families=families).fit(X, y)
+    model = NaiveBayes(families=families, tied=False, weights=1.0, variance_rows=0).fit(X, y)
     parts = {
-        "size": GaussianNB(),
+        "size": GaussianNB(var_smoothing=0),
         "noise": GenerativeClassifier([("noise", Laplace())]),
         "income": GenerativeClassifier([("income", LogNormal())]),
         "visits": GenerativeClassifier([("visits", Poisson(alpha=0))]),
         "member": GenerativeClassifier([("member", Bernoulli())]),
-        "state": GenerativeClassifier([("state", Categorical())]),
+        "state": GenerativeClassifier([("state", Categorical(hierarchical=True))]),
     }
     total = sum(part.fit(X[[name]], y).class_log_density(X[[name]]) for name, part in parts.items())
     assert model.class_log_density(X) == pytest.approx(total, abs=1e-10)
@@ -290,7 +292,7 @@ def test_m15_a_missing_feature_is_left_out_or_integrated_out():
     gaps = X_test.astype(float).copy()
     gaps[["hp", "speed"]] = np.nan
     rest = [c for c in STATS if c not in ("hp", "speed")]
-    for model in (LDA(), QDA(), GaussianNB(), GaussianDiscriminantAnalysis(tied=0.3)):
+    for model in (LDA(), QDA(), GaussianNB(var_smoothing=0), GaussianDiscriminantAnalysis(tied=0.3)):
         without = model.fit(X[rest], y).predict_log_proba(X_test[rest])
         logs = model.fit(X, y).predict_log_proba(gaps)
         assert (np.abs(logs - without) <= 1e-8 * (1 + np.abs(without))).all()
@@ -302,7 +304,7 @@ def test_m16_unanswered_questions_do_not_count():
     answers = voters.X["voted_before"][adams]
     assert answers.value_counts().to_dict() == {"yes": 103, "no": 54}
     assert answers.isna().sum() == 25
-    model = NaiveBayes(alpha=0).fit(voters.X, voters.y)
+    model = NaiveBayes(alpha=0, tied=False, weights=1.0).fit(voters.X, voters.y)
     which = model.schema_.names.index("voted_before")
     for block, distribution in model.model_.distributions:
         if which in block.columns:
@@ -313,7 +315,7 @@ def test_m16_unanswered_questions_do_not_count():
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_m17_voters_straight_from_a_data_frame_with_strings_and_gaps(backend):
     voters = datasets.load_voters(backend=backend)
-    model = NaiveBayes().fit(voters.X, voters.y)
+    model = NaiveBayes(tied=False, weights=1.0).fit(voters.X, voters.y)
     logs = model.predict_log_proba(voters.X)
     assert np.isfinite(logs).all()
     assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(len(logs)), abs=1e-12)
@@ -380,4 +382,7 @@ def test_penguins_straight_from_a_data_frame_are_told_apart(backend):
     from sklearn.model_selection import cross_val_score
 
     penguins = datasets.load_penguins(backend=backend)
-    assert cross_val_score(NaiveBayes(), penguins.X, penguins.y.to_numpy(), cv=10).mean() >= 0.96
+    assert (
+        cross_val_score(NaiveBayes(tied=False, weights=1.0), penguins.X, penguins.y.to_numpy(), cv=10).mean()
+        >= 0.96
+    )

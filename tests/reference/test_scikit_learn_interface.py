@@ -90,14 +90,10 @@ def test_every_documented_attribute_of_scikit_learns_is_there_after_fit(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attribute_of_the_same_name_has_scikit_learns_shape(name):
-    # GaussianNB.epsilon_ is a floor for each column: one floor for all of them depends on their units.
     # LDA's coef_ and the rest are compared by value elsewhere.
-    exceptions = {("GaussianNB", "epsilon_")}
     store = {"store_covariance": True} if name in DISCRIMINANT else {}
     mine, other = ours(name, **store).fit(X, Y), theirs(name, **store).fit(X, Y)
     for attribute in (a for a in vars(other) if a.endswith("_") and not a.startswith("_")):
-        if (name, attribute) in exceptions:
-            continue
         value, wanted = getattr(mine, attribute), getattr(other, attribute)
         assert type(value) is type(wanted), attribute
         pairs = zip(value, wanted, strict=True) if isinstance(wanted, list) else [(value, wanted)]
@@ -181,23 +177,19 @@ def test_grid_search_finds_what_it_finds_with_scikit_learns(name, grid):
 
 @pytest.mark.parametrize("name", ["GaussianNB", "BernoulliNB", *DISCRIMINANT])
 def test_a_pipeline_with_a_scaler_gives_what_it_gives_with_scikit_learns(name):
-    params = {"var_smoothing": 0.0} if name == "GaussianNB" else {}
-    mine, other = (
-        make_pipeline(StandardScaler(), make(name, **params)).fit(frame(), Y) for make in (ours, theirs)
-    )
+    mine, other = (make_pipeline(StandardScaler(), make(name)).fit(frame(), Y) for make in (ours, theirs))
     agree(mine.predict_proba(frame()), other.predict_proba(frame()))
     assert mine.score(frame(), Y) == other.score(frame(), Y)
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "BernoulliNB", "MultinomialNB", *DISCRIMINANT])
 def test_calibration_and_cross_validation_give_what_they_give_with_scikit_learns(name):
-    params = {"var_smoothing": 0.0} if name == "GaussianNB" else {}
     mine, other = (
-        cross_val_predict(make(name, **params), X, Y, cv=3, method="predict_proba") for make in (ours, theirs)
+        cross_val_predict(make(name), X, Y, cv=3, method="predict_proba") for make in (ours, theirs)
     )
     agree(mine, other)
     for method in ("sigmoid", "isotonic"):
-        model = CalibratedClassifierCV(ours(name, **params), method=method, cv=3).fit(X, Y)
+        model = CalibratedClassifierCV(ours(name), method=method, cv=3).fit(X, Y)
         agree(model.predict_proba(X).sum(axis=1), 1.0)
 
 
@@ -235,7 +227,7 @@ def test_sample_weight_is_routed_through_a_pipeline_and_a_grid_search(name):
 @pytest.mark.parametrize("name", NAIVE_BAYES)
 def test_cross_validation_with_routed_weights_gives_what_it_gives_with_scikit_learns(name):
     weight = np.where(Y == 0, 3.0, 1.0)
-    params = {"GaussianNB": {"var_smoothing": 0.0}, "CategoricalNB": {"min_categories": 10}}.get(name, {})
+    params = {"min_categories": 10} if name == "CategoricalNB" else {}
     with sklearn.config_context(enable_metadata_routing=True):
         mine, other = (
             cross_validate(

@@ -25,7 +25,6 @@ DEPARTURES = {
         "test_NB_partial_fit_no_first_classes": GROWS,
         "test_discretenb_provide_prior": GROWS,
         "test_categoricalnb": "negative numbers are categories too",
-        "test_check_accuracy_on_digits": "var_smoothing is a floor, and adds nothing to the other variances",
     },
     "sklearn.tests.test_discriminant_analysis": {
         "test_lda_predict": NO_LIMITS,

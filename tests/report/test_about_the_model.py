@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from posterior.comparison import Comparison, Importance, importance
 from posterior.decision import average_cost, decide, detection_curve
-from posterior.plot import ColumnEffectDisplay
+from posterior.plot import EffectDisplay
 from posterior.report import render
 from posterior.schema import LabelledTable
 
@@ -193,7 +193,7 @@ def test_effects_are_those_of_the_recommended_model_trained_with_all_rows(
     told = words_of(page, "effects")
     model = clone(comparison.recommended.estimator).fit(X, y)
     shown = [column.name for column in importance_of(comparison, X, y).columns if column.value > 0]
-    display = ColumnEffectDisplay.from_estimator(model, X, shown, positive="bad", seed=comparison.seed)
+    display = EffectDisplay.from_estimator(model, X, shown, positive="bad", seed=comparison.seed)
     assert "amount" in shown
     assert "the log odds of bad in" in told
     for effect in display.effects:

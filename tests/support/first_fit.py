@@ -24,6 +24,7 @@ MODELS = {
     "LDA": posterior.LDA,
     "QDA": posterior.QDA,
     "LogisticRegression": posterior.LogisticRegression,
+    "AdditiveClassifier": posterior.AdditiveClassifier,
     "NaiveBayes": posterior.NaiveBayes,
 }
 

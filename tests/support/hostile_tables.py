@@ -26,6 +26,7 @@ import posterior
 from posterior import (
     LDA,
     QDA,
+    AdditiveClassifier,
     BernoulliNB,
     CalibratedClassifier,
     CategoricalNB,
@@ -39,21 +40,30 @@ from posterior import (
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    OneDependence,
     OutlierRule,
+    PoolClassifier,
     SoftmaxRegression,
+    TreeAugmented,
 )
 from posterior.estimators.linear import LinearEstimator
 from posterior.families import (
+    BestOf,
     Beta,
     Exponential,
+    FromScipy,
     Gamma,
+    Histogram,
+    KernelDensity,
     Laplace,
     LogNormal,
     MixtureOfNormals,
     Multinomial,
     MultivariateNormal,
+    NegativeBinomial,
     Normal,
     Poisson,
+    StudentT,
 )
 from posterior.linear import SGD, GradientDescent
 from posterior.notices import PosteriorWarning
@@ -72,6 +82,9 @@ ESTIMATORS = {
     "NaiveBayes alpha=0": NaiveBayes(alpha=0),
     "NaiveBayes auto": NaiveBayes(alpha="auto", tied="auto", cv=2),
     "NaiveBayes smoothed priors": NaiveBayes(prior_smoothing=1.0),
+    "OneDependence": OneDependence(),
+    "OneDependence auto": OneDependence(bins=3, class_rows="auto", pair_rows="auto", cv=2),
+    "TreeAugmented": TreeAugmented(),
     "GaussianNB": GaussianNB(),
     "BernoulliNB": BernoulliNB(),
     "MultinomialNB": MultinomialNB(),
@@ -89,13 +102,20 @@ ESTIMATORS = {
     "Normal": described(Normal()),
     "MultivariateNormal": described(MultivariateNormal()),
     "Laplace": described(Laplace()),
+    "StudentT": described(StudentT()),
+    "Histogram": described(Histogram()),
+    "KernelDensity": described(KernelDensity()),
+    "FromScipy": described(FromScipy("logistic")),
+    "BestOf": described(BestOf()),
     "LogNormal": described(LogNormal()),
     "Exponential": described(Exponential()),
     "Gamma": described(Gamma()),
     "Beta": described(Beta()),
     "Poisson": described(Poisson()),
+    "NegativeBinomial": described(NegativeBinomial()),
     "Multinomial": described(Multinomial()),
     "MixtureOfNormals": described(MixtureOfNormals(2)),
+    "AdditiveClassifier": AdditiveClassifier(),
     "LogisticRegression": LogisticRegression(),
     "LogisticRegression degree 2": LogisticRegression(degree=2, missing="indicator"),
     "LogisticRegression gaps": LogisticRegression(missing="indicator"),
@@ -128,6 +148,9 @@ ESTIMATORS = {
     "FusionClassifier": FusionClassifier([("a", NaiveBayes(), EVERY), ("b", GaussianNB(), EVERY)], cv=2),
     "FusionClassifier learnt": FusionClassifier(
         [("a", LDA(), EVERY), ("b", LogisticRegression(), EVERY)], weights="auto", cv=2
+    ),
+    "PoolClassifier": PoolClassifier(
+        [("a", NaiveBayes()), ("b", LDA()), ("c", LogisticRegression(missing="indicator"))], cv=2
     ),
     "OutlierRule": OutlierRule(GaussianNB(), alpha=0.2),
     "OutlierRule chi2": OutlierRule(QDA(), alpha=0.2, method="chi2"),

@@ -13,8 +13,14 @@ def assert_parts_add_up(frame: Any, y: Any, other: Any = None) -> None:
     `other` is the same table in other cells, of which the second part is taken.
     """
     rest, half = frame if other is None else other, len(y) // 2
-    whole = NaiveBayes().fit(frame, y).predict_proba(frame)
-    parts = NaiveBayes().partial_fit(frame[:half], y[:half]).partial_fit(rest[half:], y[half:])
+    whole = NaiveBayes(tied=False, weights=1.0).fit(frame, y).predict_proba(frame)
+    parts = (
+        NaiveBayes(tied=False, weights=1.0)
+        .partial_fit(frame[:half], y[:half])
+        .partial_fit(rest[half:], y[half:])
+    )
     np.testing.assert_allclose(parts.predict_proba(frame), whole, rtol=1e-9)
-    added = NaiveBayes().fit(frame[:half], y[:half]) + NaiveBayes().fit(rest[half:], y[half:])
+    added = NaiveBayes(tied=False, weights=1.0).fit(frame[:half], y[:half]) + NaiveBayes(
+        tied=False, weights=1.0
+    ).fit(rest[half:], y[half:])
     np.testing.assert_allclose(added.predict_proba(frame), whole, rtol=1e-9)

@@ -33,6 +33,7 @@ def tables_of_every_kind() -> None:
 
 def settings_of_linear_models(kinds: dict[str, Kind]) -> None:
     posterior.LogisticRegression(C=10, solver="lbfgs", class_weight={"a": 2.0, "b": 1.0}, random_state=0)
+    posterior.AdditiveClassifier(smoothness=2, pairs=0, columns=["a"])
     posterior.LogisticRegression(None, C="auto", solver=Newton(path=True), missing="indicator", degree=2)
     posterior.LogisticRegression(kinds=kinds, columns=["age", 3])
     posterior.LogisticRegression(kinds=[(slice("a", "b"), "count")], columns=slice(3))
@@ -67,12 +68,16 @@ def settings_of_meta_estimators() -> None:
     posterior.FusionClassifier(
         [("size", posterior.LDA(), ["a", "b"]), ("rest", posterior.LDA(), slice(2, 4))]
     )
+    posterior.PoolClassifier(
+        [("lda", posterior.LDA()), ("qda", posterior.QDA())], weights={"lda": 1, "qda": 0}
+    )
     posterior.OutlierRule(posterior.LDA(), method="chi2")
     posterior.DecisionClassifier("lda")  # refused
     posterior.DecisionClassifier(posterior.LDA(), outliers="few")  # refused
     model.set_decision(cost=None)  # refused
     model.set_decision(reject=0.9)  # refused
     posterior.FusionClassifier(["lda", "qda"])  # refused
+    posterior.PoolClassifier(["lda", "qda"])  # refused
 
 
 def models_to_and_from_files() -> None:

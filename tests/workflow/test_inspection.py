@@ -85,7 +85,7 @@ def size_and_rest():
 
 
 EVERY = {
-    "naive Bayes": (NaiveBayes(), size_and_rest),
+    "naive Bayes": (NaiveBayes(tied=False, weights=1.0), size_and_rest),
     "Gaussian naive Bayes": (GaussianNB(), iris),
     "Bernoulli naive Bayes": (BernoulliNB(), counts),
     "categorical naive Bayes": (CategoricalNB(), counts),
@@ -112,7 +112,11 @@ EVERY = {
     "ridge": (LinearRegression(penalty="l2"), lambda: (iris()[0][:, 1:], iris()[0][:, 0])),
     "decision": (
         DecisionClassifier(
-            NaiveBayes(), reject={"threshold": 0.9}, outliers=0.1, calibration="temperature", priors="uniform"
+            NaiveBayes(tied=False, weights=1.0),
+            reject={"threshold": 0.9},
+            outliers=0.1,
+            calibration="temperature",
+            priors="uniform",
         ),
         size_and_rest,
     ),
@@ -174,7 +178,9 @@ def test_looking_changes_no_prediction_and_no_setting(name):
 
 
 def test_the_parameters_of_naive_bayes_are_means_spreads_and_shares_of_the_classes(penguins):
-    model = NaiveBayes(alpha=0).fit(penguins[["island", "body_mass_g"]], penguins["species"])
+    model = NaiveBayes(alpha=0, variance_rows=0, tied=False, weights=1.0).fit(
+        penguins[["island", "body_mass_g"]], penguins["species"]
+    )
     found = inspect(model)
     by_class = penguins.groupby("species")
     values = {(*p.columns, p.name): p.values for p in found.parameters}
@@ -242,7 +248,7 @@ def test_the_words_of_a_text_column_are_those_that_tell_and_a_note_says_of_how_m
         pytest.skip("the shared table sms_spam.tsv is not here")
     lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
     texts = np.array([[text] for _, text in lines], dtype=object)
-    model = NaiveBayes().fit(texts, [label for label, _ in lines])
+    model = NaiveBayes(tied=False, weights=1.0).fit(texts, [label for label, _ in lines])
     found = inspect(model)
     assert {"p(claim)", "p(prize)"} <= {p.name for p in found.parameters}
     assert any("50 of 8," in note for note in found.notes)
@@ -408,9 +414,9 @@ def test_what_is_no_fitted_model_is_refused():
     with pytest.raises(TypeError, match="inspect takes a fitted model"):
         inspect(NaiveBayes)
     with pytest.raises(NotFittedError):
-        inspect(NaiveBayes())
+        inspect(NaiveBayes(tied=False, weights=1.0))
     with pytest.raises(NotFittedError):
-        inspect(DecisionClassifier(NaiveBayes()))
+        inspect(DecisionClassifier(NaiveBayes(tied=False, weights=1.0)))
 
 
 # -- text ---------------------------------------------------------------------------------------------
@@ -444,7 +450,7 @@ def test_columns_that_the_model_does_not_read_are_only_counted(penguins):
 
 def test_names_of_several_lines_do_not_break_the_tables():
     X = pd.DataFrame({"a\nb": [1.0, 2.0, 5.0, 6.0], "c": ["x\ny", "z", "x\ny", "z"]})
-    page = str(inspect(fitted(NaiveBayes(), X, ["one\ntwo", "one\ntwo", "b", "b"])))
+    page = str(inspect(fitted(NaiveBayes(tied=False, weights=1.0), X, ["one\ntwo", "one\ntwo", "b", "b"])))
     assert all(
         line.startswith(("NaiveBayes", "  ", "columns", "parameters", "notes")) or not line
         for line in page.splitlines()
