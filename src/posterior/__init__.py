@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         workflow,
     )
     from posterior.comparison import Comparison, LearningCurve, Robustness, compare, side_by_side
-    from posterior.engines import threads
+    from posterior.engines import scan, threads
     from posterior.estimators import (
         AdditiveClassifier,
         BernoulliNB,
@@ -109,6 +109,7 @@ __all__ = [
     "plot",
     "report",
     "save",
+    "scan",
     "schema",
     "side_by_side",
     "stats",
@@ -120,7 +121,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Comparison", "LearningCurve", "Robustness", "compare", "side_by_side"), "comparison"),
     **dict.fromkeys(("load", "save"), "persistence"),
-    "threads": "engines",
+    **dict.fromkeys(("scan", "threads"), "engines"),
 }
 _HOME |= dict.fromkeys((name for name in __all__ if name[0].isupper() and name not in _HOME), "estimators")
 _SHORT = {"LDA": "LinearDiscriminantAnalysis", "QDA": "QuadraticDiscriminantAnalysis"}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posterior import LDA, QDA, GaussianNB, GenerativeClassifier, NaiveBayes
-from posterior.engines.local import threads
+from posterior.engines import threads
 from posterior.families import Bernoulli, MultivariateNormalDistribution, Normal, NormalDistribution
 from posterior.kernels import SeparateColumns, as_they_lie, in_rows, posteriors, reference, tiles
 from posterior.kernels.choice import using

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from posterior.engines import LocalDataset
-from posterior.engines.local import threads
+from posterior.engines import threads
 from posterior.linear import (
     LBFGS,
     Design,

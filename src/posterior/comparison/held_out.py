@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posterior._types import Floats
-from posterior.engines.local import n_threads
+from posterior.engines import n_threads
 from posterior.estimators.held_out import SERIAL_ROWS, Tick, adds_up, held_out_scores
 from posterior.schema import Folds, LabelledTable
 

@@ -1,12 +1,8 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
-import operator
-import os
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,11 +11,12 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
+from posterior.engines.adding import added
+from posterior.engines.workers import in_order, n_threads
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Mixed, Schema
 
 S = TypeVar("S")
-T = TypeVar("T")
 A = TypeVar("A", bound=AnyArray)
 
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
@@ -31,35 +28,6 @@ SIZES = 2
 FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
 TILE_ROWS = 64
-
-_threads: ContextVar[int | None] = ContextVar("posterior_threads", default=None)
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    """Use `n` threads inside the block. Results do not depend on it, to the bit.
-
-    >>> with threads(2):
-    ...     n_threads()
-    2
-    """
-    n = operator.index(n)
-    if n < 1:
-        raise ValueError(f"the number of threads must be at least 1, found {n}")
-    token = _threads.set(n)
-    try:
-        yield
-    finally:
-        _threads.reset(token)
-
-
-def n_threads() -> int:
-    """The number of threads in use: what `threads` set, else the cores this process may run on."""
-    chosen = _threads.get()
-    if chosen is not None:
-        return chosen
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
 
 @dataclass(frozen=True)
 class LocalChunk:
@@ -167,22 +135,12 @@ class LocalDataset:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
-        stack: list[tuple[int, S]] = []
         chunks = self.chunks(dense, size)
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
-        with closing(_ordered(summarize, chunks)) as sums:
-            for chunk_sum in sums:
-                part, level = chunk_sum, 0
-                while stack and stack[-1][0] == level:
-                    part = stack.pop()[1] + part  # type: ignore[operator]  # sums can be added
-                    level += 1
-                stack.append((level, part))
-        result = stack.pop()[1]
-        while stack:
-            result = stack.pop()[1] + result  # type: ignore[operator]  # sums can be added
-        return result
+        with closing(in_order(summarize, chunks)) as sums:
+            return added(sums)
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
@@ -190,7 +148,7 @@ class LocalDataset:
         if len(chunks) == 1:
             with one_blas_thread:
                 return score(chunks[0])
-        parts = _ordered(score, chunks)
+        parts = in_order(score, chunks)
         first = next(parts)
         out: Any = np.empty((self.n_rows, *first.shape[1:]), dtype=first.dtype)
         out[: len(first)] = first
@@ -241,20 +199,3 @@ def _each(work: Callable[[int], None], n: int) -> None:
                 raise
     if errors:
         raise errors[min(errors)]
-
-
-def _ordered(work: Callable[[Chunk], T], chunks: list[LocalChunk]) -> Generator[T, None, None]:
-    """Results in the order of the chunks, only a few of them waiting at any time."""
-    workers = min(n_threads(), len(chunks))
-    with one_blas_thread:
-        if workers == 1:
-            yield from map(work, chunks)
-            return
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[Future[T]] = deque()
-            for chunk in chunks:
-                waiting.append(pool.submit(work, chunk))
-                if len(waiting) > 2 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()

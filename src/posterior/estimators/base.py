@@ -8,13 +8,14 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
-from posterior.engines import LocalDataset
+from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
 from posterior.estimators.state import install
 from posterior.estimators.table_estimator import columns_of
-from posterior.estimators.target import labelled_table
+from posterior.estimators.target import labelled_table, scanned_table
+from posterior.estimators.training_rows import kinds_of, refuse_kept_rows
 from posterior.estimators.validation import Validation
 from posterior.generative import (
     ClassStatistics,
@@ -25,6 +26,7 @@ from posterior.generative import (
 )
 from posterior.notices import DataWarning, warn
 from posterior.schema import Kind, Schema, Source
+from posterior.schema.classes import refuse_one_class
 
 
 class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
@@ -46,15 +48,15 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
     # -- learning ---------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            Numbers, categories and gaps as they are.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            Numbers, categories and gaps as they are; `posterior.scan` reads rows where they live.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 is the row twice, weight 0 the row not at all.
 
@@ -65,12 +67,42 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
 
         """
         who = type(self).__name__
+        if isinstance(X, ScannedTable):
+            return self._fit_scan(scanned_table(X, y, sample_weight, who))
         table = labelled_table(X, y, sample_weight, who, any_classes=self._any_classes)
         schema = self._schema(table.source)
         spec = self._spec(schema, table.source)
         data = LocalDataset(schema, schema.encode(table.source), table.codes, table.weight)
         shown_on_the_way(self._attributes)
         model = self._fitted(spec, data, table.classes, sample_weight)
+        return self._finished(model)
+
+    def _fit_scan(self, table: Any) -> Self:
+        """Learn from rows where they live, part by part where they can be read only once."""
+        if not table.rereads:
+            return self._fit_stream(table)
+        classes = table.classes
+        if not self._any_classes:
+            refuse_one_class(classes)
+        schema = self._schema(table.source, kinds_of(self, table))
+        spec = self._spec(schema, table.source)
+        refuse_kept_rows(spec, schema)
+        shown_on_the_way(self._attributes)
+        return self._finished(self._fitted_elsewhere(spec, table.rows(schema, classes), classes))
+
+    def _fit_stream(self, table: Any) -> Self:
+        """Learn from parts one after the other, as `partial_fit` does."""
+        learnt = clone(self)
+        for X, y, weight in table.parts():
+            learnt.partial_fit(X, y, sample_weight=weight)
+        if not hasattr(learnt, "model_"):
+            raise ValueError("the stream has no rows; it may have been read before")
+        if not self._any_classes:
+            refuse_one_class(learnt.classes_)
+        return self._finished(learnt.model_)
+
+    def _finished(self, model: GenerativeModel) -> Self:
+        """Take over the model of all rows, and say what is worth knowing of them."""
         self._accept(model)
         self._install(model)
         if model.notes:

@@ -216,6 +216,8 @@ class NaiveBayes(GenerativeEstimator):
         """Whether some setting is left to rows."""
         return any(isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights))
 
+    _chooses_by_some = True
+
     def _to_choose_by(self, data: LocalDataset) -> LocalDataset:
         """Of many rows every so many, by a step with which no rhythm of the classes keeps time."""
         step = -(-data.n_rows // MOST_ROWS)

@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from posterior._types import AnyArray, Floats
+from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import check_sample_weight
 from posterior.schema import LabelledTable, Source, read_table
 from posterior.schema.cells import is_missing
@@ -45,6 +46,17 @@ def labelled_table(
         table = LabelledTable.of(*rows, classes=classes, kinds=kinds)
     if not (parts or any_classes):
         refuse_one_class(table.classes)
+    return table
+
+
+def scanned_table(table: ScannedTable, y: Any, sample_weight: Any, who: str) -> Any:
+    """A table that is read where it lives, in which target and weights are columns."""
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if given is not None:
+            option = "target" if name == "y" else "weight"
+            raise ValueError(
+                f"{name} was passed to {who} beside a scan; name its column instead: scan(…, {option}='column')"
+            )
     return table
 
 

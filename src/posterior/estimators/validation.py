@@ -35,6 +35,10 @@ from posterior.schema.classes import known_codes, refuse_one_class
 from posterior.schema.decode import table_of
 
 
+# Rows of a sample by which settings are chosen for rows that are elsewhere.
+SAMPLED_ROWS = 20_000
+
+
 class Validation(GenerativePrediction):
     """Cross-validation from sums, and settings chosen by it.
 
@@ -221,6 +225,38 @@ class Validation(GenerativePrediction):
             model = settled.fit(data, classes)
         return model if tuning is None else _tuned(model, tuning)
 
+    def _fitted_elsewhere(self, spec: GenerativeSpec, rows: Any, classes: AnyArray) -> GenerativeModel:
+        """The model of rows that are elsewhere, after a choice of the settings that are open.
+
+        Rows are dealt out by their places, all of them or, where settings are chosen by some rows only, those
+        of a sample.
+        """
+        refuse_rule(self._selection)
+        if not spec.is_open:
+            return spec.fit(rows, classes)
+        cv: Any = getattr(self, "cv", 10)
+        if self._chooses_by_some or leaves_one_out(cv):
+            some = rows.sample(SAMPLED_ROWS)
+            found = self._fitted(spec, some, classes, None)
+            model, settled = found.spec, found.tuning
+            assert model is not None  # noqa: S101 -- for the type checker: it was fitted to rows
+            fitted = model.fit(rows, classes)
+            return fitted if settled is None else _tuned(fitted, settled)
+        if not isinstance(cv, int | np.integer):
+            raise ValueError(
+                f"cv={cv!r:.60} says which rows are held out, and rows of a scan are dealt out by their places; "
+                "pass a number of folds"
+            )
+        parts = Tasks("part", 2, leaves=False)
+        with parts.next():
+            settled_spec, tuning = self._chosen(spec, rows.in_folds(int(cv)), classes, int(cv))
+        with parts.next():
+            fitted = settled_spec.fit(rows, classes)
+        return fitted if tuning is None else _tuned(fitted, tuning)
+
+    # Whether settings are chosen by a part of many rows.
+    _chooses_by_some = False
+
     def _to_choose_by(self, data: LocalDataset) -> LocalDataset:
         """The rows by which settings are chosen: all of them, or with a `step` some."""
         return data
@@ -286,8 +322,11 @@ def _counting(data: LocalDataset) -> Rows:
     return Selection(data, lambda chunk: np.asarray(chunk.weight) > 0)
 
 
-def _in_folds(data: LocalDataset) -> Rows:
+def _in_folds(data: Any) -> Rows:
     """The rows with a positive weight that are in a fold."""
+    if not isinstance(data, LocalDataset):  # rows elsewhere are in a fold, all of them
+        rows: Rows = data
+        return rows
     rows = _counting(data)
     if data.folds is None or (data.folds >= 0).all():
         return rows

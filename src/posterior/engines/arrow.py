@@ -1,0 +1,322 @@
+"""Files on disk, read by Arrow in fragments: Parquet, Feather, CSV; one, many, or a partitioned folder."""
+
+import glob
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from posterior._loading import load_module
+from posterior._text import listed
+from posterior.engines.adding import added
+from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentError, FragmentSum, Place, Work
+from posterior.engines.workers import in_order
+
+S = TypeVar("S")
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".ipc": "feather",
+    ".csv": "csv",
+}
+# Neighbouring row groups of a file are one fragment up to so many rows; of fewer fragments than these, each
+# batch is a piece of work of its own. Neither depends on the machine, so that sums have the same bits.
+FRAGMENT_ROWS, FEW_FRAGMENTS = 1 << 19, 4
+# The modules whose `files_on_cluster(files, client)` lets a cluster read files, by what a user names it.
+CLUSTERS = {
+    "dask": "posterior.engines.dask",
+    "distributed": "posterior.engines.dask",
+    "spark": "posterior.engines.spark",
+    "pyspark": "posterior.engines.spark",
+}
+
+
+@dataclass(frozen=True)
+class FileFragment:
+    """Some row groups of a file, or all of it."""
+
+    part: Any
+    schema: Any
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self.part.path)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Record batches of these columns, one after the other, read by one thread."""
+        found: Iterator[Any] = self.part.to_batches(
+            schema=self.schema,
+            columns=list(columns),
+            batch_size=BATCH_ROWS,
+            use_threads=False,
+            batch_readahead=1,
+            fragment_readahead=1,
+        )
+        return found
+
+
+class FragmentEngine(Engine):
+    """Rows in fragments, which threads of this process read and add up."""
+
+    @property
+    def fragments(self) -> Sequence[Fragment]:
+        """The parts of the table, in order."""
+        raise NotImplementedError
+
+    def fold(self, work: Work[S], columns: Sequence[str]) -> S:
+        """Add up over fragments by threads or, where these are few, over their batches."""
+        one = FragmentSum(work, tuple(columns))
+        if len(self.fragments) >= FEW_FRAGMENTS:
+            pieces = enumerate(self.fragments)
+            return added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
+        return added(in_order(_batch_work(work), self._placed(columns), ahead=1))
+
+    def _placed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Place]]:
+        for number, fragment in enumerate(self.fragments):
+            first = 0
+            for batch in readable(fragment, columns):
+                yield fragment.name, batch, Place(number, first)
+                first += batch.num_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """All rows in order."""
+        for fragment in self.fragments:
+            yield from readable(fragment, columns)
+
+
+def readable(fragment: Fragment, columns: Sequence[str]) -> Iterator[Any]:
+    """The batches of a fragment; an error that names it where they cannot be read."""
+    try:
+        yield from fragment.batches(columns)
+    except (OSError, pa.ArrowException) as error:
+        raise FragmentError(f"{fragment.name} cannot be read: {error}") from error
+
+
+def _batch_work(work: Work[S]) -> Any:
+    def one(piece: tuple[str, Any, Place]) -> S | None:
+        name, batch, place = piece
+        try:
+            return work(batch, place)
+        except (ValueError, TypeError) as error:
+            raise FragmentError(f"{name}, from row {place.first:,} on: {error}") from error
+
+    return one
+
+
+class FileEngine(FragmentEngine):
+    """Files of one kind, read by Arrow."""
+
+    def __init__(self, source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> None:
+        self._paths = found_files(source)
+        self.kind = _kind_of(self._paths)
+        self._dataset = _opened(self._paths, self.kind)
+
+    @property
+    def name(self) -> str:
+        """The files."""
+        return listed([str(path) for path in self._paths], 2)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The columns of all files, which must agree."""
+        return agreed_schema(self._dataset)
+
+    @cached_property
+    def fragments(self) -> Sequence[Fragment]:
+        """Row groups of each file, some together; of other kinds than Parquet whole files."""
+        return [
+            FileFragment(part, self.schema)
+            for each in self._dataset.get_fragments()
+            for part in (_row_groups(each) if self.kind == "parquet" else [each])
+        ]
+
+    def head(self, columns: Sequence[str], n: int) -> Any:
+        """The first rows of fragments that lie apart."""
+        chosen = _spread(self.fragments, 16)
+        share = -(-n // max(len(chosen), 1))
+        parts = [
+            batch.slice(0, share) for each in chosen for batch in _first(readable(each, columns)) if len(batch)
+        ]
+        return pa.Table.from_batches(parts) if parts else self.empty(columns)
+
+
+def opened(source: Any, engine: Any = None) -> Engine:
+    """The engine for files: threads of this process, or the workers of a cluster."""
+    files = FileEngine(source)
+    if engine is None or engine == "arrow":
+        return files
+    package = engine if isinstance(engine, str) else type(engine).__module__.partition(".")[0]
+    module = CLUSTERS.get(package)
+    if module is None:
+        raise ValueError(
+            f"engine must be 'arrow', 'dask', 'spark', a client of Dask or a Spark session, found {engine!r}"
+        )
+    on_cluster: Engine = load_module(module).files_on_cluster(files, None if isinstance(engine, str) else engine)
+    return on_cluster
+
+
+def _first(batches: Iterable[Any]) -> list[Any]:
+    for batch in batches:
+        if batch.num_rows:
+            return [batch]
+    return []
+
+
+def _spread(fragments: Sequence[Fragment], most: int) -> list[Fragment]:
+    step = max(1, -(-len(fragments) // most))
+    return list(fragments[::step])
+
+
+def found_files(source: Any) -> list[Path]:
+    """The files that a path, a pattern such as data/*.parquet, a folder or a list of these names, sorted.
+
+    >>> found_files("no/such/*.parquet")
+    Traceback (most recent call last):
+    FileNotFoundError: no file matches no/such/*.parquet; give files, a pattern ... or a folder of them
+    """
+    given = [source] if isinstance(source, str | PathLike) else list(source)
+    paths: list[Path] = []
+    for each in given:
+        name = str(Path(fspath(each)).expanduser())
+        found = [name] if Path(name).exists() else sorted(glob.glob(name, recursive=True))
+        if not found:
+            raise FileNotFoundError(
+                f"no file matches {name}; give files, a pattern such as 'data/*.parquet', or a folder of them"
+            )
+        paths += [Path(one) for one in found]
+    return paths
+
+
+def _kind_of(paths: Sequence[Path]) -> str:
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise ValueError(f"the files are of several kinds, {listed(sorted(kinds))}; scan those of one kind")
+    return kinds.pop()
+
+
+def _kind(path: Path) -> str:
+    if path.is_dir():
+        inside = (each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS)
+        first = next((each for each in inside if not each.name.startswith((".", "_"))), None)
+        if first is None:
+            raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
+        return FORMATS[first.suffix.lower()]
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(
+            f"{path}: a file that is scanned must be one of {', '.join(FORMATS)}; others are read as a whole: "
+            "use posterior.files.read_table, or write it as Parquet"
+        )
+    return kind
+
+
+def _opened(paths: Sequence[Path], kind: str) -> Any:
+    """The data set of Arrow; its options keep the memory of a reader small."""
+    form: Any = kind
+    if kind == "parquet":
+        # Whole row groups in advance would take gigabytes; a small buffer is as fast.
+        lean = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True, buffer_size=1 << 16)
+        form = ds.ParquetFileFormat(default_fragment_scan_options=lean)
+    where = [str(path) for path in paths]
+    try:
+        if len(where) == 1:
+            return ds.dataset(where[0], format=form, partitioning="hive")
+        if any(path.is_dir() for path in paths):
+            return ds.dataset([ds.dataset(each, format=form, partitioning="hive") for each in where])
+        return ds.dataset(where, format=form, partitioning="hive")
+    except (OSError, pa.ArrowException) as error:
+        raise FragmentError(f"{listed(where, 2)} cannot be read: {error}") from error
+
+
+def agreed_schema(dataset: Any) -> Any:
+    """The columns of all files; whole numbers in one and fractions in another are fractions.
+
+    Arrow would fill a column that a file lacks with gaps, and other engines round: so all are compared.
+    """
+    files = [_physical(fragment) for fragment in dataset.get_fragments()]
+    if not files:
+        raise FragmentError("there is no file with rows")
+    keys = [field for field in dataset.schema if all(field.name not in found.names for _, found in files)]
+    fields = [_agreed(name, files) for name in files[0][1].names]
+    for path, found in files:
+        new = [name for name in found.names if name not in files[0][1].names]
+        if new:
+            raise FragmentError(_named(path, new[0], "is not in", files[0][0]))
+    return pa.schema([*fields, *keys])
+
+
+def _physical(fragment: Any) -> tuple[str, Any]:
+    try:
+        return fragment.path, fragment.physical_schema
+    except (OSError, pa.ArrowException) as error:
+        raise FragmentError(f"{fragment.path} cannot be read: {error}") from error
+
+
+def _agreed(name: str, files: Sequence[tuple[str, Any]]) -> Any:
+    """The field of one column in all files."""
+    path, first = files[0]
+    kind = plain_type(first.field(name).type)
+    for other, found in files[1:]:
+        if name not in found.names:
+            raise FragmentError(_named(path, name, "is missing in", other))
+        kind = _common(kind, plain_type(found.field(name).type), lambda o=other, f=found: _disagreement(o, f, path, first, name))
+    return pa.field(name, kind)
+
+
+def _disagreement(other: str, found: Any, path: str, first: Any, name: str) -> str:
+    return (
+        f"{other}: column {name!r} holds {found.field(name).type}, and {first.field(name).type} in {path}; "
+        "write the files with one type, or scan them apart"
+    )
+
+
+def _named(path: str, name: str, how: str, other: str) -> str:
+    return f"{path}: column {name!r} {how} {other}; all files must have the same columns"
+
+
+def plain_type(kind: Any) -> Any:
+    """A type without its encoding: a dictionary of strings holds strings."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
+
+
+def _common(a: Any, b: Any, message: Any) -> Any:
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    numbers = [pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (a, b)]
+    if not all(numbers):
+        raise FragmentError(message())
+    if pa.types.is_integer(a) and pa.types.is_integer(b):
+        return pa.int64()
+    return pa.float64()
+
+
+def _row_groups(fragment: Any) -> list[Any]:
+    """The row groups of a file, neighbours together up to a number of rows."""
+    try:
+        sizes = [group.num_rows for group in fragment.row_groups]
+    except (OSError, pa.ArrowException) as error:
+        raise FragmentError(f"{fragment.path} cannot be read: {error}") from error
+    if not sizes:
+        return []
+    groups: list[list[int]] = [[]]
+    rows = 0
+    for number, size in enumerate(sizes):
+        if groups[-1] and rows + size > FRAGMENT_ROWS:
+            groups.append([])
+            rows = 0
+        groups[-1].append(number)
+        rows += size
+    return [fragment.subset(row_group_ids=group) for group in groups]

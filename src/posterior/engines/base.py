@@ -1,0 +1,127 @@
+"""What an engine is: rows that live somewhere, read in fragments, and sums over them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from posterior.engines.adding import added_or_none
+
+S = TypeVar("S")
+
+# Rows of a batch: few enough to stay in a core's cache with their sums, enough to pay for Python.
+BATCH_ROWS = 1 << 16
+
+
+class Place(NamedTuple):
+    """Where the rows of a batch stand: the number of their fragment, and that of the first one in it."""
+
+    fragment: int
+    first: int
+
+
+Work = Callable[[Any, Place], S | None]
+
+
+class Fragment(Protocol):
+    """A part of a table that one worker reads: small, and it can be sent to another process."""
+
+    @property
+    def name(self) -> str:
+        """What a message calls it, such as a file."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Record batches of Arrow, with these columns, in order."""
+
+
+class FragmentError(ValueError):
+    """What went wrong with the rows of a part of a table, which it names."""
+
+
+@dataclass(frozen=True)
+class FragmentSum:
+    """Adds up `work(batch, place)` over the batches of a fragment. Small, and it can be sent away."""
+
+    work: Work[Any]
+    columns: tuple[str, ...]
+
+    def __call__(self, fragment: Fragment, number: int) -> Any:
+        """The sum over one fragment; None where no row counts."""
+        return added_or_none(self._sums(fragment, number))
+
+    def _sums(self, fragment: Fragment, number: int) -> Iterator[Any]:
+        first = 0
+        batches = fragment.batches(self.columns)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, ValueError) as error:
+                raise FragmentError(f"{fragment.name} cannot be read: {error}") from error
+            if batch is None:
+                return
+            try:
+                part = self.work(batch, Place(number, first))
+            except FragmentError:
+                raise
+            except (ValueError, TypeError) as error:
+                raise FragmentError(f"{fragment.name}, from row {first:,} on: {error}") from error
+            first += batch.num_rows
+            yield part
+
+
+class Engine(ABC):
+    """Where rows live. It gives sums over them and, in order, the rows themselves.
+
+    A new engine says what its columns are (`schema`, Arrow's), and how `fold` adds up; models never see it.
+    """
+
+    # Whether the rows can be read more than once.
+    rereads: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a message calls the table."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Any:
+        """Names and types of the columns, a schema of Arrow."""
+
+    @abstractmethod
+    def fold(self, work: Work[S], columns: Sequence[str]) -> S:
+        """Add up `work(batch, place)` over all rows, with the same bits however many workers there are."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """All rows in order, as record batches of Arrow, few of them in memory."""
+
+    def head(self, columns: Sequence[str], n: int) -> Any:
+        """A few rows, a table of Arrow, to see what columns look like; from several places if that is cheap."""
+        return taken(self.batches(columns), self.empty(columns), n)
+
+    def empty(self, columns: Sequence[str]) -> Any:
+        """A table of Arrow without rows."""
+        from pyarrow import schema  # noqa: PLC0415  (only where rows are elsewhere)
+
+        return schema([self.schema.field(name) for name in columns]).empty_table()
+
+    def close(self) -> None:
+        """Let go of what is held elsewhere."""
+
+
+class ScannedTable:
+    """A table that is read where it lives, as `posterior.scan` returns it."""
+
+
+def taken(batches: Iterator[Any], empty: Any, n: int) -> Any:
+    """The first rows of some batches as one table of Arrow."""
+    from pyarrow import Table  # noqa: PLC0415  (only where rows are elsewhere)
+
+    found, left = [], n
+    for batch in batches:
+        if left <= 0:
+            break
+        found.append(batch.slice(0, left))
+        left -= found[-1].num_rows
+    return Table.from_batches(found) if found else empty

@@ -1,0 +1,135 @@
+"""What must be known of a whole table before its rows are summed up: how many, classes, levels of strings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from posterior.engines.base import Place
+
+T = TypeVar("T")
+
+# Different values of a column that are kept; of an identifier there would be as many as rows.
+MOST_LEVELS = 100_000
+
+
+def summed(a: Mapping[Any, T], b: Mapping[Any, T]) -> dict[Any, T]:
+    """Numbers by name, added up."""
+    both = dict(a)
+    for name, n in b.items():
+        both[name] = both[name] + n if name in both else n  # type: ignore[operator]  # numbers
+    return both
+
+
+def plain(column: Any) -> Any:
+    """A column without its encoding: a dictionary's values, decimals as floats."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The different values of a column with their numbers of rows, None where they are too many; and gaps."""
+
+    counts: Mapping[Any, int] | None
+    n_missing: int
+
+    def __add__(self, other: "Levels") -> "Levels":
+        missing = self.n_missing + other.n_missing
+        if self.counts is None or other.counts is None:
+            return Levels(None, missing)
+        both = summed(self.counts, other.counts)
+        return Levels(both if len(both) <= MOST_LEVELS else None, missing)
+
+    @classmethod
+    def of(cls, column: Any) -> "Levels":
+        """Those of an array of Arrow; NaN is a gap."""
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        valid = plain(column).drop_null()
+        found = pc.value_counts(valid)
+        missing = len(column) - len(valid)
+        if len(found) > MOST_LEVELS:
+            return cls(None, missing)
+        values, counts = found.field("values").to_pylist(), found.field("counts").to_pylist()
+        return cls(dict(zip(values, counts, strict=True)), missing)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The number of rows, and the levels of some columns."""
+
+    n_rows: int
+    levels: Mapping[str, Levels]
+    weights: Mapping[Any, float] = field(default_factory=dict)
+
+    def __add__(self, other: "Survey") -> "Survey":
+        both = {name: found + other.levels[name] for name, found in self.levels.items()}
+        return Survey(self.n_rows + other.n_rows, both, summed(self.weights, other.weights))
+
+
+@dataclass(frozen=True)
+class SurveyWork:
+    """Surveys some columns of a batch, of the rows that count."""
+
+    columns: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+
+    def __call__(self, batch: Any, place: Place) -> Survey:
+        """What a batch holds; rows of weight zero are not there, nor those without a class."""
+        heavy = counting_rows(batch, None, self.weight)
+        rows = counting_rows(heavy, self.target, None)
+        # Of the target itself it is told how many rows have none.
+        levels = {name: Levels.of((heavy if name == self.target else rows).column(name)) for name in self.columns}
+        return Survey(rows.num_rows, levels, self._weights(rows))
+
+    def _weights(self, rows: Any) -> dict[Any, float]:
+        """The weight of each class, where rows have weights and classes are few."""
+        if self.weight is None or self.target is None or self.target not in self.columns:
+            return {}
+        if Levels.of(rows.column(self.target)).counts is None:
+            return {}
+        pairs = pa.table({"label": plain(rows.column(self.target)), "weight": rows.column(self.weight)})
+        found = pairs.group_by("label").aggregate([("weight", "sum")])
+        totals = found.column("weight_sum").to_pylist()
+        return {k: float(w or 0.0) for k, w in zip(found.column("label").to_pylist(), totals, strict=True)}
+
+
+def counting_rows(batch: Any, target: str | None, weight: str | None) -> Any:
+    """The rows of a batch that have a class and do not weigh nothing."""
+    if weight is not None:
+        heavy = batch.column(weight)
+        if pc.any(pc.equal(heavy, 0)).as_py():
+            batch = batch.filter(pc.fill_null(pc.not_equal(heavy, 0), True))
+    if target is not None:
+        batch = batch.filter(is_there(batch.column(target))) if _has_gaps(batch.column(target)) else batch
+    return batch
+
+
+def is_there(column: Any) -> Any:
+    """Which cells have a value."""
+    return pc.is_valid(pc.if_else(pc.is_nan(column), None, column)) if _is_float(column) else pc.is_valid(column)
+
+
+def _has_gaps(column: Any) -> bool:
+    if column.null_count:
+        return True
+    return _is_float(column) and bool(pc.any(pc.is_nan(column)).as_py())
+
+
+def _is_float(column: Any) -> bool:
+    return bool(pa.types.is_floating(column.type))
+
+
+def columns_of_strings(schema: Any, names: Sequence[str]) -> list[str]:
+    """The columns of strings or of categories among some."""
+    return [name for name in names if _is_string(schema.field(name).type)]
+
+
+def _is_string(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -1,0 +1,202 @@
+"""A table that is read where it lives: what `scan` returns and every estimator's `fit` takes."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from posterior._text import listed
+from posterior._types import AnyArray, Floats
+from posterior.engines.base import Engine, ScannedTable
+from posterior.engines.labels import Target, sorted_classes
+from posterior.engines.remote import RemoteRows, RowReader, RowSample, read_weight, table_of
+from posterior.engines.survey import Levels, Survey, SurveyWork, columns_of_strings, counting_rows, plain
+from posterior.engines.surveyed import SurveyedSource
+from posterior.notices import DataWarning, warn
+from posterior.schema import Schema
+
+HEAD_ROWS = 10_000
+
+
+class TableScan(ScannedTable):
+    """Rows elsewhere, with the name of the column to learn and of that of the weights.
+
+    It takes no memory to speak of. `fit` of an estimator reads the rows as often as it must: once for
+    what is counted or averaged, a few times for what is solved by steps.
+
+    >>> import tempfile, pyarrow.parquet as pq
+    >>> from posterior import LDA, scan
+    >>> rows = pa.table({"x": [1.0, 2.0, 5.0, 7.0], "late": ["no", "no", "yes", "yes"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(rows, f"{folder}/part-0.parquet")
+    ...     table = scan(f"{folder}/*.parquet", target="late")
+    ...     LDA().fit(table).predict([[6.0]]), table.n_rows
+    (array(['yes'], dtype='<U3'), 4)
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        target: str | None = None,
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        kinds: Any = None,
+        drops_unlabelled: bool = False,
+    ) -> None:
+        names = engine.schema.names
+        for role, name in (("target", target), ("weight", weight)):
+            if name is not None and name not in names:
+                raise ValueError(f"{role}={name!r} is no column of {engine.name}; it has {listed(names, 12)}")
+        unknown = [name for name in columns or () if name not in names]
+        if unknown:
+            raise ValueError(f"{listed(unknown)} is no column of {engine.name}; it has {listed(names, 12)}")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{engine.name} has several columns called {listed(twice)}; rename them")
+        if target is not None and target == weight:
+            raise ValueError(f"{target!r} is both the target and the weight; name two columns")
+        self.engine, self.target, self.weight, self.kinds = engine, target, weight, kinds
+        self.drops_unlabelled = drops_unlabelled
+        asked = names if columns is None else list(columns)
+        self._asked = [name for name in asked if name not in (target, weight)]
+        if not self._asked:
+            raise ValueError(f"{engine.name} has no column to learn from besides {target!r}")
+        self._levels: dict[str, Levels] = {}
+
+    def __repr__(self) -> str:
+        return f"<scan of {self.engine.name}: {len(self._asked)} columns, target {self.target!r}>"
+
+    @property
+    def rereads(self) -> bool:
+        """Whether the rows can be read more than once."""
+        return self.engine.rereads
+
+    def parts(self) -> Iterator[tuple[Any, AnyArray, Floats | None]]:
+        """All rows that count, part by part: a table of Arrow, the target, and weights if there are any."""
+        name = self.target_name("a model")
+        columns = [*self._asked, name, *([] if self.weight is None else [self.weight])]
+        for batch in self.engine.batches(columns):
+            labelled = counting_rows(batch, name if self.drops_unlabelled else None, self.weight)
+            if not labelled.num_rows:
+                continue
+            weight = None if self.weight is None else read_weight(labelled.column(self.weight), self.weight)
+            yield table_of(labelled).select(self._asked), _as_array(labelled.column(name)), weight
+
+    # -- what all rows show -----------------------------------------------------------------------
+
+    @cached_property
+    def survey(self) -> Survey:
+        """How many rows count, and the levels of the target and of columns of strings; one reading."""
+        strings = columns_of_strings(self.engine.schema, self._asked)
+        return self._surveyed([*strings, *([] if self.target is None else [self.target])])
+
+    def _surveyed(self, names: Sequence[str]) -> Survey:
+        work = SurveyWork(tuple(names), self.target, self.weight)
+        beside = [name for name in (self.target, self.weight) if name is not None and name not in names]
+        read = [*names, *beside] or self._asked[:1]
+        return self.engine.fold(work, read)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows count: those with a class, and not of weight zero."""
+        return self.survey.n_rows
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns to learn from; one with a string of its own in nearly every row is not among them."""
+        many = {name for name, found in self.survey.levels.items() if found.counts is None} - {self.target}
+        for name in sorted(many):
+            warn(
+                f"column {name!r} has more different strings than are kept, like an identifier or a text: left "
+                "out; put what it says into other columns",
+                DataWarning,
+            )
+        return tuple(name for name in self._asked if name not in many)
+
+    def levels(self, name: str) -> Levels:
+        """The different values of a column; one reading for all columns of whole numbers."""
+        if name not in self._levels:
+            whole = [n for n in self.names if pa.types.is_integer(self.engine.schema.field(n).type)]
+            self._levels |= self._surveyed(list(dict.fromkeys([name, *whole]))).levels
+        return self._levels[name]
+
+    @cached_property
+    def source(self) -> SurveyedSource:
+        """The columns as a schema is inferred from them."""
+        head = self.engine.head(self.names, HEAD_ROWS)
+        if not head.num_rows:
+            raise ValueError(f"{self.engine.name} has no rows; a filter upstream may have removed them all")
+        frame = nw.from_native(head, eager_only=True)
+        known = {name: found for name, found in self.survey.levels.items() if name in self.names}
+        return SurveyedSource(frame, self.names, known, self.levels)
+
+    # -- the column to learn ----------------------------------------------------------------------
+
+    def target_name(self, who: str) -> str:
+        """The name of the column to learn."""
+        if self.target is None:
+            raise ValueError(
+                f"{who} learns from a column that the scan does not name; use scan(…, target='column')"
+            )
+        return self.target
+
+    @cached_property
+    def classes(self) -> AnyArray:
+        """The classes, sorted."""
+        name = self.target_name("a classifier")
+        found = self.survey.levels[name]
+        if found.counts is None:
+            raise ValueError(
+                f"column {name!r} has too many different values to be classes; a number is predicted by "
+                "LinearRegression"
+            )
+        return sorted_classes(found.counts, name)
+
+    def _refuse_unlabelled(self) -> None:
+        name = self.target_name("a model")
+        n = self.survey.levels[name].n_missing
+        if n and not self.drops_unlabelled:
+            raise ValueError(
+                f"Input y contains NaN: {n:,} of {n + self.n_rows:,} rows have no value in column {name!r}; "
+                "leave those rows out, as by scan(…, unlabelled='drop')"
+            )
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    @property
+    def class_weights(self) -> Floats:
+        """The weight of the rows of each class."""
+        survey = self.survey
+        found = survey.weights if self.weight is not None else survey.levels[str(self.target)].counts or {}
+        return np.array([found[label] for label in self.classes.tolist()], dtype=np.float64)
+
+    def rows(
+        self, schema: Schema, classes: AnyArray | None, class_weight: Floats | None = None
+    ) -> RemoteRows:
+        """The rows as models ask for them; without classes the target holds numbers."""
+        self._refuse_unlabelled()
+        reader = RowReader(schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight)
+        return RemoteRows(self.engine, reader, self.n_rows)
+
+    def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:
+        """About n rows in memory: a table of Arrow, the target, and weights if there are any.
+
+        Rows are chosen by their places, so that the same are drawn every time.
+        """
+        share = n / max(self.n_rows, 1)
+        columns = [*self.names, *(name for name in (self.target, self.weight) if name is not None)]
+        drawn = self.engine.fold(RowSample(share, self.target, self.weight), columns).table
+        target = None if self.target is None else _as_array(drawn.column(self.target))
+        weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)
+        return drawn.select(list(self.names)), target, weight
+
+
+def _as_array(column: Any) -> AnyArray:
+    column = plain(column)
+    if not pa.types.is_primitive(column.type):
+        return np.asarray(column.to_pylist())
+    return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False))

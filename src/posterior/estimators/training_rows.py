@@ -1,0 +1,135 @@
+"""Rows to learn from, in memory or elsewhere: what a fit asks of them."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.dataset import Chunk, Dataset
+from posterior.engines import LocalDataset
+from posterior.generative import GenerativeSpec
+from posterior.schema import LabelledTable, Schema, Source
+from posterior.stats.base import FieldSums
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows in memory, with class codes or numbers to learn, and weights."""
+
+    elsewhere: ClassVar[bool] = False
+    source: Source
+    target: AnyArray
+    weight: Floats | None = None
+    n_classes: int = 0
+    kinds: Any = None
+
+    @classmethod
+    def of(cls, table: LabelledTable, weight: Floats | None = None) -> "TrainingRows":
+        """The rows of a table with classes; other weights may take the place of theirs."""
+        heavy = table.weight if weight is None else weight
+        return cls(table.source, table.codes, heavy, len(table.classes))
+
+    def dataset(self, schema: Schema) -> Dataset:
+        """The rows as a schema reads them."""
+        return LocalDataset(schema, schema.encode(self.source), self.target, self.weight)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(len(self.target) if self.weight is None else self.weight.sum())
+
+    @property
+    def class_weights(self) -> Floats:
+        """The weight of each class."""
+        return np.bincount(self.target, self.weight, self.n_classes).astype(np.float64)
+
+    @property
+    def strata(self) -> tuple[Ints, Floats | None]:
+        """What rows are dealt out in folds by: their classes, if they have any, and their weights."""
+        return (self.target if self.n_classes else np.zeros(len(self.target), np.int64)), self.weight
+
+    def mean_target(self) -> tuple[float, float]:
+        """The mean of numbers to learn, and the largest size of one."""
+        return float(np.average(self.target, weights=self.weight)), float(np.abs(self.target).max())
+
+
+@dataclass(frozen=True, eq=False)
+class RowsElsewhere(TrainingRows):
+    """Rows that are read where they live, in which `target` and `weight` stay."""
+
+    elsewhere: ClassVar[bool] = True
+    table: Any = None
+    class_weight: Floats | None = None
+    _seen: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def scanned(cls, table: Any, *, classes: bool = True, class_weight: Floats | None = None) -> "RowsElsewhere":
+        """The rows of a scan; without classes its target holds numbers."""
+        n = len(table.classes) if classes else 0
+        return cls(
+            table.source, np.zeros(0), None, n, table.kinds, table=table, class_weight=class_weight
+        )
+
+    def dataset(self, schema: Schema) -> Dataset:
+        """The rows as a schema reads them, where they are."""
+        return self.table.rows(schema, self.table.classes if self.n_classes else None, self.class_weight)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.class_weights.sum()) if self.n_classes else self._numbers().weight
+
+    @property
+    def class_weights(self) -> Floats:
+        """The weight of each class."""
+        found: Floats = self.table.class_weights
+        return found if self.class_weight is None else found * self.class_weight
+
+    @property
+    def strata(self) -> tuple[Ints, Floats | None]:
+        """Nobody knows them without all rows."""
+        raise ValueError("rows that are elsewhere are not dealt out one by one; set the value that is 'auto'")
+
+    def mean_target(self) -> tuple[float, float]:
+        """The mean of numbers to learn, and the largest size of one; one reading."""
+        found = self._numbers()
+        return found.total / found.weight, found.largest
+
+    def _numbers(self) -> "_Numbers":
+        if "numbers" not in self._seen:
+            schema = Schema.of(self.source, self.kinds)
+            self._seen["numbers"] = self.dataset(schema).reduce(_Numbers.of, dense=1)
+        found: _Numbers = self._seen["numbers"]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers(FieldSums, largest=max):
+    """Sums of numbers to learn."""
+
+    weight: float
+    total: float
+    largest: float
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> "_Numbers":
+        y = np.asarray(chunk.y)
+        weight = np.ones(len(y)) if chunk.weight is None else chunk.weight
+        return cls(float(weight.sum()), float(weight @ y), float(np.abs(y).max(initial=0.0)))
+
+
+def kinds_of(estimator: Any, table: Any) -> Any:
+    """The kinds that a scan declares, for an estimator that was not told any."""
+    return table.kinds if getattr(estimator, "kinds", None) is None else None
+
+
+def refuse_kept_rows(spec: GenerativeSpec, schema: Schema) -> None:
+    """Refuse families that keep all rows, which are too many."""
+    for block in spec.blocks:
+        if not block.family.mergeable:
+            names = ", ".join(repr(schema.names[j]) for j in block.columns)
+            raise ValueError(
+                f"column {names}: {block.family.why_not_mergeable}. A scan is learnt from by sums over its rows: "
+                "use another family, or fit to a sample: X, y, weight = scan.sample(100_000)"
+            )
