@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from posterior.engines import LocalDataset
-from posterior.engines import threads
+from posterior.engines import LocalDataset, threads
 from posterior.linear import (
     LBFGS,
     Design,

@@ -21,4 +21,3 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(load_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-

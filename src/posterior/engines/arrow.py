@@ -77,8 +77,10 @@ class FragmentEngine(Engine):
         one = FragmentSum(work, tuple(columns))
         if len(self.fragments) >= FEW_FRAGMENTS:
             pieces = enumerate(self.fragments)
-            return added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
-        return added(in_order(_batch_work(work), self._placed(columns), ahead=1))
+            total: S = added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
+        else:
+            total = added(in_order(_batch_work(work), self._placed(columns), ahead=1))
+        return total
 
     def _placed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Place]]:
         for number, fragment in enumerate(self.fragments):
@@ -144,7 +146,10 @@ class FileEngine(FragmentEngine):
         chosen = _spread(self.fragments, 16)
         share = -(-n // max(len(chosen), 1))
         parts = [
-            batch.slice(0, share) for each in chosen for batch in _first(readable(each, columns)) if len(batch)
+            batch.slice(0, share)
+            for each in chosen
+            for batch in _first(readable(each, columns))
+            if len(batch)
         ]
         return pa.Table.from_batches(parts) if parts else self.empty(columns)
 
@@ -160,7 +165,9 @@ def opened(source: Any, engine: Any = None) -> Engine:
         raise ValueError(
             f"engine must be 'arrow', 'dask', 'spark', a client of Dask or a Spark session, found {engine!r}"
         )
-    on_cluster: Engine = load_module(module).files_on_cluster(files, None if isinstance(engine, str) else engine)
+    on_cluster: Engine = load_module(module).files_on_cluster(
+        files, None if isinstance(engine, str) else engine
+    )
     return on_cluster
 
 
@@ -213,8 +220,8 @@ def _kind(path: Path) -> str:
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(
-            f"{path}: a file that is scanned must be one of {', '.join(FORMATS)}; others are read as a whole: "
-            "use posterior.files.read_table, or write it as Parquet"
+            f"{path}: a file that is scanned must be one of {', '.join(FORMATS)}; read others as a whole by "
+            "posterior.files.read_table, or write them as Parquet"
         )
     return kind
 
@@ -268,7 +275,11 @@ def _agreed(name: str, files: Sequence[tuple[str, Any]]) -> Any:
     for other, found in files[1:]:
         if name not in found.names:
             raise FragmentError(_named(path, name, "is missing in", other))
-        kind = _common(kind, plain_type(found.field(name).type), lambda o=other, f=found: _disagreement(o, f, path, first, name))
+        kind = _common(
+            kind,
+            plain_type(found.field(name).type),
+            lambda o=other, f=found: _disagreement(o, f, path, first, name),
+        )
     return pa.field(name, kind)
 
 

@@ -97,7 +97,7 @@ class Engine(ABC):
         """All rows in order, as record batches of Arrow, few of them in memory."""
 
     def head(self, columns: Sequence[str], n: int) -> Any:
-        """A few rows, a table of Arrow, to see what columns look like; from several places if that is cheap."""
+        """A few rows that show what columns look like, a table of Arrow."""
         return taken(self.batches(columns), self.empty(columns), n)
 
     def empty(self, columns: Sequence[str]) -> Any:
@@ -105,9 +105,6 @@ class Engine(ABC):
         from pyarrow import schema  # noqa: PLC0415  (only where rows are elsewhere)
 
         return schema([self.schema.field(name) for name in columns]).empty_table()
-
-    def close(self) -> None:
-        """Let go of what is held elsewhere."""
 
 
 class ScannedTable:

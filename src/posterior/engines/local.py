@@ -29,6 +29,7 @@ FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
 TILE_ROWS = 64
 
+
 @dataclass(frozen=True)
 class LocalChunk:
     """A range of rows of an encoded table."""

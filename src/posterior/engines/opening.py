@@ -23,12 +23,12 @@ OPENERS = {
 }
 ACCEPTED = (
     "files (a path, a pattern such as 'data/*.parquet', a folder), a DuckDB connection or relation, an ADBC "
-    "connection or a postgresql:// address, an Arrow stream, a lazy frame of polars, or a data frame of Dask or "
-    "Spark"
+    "connection or a postgresql:// address, an Arrow stream, a lazy frame of polars, or a data frame of Dask "
+    "or Spark"
 )
 
 
-def scan(
+def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     source: Any,
     target: str | None = None,
     *,
@@ -99,14 +99,20 @@ def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -
             raise ValueError("table and query are for databases; for files use columns, or DuckDB")
         return _open("posterior.engines.arrow", source, engine=engine)
     package = type(source).__module__.partition(".")[0]
-    module = OPENERS.get(package) or ("posterior.engines.streams" if hasattr(source, "__arrow_c_stream__") else None)
+    module = OPENERS.get(package) or (
+        "posterior.engines.streams" if hasattr(source, "__arrow_c_stream__") else None
+    )
     if module is None:
         raise TypeError(f"expected {ACCEPTED}, found {type(source).__name__}")
     return _open(module, source, table=table, query=query, engine=engine)
 
 
 def _are_paths(source: Any) -> bool:
-    return isinstance(source, list | tuple) and bool(source) and all(isinstance(p, str | PathLike) for p in source)
+    return (
+        isinstance(source, list | tuple)
+        and bool(source)
+        and all(isinstance(p, str | PathLike) for p in source)
+    )
 
 
 def _open(module: str, source: Any, **options: Any) -> Engine:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.base import Engine, Place
-from posterior.engines.local import LocalDataset
 from posterior.engines.labels import Target
+from posterior.engines.local import LocalDataset
 from posterior.engines.survey import counting_rows
 from posterior.engines.workers import threads
 from posterior.schema import Schema, Source, read_table
@@ -21,6 +21,10 @@ A = TypeVar("A", bound=AnyArray)
 
 # The most cells and rows of a sample, which is kept in memory.
 SAMPLE_CELLS, SAMPLE_ROWS = 1 << 24, 200_000
+NOT_IN_MEMORY = (
+    "this asks for something of every row, and the rows are not in memory; fit to some of them: "
+    "X, y, weight = scan.sample(100_000)"
+)
 # A multiplier without small factors spreads neighbouring rows over all folds and samples (Knuth, 1973).
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -42,7 +46,11 @@ class RowReader:
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [*self.inputs, *([self.target.name] if self.target else []), *([self.weight] if self.weight else [])]
+        return [
+            *self.inputs,
+            *([self.target.name] if self.target else []),
+            *([self.weight] if self.weight else []),
+        ]
 
     def read(self, batch: Any, place: Place) -> LocalDataset | None:
         """The rows of a batch that count, if there are any."""
@@ -91,7 +99,8 @@ def read_weight(column: Any, name: str) -> Floats:
     bad = ~((weight >= 0) & (weight < np.inf))
     if bad.any():
         raise ValueError(
-            f"column {name!r} of weights holds {weight[bad.argmax()]:g}; a weight must be finite and not negative"
+            f"column {name!r} of weights holds {weight[bad.argmax()]:g}; a weight must be finite and not "
+            "negative"
         )
     return weight
 
@@ -219,9 +228,8 @@ class RemoteRows:
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> NoReturn:
         """Refused: what is asked of each row would not fit in memory."""
-        raise ValueError(
-            "this asks for something of every row, and the rows are not in memory; fit on some of them: "
-            "X, y, weight = scan.sample(100_000)"
-        )
+        raise ValueError(NOT_IN_MEMORY)
 
-    fill = map
+    def fill(self, write: Callable[[Chunk, A], None], out: A, *, dense: int) -> NoReturn:
+        """Refused: what is asked of each row would not fit in memory."""
+        raise ValueError(NOT_IN_MEMORY)

@@ -19,7 +19,7 @@ def summed(a: Mapping[Any, T], b: Mapping[Any, T]) -> dict[Any, T]:
     """Numbers by name, added up."""
     both = dict(a)
     for name, n in b.items():
-        both[name] = both[name] + n if name in both else n  # type: ignore[operator]  # numbers
+        both[name] = both[name] + n if name in both else n
     return both
 
 
@@ -84,7 +84,9 @@ class SurveyWork:
         heavy = counting_rows(batch, None, self.weight)
         rows = counting_rows(heavy, self.target, None)
         # Of the target itself it is told how many rows have none.
-        levels = {name: Levels.of((heavy if name == self.target else rows).column(name)) for name in self.columns}
+        levels = {
+            name: Levels.of((heavy if name == self.target else rows).column(name)) for name in self.columns
+        }
         return Survey(rows.num_rows, levels, self._weights(rows))
 
     def _weights(self, rows: Any) -> dict[Any, float]:
@@ -112,7 +114,9 @@ def counting_rows(batch: Any, target: str | None, weight: str | None) -> Any:
 
 def is_there(column: Any) -> Any:
     """Which cells have a value."""
-    return pc.is_valid(pc.if_else(pc.is_nan(column), None, column)) if _is_float(column) else pc.is_valid(column)
+    return (
+        pc.is_valid(pc.if_else(pc.is_nan(column), None, column)) if _is_float(column) else pc.is_valid(column)
+    )
 
 
 def _has_gaps(column: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from posterior._types import AnyArray
 from posterior.engines.survey import Levels
 from posterior.schema.cells import Cells, Labels, Numbers, Test, outside
+from posterior.schema.kinds import Storage
 from posterior.schema.sources import FrameSource
 
 # Rows that stand for all of them where the kind of a column of strings is decided.
@@ -46,7 +47,7 @@ def labels_of(cells: Cells, levels: Levels) -> Cells:
     shown = np.maximum(1, np.round(counts * min(1.0, SHOWN_ROWS / total))).astype(np.int64)
     missing = int(np.ceil(levels.n_missing * min(1.0, SHOWN_ROWS / total)))
     codes = np.repeat(np.arange(-1, len(names), dtype=np.int32), [missing, *shown.tolist()])
-    storage = "category" if cells.storage == "category" else "string"
+    storage: Storage = "category" if cells.storage == "category" else "string"
     return Labels(storage, codes, names, fixed=False, ordered=False)
 
 
@@ -97,4 +98,3 @@ class NumbersElsewhere(Numbers):
     def take(self, rows: Any) -> Numbers:
         """The cells of some rows."""
         return Numbers.take(self, rows)
-

@@ -13,7 +13,15 @@ from posterior._types import AnyArray, Floats
 from posterior.engines.base import Engine, ScannedTable
 from posterior.engines.labels import Target, sorted_classes
 from posterior.engines.remote import RemoteRows, RowReader, RowSample, read_weight, table_of
-from posterior.engines.survey import Levels, Survey, SurveyWork, columns_of_strings, counting_rows, plain
+from posterior.engines.survey import (
+    MOST_LEVELS,
+    Levels,
+    Survey,
+    SurveyWork,
+    columns_of_strings,
+    counting_rows,
+    plain,
+)
 from posterior.engines.surveyed import SurveyedSource
 from posterior.notices import DataWarning, warn
 from posterior.schema import Schema
@@ -111,8 +119,8 @@ class TableScan(ScannedTable):
         many = {name for name, found in self.survey.levels.items() if found.counts is None} - {self.target}
         for name in sorted(many):
             warn(
-                f"column {name!r} has more different strings than are kept, like an identifier or a text: left "
-                "out; put what it says into other columns",
+                f"column {name!r} has more than {MOST_LEVELS:,} different strings, like an identifier or a "
+                "text: left out; put what it says into other columns",
                 DataWarning,
             )
         return tuple(name for name in self._asked if name not in many)
@@ -179,7 +187,9 @@ class TableScan(ScannedTable):
     ) -> RemoteRows:
         """The rows as models ask for them; without classes the target holds numbers."""
         self._refuse_unlabelled()
-        reader = RowReader(schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight)
+        reader = RowReader(
+            schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight
+        )
         return RemoteRows(self.engine, reader, self.n_rows)
 
     def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:

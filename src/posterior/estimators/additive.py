@@ -18,6 +18,7 @@ from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.parameters import Auto, Kinds, Labels, TableLike, Weights
 from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import labelled_table
+from posterior.estimators.training_rows import TrainingRows
 from posterior.linear import Design, Fit, LinearModel, Problem, Scan, SoftmaxLoss, solve, with_settings
 from posterior.linear.additive_design import KINDS, AdditiveDesign
 from posterior.linear.effect_errors import EffectCovariance, effect_covariances, effect_errors
@@ -114,7 +115,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         self.max_iter = max_iter
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -137,7 +138,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         classes, weight = table.classes, table.weight
         total = float(len(table) if weight is None else weight.sum())
         loss, name = SoftmaxLoss(len(classes)), getattr(y, "name", None)
-        plain = self._learning(table.source, table.codes, weight, reference=False)
+        plain = self._learning(TrainingRows.of(table), reference=False)
         told = Tasks("part", 2, leaves=False)
         with told.next():
             some = _enough_rows(table, plain)

@@ -6,12 +6,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
+from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
 from posterior.estimators.state import RefusedError
-from posterior.estimators.target import labelled_table
+from posterior.estimators.target import labelled_table, scanned_table
+from posterior.estimators.training_rows import RowsElsewhere, TrainingRows, refuse_one_reading
 from posterior.linear.least_squares import indicator_regression
+from posterior.schema.classes import refuse_one_class
 from posterior.schema.select import ColumnSelection
 
 
@@ -64,7 +67,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         self.columns = columns
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -82,8 +85,16 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
             The fitted estimator.
 
         """
-        table = labelled_table(X, y, sample_weight, type(self).__name__)
-        scan = self._learning(table.source, table.codes, table.weight, reference=True)
+        who = type(self).__name__
+        if isinstance(X, ScannedTable):
+            table = scanned_table(X, y, sample_weight, who)
+            refuse_one_class(table.classes)
+            refuse_one_reading(table, who)
+            rows: TrainingRows = RowsElsewhere.scanned(table)
+        else:
+            table = labelled_table(X, y, sample_weight, who)
+            rows = TrainingRows.of(table)
+        scan = self._learning(rows, reference=True)
         model = indicator_regression(scan, len(table.classes), bool(self.fit_intercept))
         fitted = {"classes_": table.classes, "coef_": model.coef.copy(), "intercept_": model.intercept}
         self._install(scan.design, model, **fitted)

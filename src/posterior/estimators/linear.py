@@ -16,6 +16,7 @@ from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import shown_on_the_way, was_stopped
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import TableEstimator, columns_of, unseen_rows
+from posterior.estimators.training_rows import TrainingRows
 from posterior.linear import (
     Certificate,
     Design,
@@ -27,7 +28,7 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
-from posterior.linear.extremes import refuse_extremes
+from posterior.linear.first_look import refuse_unusable
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
@@ -54,18 +55,12 @@ class LinearEstimator(TableEstimator):
 
     # -- tables -----------------------------------------------------------------------------------
 
-    def _learning(
-        self,
-        source: Source,
-        target: AnyArray,
-        weight: Floats | None,
-        reference: bool,
-        degree: int | None = None,
-    ) -> Scan:
+    def _learning(self, rows: TrainingRows, *, reference: bool, degree: int | None = None) -> Scan:
         """The rows of a training table as numbers, with what these rows teach about means and gaps."""
-        columns = getattr(self, "columns", None)
+        columns, source = getattr(self, "columns", None), rows.source
         only = None if columns is None else resolve(columns, names_of(source), source)
-        schema = Schema.of(source, getattr(self, "kinds", None), only)
+        kinds = getattr(self, "kinds", None)
+        schema = Schema.of(source, rows.kinds if kinds is None else kinds, only)
         degree = getattr(self, "degree", 1) if degree is None else degree
         if degree not in (1, 2):
             raise ValueError(
@@ -76,11 +71,9 @@ class LinearEstimator(TableEstimator):
         missing: Any = getattr(self, "missing", "error")
         if missing not in ("error", "indicator"):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
-        dataset = LocalDataset(schema, schema.encode(source), target, weight)
+        dataset = rows.dataset(schema)
         design = Design.of(schema, reference=reference, missing=missing)
-        if missing == "error":
-            design.refuse_gaps(dataset)
-        refuse_extremes(dataset, design.numbers, schema, degree)
+        refuse_unusable(dataset, design, degree)
         return Scan.of(dataset, design.learnt(dataset, degree))
 
     def _reading(self, X: Any) -> Scan:

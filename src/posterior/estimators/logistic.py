@@ -15,6 +15,7 @@ from posterior._blas import one_blas_thread
 from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.bayes import impossible_priors
+from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear import seed_of
@@ -33,7 +34,14 @@ from posterior.estimators.parameters import (
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import shown
-from posterior.estimators.target import labelled_table, refuse_wild_weights
+from posterior.estimators.target import labelled_table, refuse_wild_weights, scanned_table
+from posterior.estimators.training_rows import (
+    RowsElsewhere,
+    TrainingRows,
+    refuse_one_reading,
+    settled_by_sample,
+    taken_over,
+)
 from posterior.linear import (
     SGD,
     Design,
@@ -54,6 +62,7 @@ from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
 from posterior.notices import PosteriorWarning, SeparationWarning, warn
 from posterior.schema import LabelledTable
+from posterior.schema.classes import refuse_one_class
 from posterior.schema.select import ColumnSelection
 
 
@@ -185,7 +194,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     # -- learning ---------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and its class column.
 
         Parameters
@@ -203,13 +212,32 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             The fitted estimator.
 
         """
-        setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
+        if isinstance(X, ScannedTable):
+            return self._fit_scan(scanned_table(X, y, sample_weight, type(self).__name__))
         table = labelled_table(X, y, sample_weight, type(self).__name__)
-        classes, weight = table.classes, self._class_weighted(table)
-        total = float(len(table) if weight is None else weight.sum())
+        rows = TrainingRows.of(table, self._class_weighted(table))
+        return self._fit_rows(rows, table.classes, getattr(y, "name", None))
+
+    def _fit_scan(self, table: Any) -> Self:
+        """Learn from rows where they live; settings that are "auto" are chosen by a sample of them."""
+        refuse_one_class(table.classes)
+        refuse_one_reading(table, type(self).__name__)
+        chosen = settled_by_sample(self, table)
+        by_class = (
+            None
+            if chosen.class_weight is None
+            else chosen._weights_by_class(table.classes, table.class_weights)
+        )
+        rows = RowsElsewhere.scanned(table, class_weight=by_class)
+        taken_over(self, chosen._fit_rows(rows, table.classes, table.target))
+        return self
+
+    def _fit_rows(self, rows: TrainingRows, classes: AnyArray, name: Any) -> Self:
+        """Learn from rows, wherever they are, of these classes; `name` is that of the target."""
+        setting = PenaltySetting.read(self.penalty, self.C, self.l1_ratio)
+        total = rows.total
         loss, firth = SoftmaxLoss(len(classes)), setting.kind == "firth"
-        name = getattr(y, "name", None)
-        folds = cache(lambda: fold_rows(table.codes, weight))
+        folds = cache(lambda: fold_rows(*rows.strata))
 
         def fitted(learnt: LinearFit) -> dict[str, Any]:
             return {
@@ -218,12 +246,12 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
                 "n_iter_": np.array([learnt.fit.solution.iterations], dtype=np.int32),
                 "target_name_": name if isinstance(name, str) else None,
                 "weight_": total,
-                "priors_": np.bincount(table.codes, weight, len(classes)) / total,
+                "priors_": rows.class_weights / total,
             }
 
         def learn(degree: int) -> LinearFit:
             net = setting.kind == "net"
-            scan = self._learning(table.source, table.codes, weight, reference=not net, degree=degree)
+            scan = self._learning(rows, reference=not net, degree=degree)
             design, scaled = scan.design, None
             if self.standardize and net:  # nothing else depends on the units of the columns
                 scaled = ScaledDesign.learnt_from(scan.dataset, design)
@@ -303,7 +331,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         if known:
             scan, stream = self._more(table.source, table.codes, weight), self._stream()
         else:
-            scan = self._learning(table.source, table.codes, weight, reference=setting.kind != "net")
+            scan = self._learning(TrainingRows.of(table, weight), reference=setting.kind != "net")
             stream = IncrementalFit.empty(SoftmaxLoss(len(found)), scan.n_features, bool(self.fit_intercept))
         solver = self._solver()
         if not isinstance(solver, IncrementalSolver):
@@ -355,19 +383,26 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
                 "pass the weights as a dict"
             )
         labels = table.labels
-        by_class = compute_class_weight(
-            self.class_weight, classes=table.classes, y=labels, sample_weight=weight
-        )
-        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
-            raise ValueError(
-                f"class_weight={self.class_weight!r}: weights must be finite and not negative; leave out a "
-                "class by leaving out its rows"
-            )
+        counts = np.bincount(table.codes, weight, len(table.classes)).astype(np.float64)
+        by_class = self._weights_by_class(table.classes, counts)
         extra = by_class[table.codes]
         with np.errstate(over="ignore"):
             both = np.asarray(extra if weight is None else extra * weight, dtype=np.float64)
         refuse_wild_weights(both, labels)
         return both
+
+    def _weights_by_class(self, classes: AnyArray, counts: Floats) -> Floats:
+        """What `class_weight` says of each class, whose rows weigh so much."""
+        if self.class_weight == "balanced":
+            by_class = counts.sum() / (len(counts) * counts)
+        else:
+            by_class = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
+            raise ValueError(
+                f"class_weight={self.class_weight!r}: weights must be finite and not negative; leave out a "
+                "class by leaving out its rows"
+            )
+        return np.asarray(by_class, dtype=np.float64)
 
     def _start(self, scan: Scan, classes: AnyArray) -> LinearModel | None:
         """The last solution, where it is asked for and is one of the same columns and classes."""

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior._text import first_true
 from posterior._types import Floats
+from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.contributions import NumberContributions
 from posterior.estimators.criteria import InformationCriteria
@@ -25,7 +26,14 @@ from posterior.estimators.parameters import (
 )
 from posterior.estimators.penalty import is_number
 from posterior.estimators.table_estimator import shown
-from posterior.estimators.target import counted, read_numbers, read_weights
+from posterior.estimators.target import counted, read_numbers, read_weights, scanned_table
+from posterior.estimators.training_rows import (
+    RowsElsewhere,
+    TrainingRows,
+    refuse_one_reading,
+    settled_by_sample,
+    taken_over,
+)
 from posterior.linear import (
     ElasticNet,
     GaussianLoss,
@@ -170,7 +178,7 @@ class LinearRegression(RegressorMixin, InformationCriteria):
     # -- learning ---------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Numbers, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Numbers | None = None, sample_weight: Weights | None = None) -> Self:
         """Learn from a table and the column to predict.
 
         Parameters
@@ -189,12 +197,29 @@ class LinearRegression(RegressorMixin, InformationCriteria):
 
         """
         self._check_settings()
+        if isinstance(X, ScannedTable):
+            return self._fit_scan(scanned_table(X, y, sample_weight, type(self).__name__))
         source = read_table(X)
         numbers = read_numbers(y, source.n_rows, type(self).__name__)
         source, target, weight = counted(source, numbers, read_weights(sample_weight, numbers, classes=False))
-        total = float(len(target) if weight is None else weight.sum())
-        name, noise = getattr(y, "name", None), self._loss.noise
-        folds = cache(lambda: fold_rows(np.zeros(len(target), np.int64), weight))
+        return self._fit_rows(TrainingRows(source, target, weight), getattr(y, "name", None))
+
+    def _fit_scan(self, table: Any) -> Self:
+        """Learn from rows where they live; settings that are "auto" are chosen by a sample of them."""
+        refuse_one_reading(table, type(self).__name__)
+        if self._loss.kinked:
+            raise ValueError(
+                f"noise={self.noise!r} is fitted by a solver that holds all rows; fit to a sample: "
+                "X, y, weight = scan.sample(100_000)"
+            )
+        rows = RowsElsewhere.scanned(table, classes=False)
+        taken_over(self, settled_by_sample(self, table)._fit_rows(rows, table.target))
+        return self
+
+    def _fit_rows(self, rows: TrainingRows, name: Any) -> Self:
+        """Learn from rows, wherever they are; `name` is that of the target."""
+        total, (mean, largest), noise = rows.total, rows.mean_target(), self._loss.noise
+        folds = cache(lambda: fold_rows(*rows.strata))
 
         def fitted(learnt: LinearFit) -> dict[str, Any]:
             scale = float("nan") if noise is None else noise.scale(learnt.fit.solution.point.loss)
@@ -205,11 +230,11 @@ class LinearRegression(RegressorMixin, InformationCriteria):
                 "n_iter_": learnt.fit.solution.iterations,
                 "weight_": total,
                 "target_name_": None if name is None else str(name),
-                "noise_scale_": 0.0 if scale <= ROUNDING * float(np.abs(target).max()) else scale,
+                "noise_scale_": 0.0 if scale <= ROUNDING * largest else scale,
             }
 
         def learn(degree: int) -> LinearFit:
-            scan = self._learning(source, target, weight, reference=self.penalty is None, degree=degree)
+            scan = self._learning(rows, reference=self.penalty is None, degree=degree)
             design, scaled = scan.design, None
             if self.standardize and self.penalty is not None:  # else no units of the columns matter
                 scaled = ScaledDesign.learnt_from(scan.dataset, design)
@@ -220,7 +245,7 @@ class LinearRegression(RegressorMixin, InformationCriteria):
             if self._is_open:
                 choice, fit = chosen_strength(problem, solver, total, self._l1_share, folds)
                 return LinearFit(degree, design, fit, scaled, choice=choice)
-            fit = solve(problem, solver, self._mean(scan, target, weight))
+            fit = solve(problem, solver, self._mean(scan, mean))
             return LinearFit(degree, design, fit, scaled, problem, solver)
 
         learnt, chosen = best_degree(self.degree, learn, folds)
@@ -325,12 +350,12 @@ class LinearRegression(RegressorMixin, InformationCriteria):
             )
         return solver
 
-    def _mean(self, scan: Scan, target: Floats, weight: Floats | None) -> LinearModel | None:
+    def _mean(self, scan: Scan, mean: float) -> LinearModel | None:
         """The model without coefficients: a start from which an offset of the target costs no digits."""
         if not self.fit_intercept:
             return None
         d = scan.n_features
-        return LinearModel(np.zeros((1, d)), np.array([np.average(target, weights=weight)]), np.zeros(d))
+        return LinearModel(np.zeros((1, d)), np.array([mean]), np.zeros(d))
 
     # -- prediction -------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def scanned_table(table: ScannedTable, y: Any, sample_weight: Any, who: str) -> 
         if given is not None:
             option = "target" if name == "y" else "weight"
             raise ValueError(
-                f"{name} was passed to {who} beside a scan; name its column instead: scan(…, {option}='column')"
+                f"{name} was passed to {who} beside a scan; name its column: scan(…, {option}='column')"
             )
     return table
 

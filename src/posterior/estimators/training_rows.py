@@ -4,13 +4,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk, Dataset
 from posterior.engines import LocalDataset
+from posterior.estimators.state import install
 from posterior.generative import GenerativeSpec
 from posterior.schema import LabelledTable, Schema, Source
 from posterior.stats.base import FieldSums
+
+# Rows of a sample by which settings are chosen for rows that are elsewhere.
+SAMPLED_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +69,18 @@ class RowsElsewhere(TrainingRows):
     _seen: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def scanned(cls, table: Any, *, classes: bool = True, class_weight: Floats | None = None) -> "RowsElsewhere":
+    def scanned(
+        cls, table: Any, *, classes: bool = True, class_weight: Floats | None = None
+    ) -> "RowsElsewhere":
         """The rows of a scan; without classes its target holds numbers."""
         n = len(table.classes) if classes else 0
-        return cls(
-            table.source, np.zeros(0), None, n, table.kinds, table=table, class_weight=class_weight
-        )
+        return cls(table.source, np.zeros(0), None, n, table.kinds, table=table, class_weight=class_weight)
 
     def dataset(self, schema: Schema) -> Dataset:
         """The rows as a schema reads them, where they are."""
-        return self.table.rows(schema, self.table.classes if self.n_classes else None, self.class_weight)
+        classes = self.table.classes if self.n_classes else None
+        rows: Dataset = self.table.rows(schema, classes, self.class_weight)
+        return rows
 
     @property
     def total(self) -> float:
@@ -130,6 +137,35 @@ def refuse_kept_rows(spec: GenerativeSpec, schema: Schema) -> None:
         if not block.family.mergeable:
             names = ", ".join(repr(schema.names[j]) for j in block.columns)
             raise ValueError(
-                f"column {names}: {block.family.why_not_mergeable}. A scan is learnt from by sums over its rows: "
-                "use another family, or fit to a sample: X, y, weight = scan.sample(100_000)"
+                f"column {names}: {block.family.why_not_mergeable}. A scan is learnt by sums over its rows: use "
+                "another family, or fit to a sample: X, y, weight = scan.sample(100_000)"
             )
+
+
+def refuse_one_reading(table: Any, who: str) -> None:
+    """Refuse a stream that can be read once, where a solver reads rows several times."""
+    if not table.rereads:
+        raise ValueError(
+            f"{who} reads the rows several times, and a stream can be read once; write it to Parquet files "
+            "first and scan those, or use partial_fit"
+        )
+
+
+def settled_by_sample(estimator: Any, table: Any) -> Any:
+    """An unfitted copy of an estimator, its settings that are "auto" chosen by a sample of the rows."""
+    copy = clone(estimator)
+    if not any(isinstance(value, str) and value == "auto" for value in _tuned_settings(estimator)):
+        return copy
+    X, y, weight = table.sample(SAMPLED_ROWS)
+    found = clone(estimator).fit(X, y, sample_weight=weight)
+    return copy.set_params(**found.best_params_)
+
+
+def _tuned_settings(estimator: Any) -> list[Any]:
+    return [getattr(estimator, name, None) for name in ("degree", "C", "alpha")]
+
+
+def taken_over(estimator: Any, fitted: Any) -> None:
+    """Let an estimator as the user set it have all that a fitted copy of it learnt."""
+    settings = estimator.get_params(deep=False)
+    install(estimator, **{name: value for name, value in vars(fitted).items() if name not in settings})

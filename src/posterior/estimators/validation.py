@@ -16,6 +16,7 @@ from posterior.estimators.parameters import FoldsLike, Kinds, Labels, TableLike,
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.state import RefusedError
 from posterior.estimators.target import counted, read_labels, read_weights
+from posterior.estimators.training_rows import SAMPLED_ROWS
 from posterior.generative import (
     GenerativeModel,
     GenerativeSpec,
@@ -33,10 +34,6 @@ from posterior.generative import (
 from posterior.schema import LabelledTable, Schema, Source, read_table
 from posterior.schema.classes import known_codes, refuse_one_class
 from posterior.schema.decode import table_of
-
-
-# Rows of a sample by which settings are chosen for rows that are elsewhere.
-SAMPLED_ROWS = 20_000
 
 
 class Validation(GenerativePrediction):
@@ -244,8 +241,8 @@ class Validation(GenerativePrediction):
             return fitted if settled is None else _tuned(fitted, settled)
         if not isinstance(cv, int | np.integer):
             raise ValueError(
-                f"cv={cv!r:.60} says which rows are held out, and rows of a scan are dealt out by their places; "
-                "pass a number of folds"
+                f"cv={cv!r:.60} says which rows are held out, and those of a scan are dealt out by their "
+                "places; pass a number of folds"
             )
         parts = Tasks("part", 2, leaves=False)
         with parts.next():

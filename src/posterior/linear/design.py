@@ -176,7 +176,7 @@ class Design:
 
     def refuse_gaps(self, rows: Rows) -> None:
         """Refuse missing values, naming their columns."""
-        if not rows.reduce(self._gaps, dense=len(self.numbers)):
+        if not rows.reduce(self.count_gaps, dense=len(self.numbers)):
             return
         seen = rows.reduce(self._seen, dense=len(self.numbers))
         places = [*self.numbers, *(f.column for f in self.factors)]
@@ -190,7 +190,7 @@ class Design:
 
     def new_gaps(self, rows: Rows) -> str:
         """What to say of missing values in columns that had none in training, and so have no indicator."""
-        if not rows.reduce(self._gaps, dense=len(self.numbers)):
+        if not rows.reduce(self.count_gaps, dense=len(self.numbers)):
             return ""
         seen = rows.reduce(self._seen, dense=len(self.numbers))
         new = [
@@ -205,7 +205,7 @@ class Design:
             "put in, and a missing category adds nothing"
         )
 
-    def _gaps(self, chunk: Chunk) -> int:
+    def count_gaps(self, chunk: Chunk) -> int:
         """How many blocks of these rows have a gap; a sum settles the usual case."""
         matrix = chunk.matrix(self.numbers)
         values = matrix.data if kernels.is_sparse(matrix) else matrix

@@ -60,15 +60,17 @@ class _Place:
         return self if self.distance >= other.distance else other
 
 
-def refuse_extremes(rows: Rows, numbers: tuple[int, ...], schema: Schema, degree: int) -> None:
-    """Refuse a column of numbers so large, or so close together, that a fit would overflow or lose them.
+def limits(degree: int) -> tuple[float, float]:
+    """The largest number, and the smallest difference, that a fit can bear.
 
     Slopes are products of numbers and targets, and are squared; with `degree` 2 numbers are squared before.
     """
-    if not numbers:
-        return
-    largest, smallest = LARGEST ** (0.5 / degree), SMALLEST ** (0.5 / degree)
-    seen = rows.reduce(lambda chunk: Ranges.of(chunk.matrix(numbers), largest, smallest), dense=len(numbers))
+    return LARGEST ** (0.5 / degree), SMALLEST ** (0.5 / degree)
+
+
+def refuse_ranges(rows: Rows, numbers: tuple[int, ...], schema: Schema, degree: int, seen: Ranges) -> None:
+    """Refuse a column of numbers so large, or so close together, that a fit would overflow or lose them."""
+    largest, smallest = limits(degree)
     size = np.fmax(np.abs(seen.low), np.abs(seen.high))
     large = np.flatnonzero(size > largest).tolist()
     if large:
