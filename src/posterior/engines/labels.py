@@ -33,8 +33,8 @@ class Target:
         if codes.null_count:
             new = pc.unique(column.filter(pc.is_null(codes))).to_pylist()
             raise ValueError(
-                f"column {self.name!r} holds {listed(new, 3)}, which is none of the classes found before; the "
-                "rows have changed since: scan them again"
+                f"column {self.name!r} holds {listed(new, 3)}, which is none of the classes found before: "
+                "the rows have changed since; scan them again"
             )
         return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
 

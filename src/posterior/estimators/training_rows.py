@@ -137,8 +137,8 @@ def refuse_kept_rows(spec: GenerativeSpec, schema: Schema) -> None:
         if not block.family.mergeable:
             names = ", ".join(repr(schema.names[j]) for j in block.columns)
             raise ValueError(
-                f"column {names}: {block.family.why_not_mergeable}. A scan is learnt by sums over its rows: use "
-                "another family, or fit to a sample: X, y, weight = scan.sample(100_000)"
+                f"column {names}: {block.family.why_not_mergeable}. A scan is learnt by sums over its rows: "
+                "use another family, or fit to a sample: X, y, weight = scan.sample(100_000)"
             )
 
 
