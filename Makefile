@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-versions check format bench clean
+.PHONY: help demo test test-all test-long test-scale test-versions check format bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -23,13 +23,20 @@ demo: $(READY) ## compare models of the bundled penguins and write report.html
 	$(BIN)/posterior compare penguins --report report.html
 
 test: $(READY) ## the test suite (four minutes on two cores)
-	$(PYTEST) -m "not long"
+	$(PYTEST) -m "not long and not spark"
 
 test-all: $(READY) ## the suite and the long runs
-	$(PYTEST) --hypothesis-profile many
+	$(PYTEST) -m "not spark" --hypothesis-profile many
 
 test-long: $(READY) ## the long runs alone (fuzzing, simulations, all combinations, many examples)
-	$(PYTEST) -m "long or hypothesis" --hypothesis-profile many
+	$(PYTEST) -m "(long or hypothesis) and not spark" --hypothesis-profile many
+
+# In one process: Spark has workers of its own.
+test-scale: $(READY) ## what runs on Spark; installs it, and Java where apt-get can
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group scale
+	@[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || ! command -v apt-get >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq default-jre-headless >/dev/null; } || echo "Java could not be installed"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m spark
 
 test-versions: $(READY) ## the suite on the lowest and the newest versions that can be had (ARGS=3.13:newest: one pair)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group versions

@@ -97,7 +97,8 @@ def _tested(version: str, choice: str, pytest_options: list[str]) -> str:
     _run(_uv(), "pip", "list", "--python", inside)
     # Its own cache of compiled kernels: those of another numba would be thrown away on each side.
     variables = os.environ | {"NUMBA_CACHE_DIR": str(environment / "kernels")}
-    tests = ["-m", "pytest", "-n", "auto", "-q", "-m", "not long", "-p", "no:cacheprovider", *pytest_options]
+    tests = ["-m", "pytest", "-n", "auto", "-q", "-m", "not long and not spark", "-p", "no:cacheprovider"]
+    tests += pytest_options
     if choice == "lowest":  # old releases use what newer ones of their own dependencies deprecate
         tests += ["-W", "ignore::DeprecationWarning"]
     return "failed" if _run(inside, *tests, cwd=ROOT, env=variables).returncode else "passed"

@@ -1,10 +1,12 @@
-"""How hypothesis looks for examples, and which combinations of parameters wait for the long runs."""
+"""How hypothesis looks for examples, what waits for the long runs, where servers and clusters come from."""
 
 import os
 from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["postgres", "clusters"]  # fixtures of tests/support: they start when a test asks for them
 
 # New examples on a developer's machine, the same ones in every CI run; few, and many in the long runs.
 for name, max_examples in (("few", 15), ("many", 100)):
