@@ -100,7 +100,9 @@ def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -
         return _open("posterior.engines.arrow", source, engine=engine)
     package = type(source).__module__.partition(".")[0]
     module = OPENERS.get(package) or (
-        "posterior.engines.streams" if hasattr(source, "__arrow_c_stream__") else None
+        "posterior.engines.streams"
+        if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__next__")
+        else None
     )
     if module is None:
         raise TypeError(f"expected {ACCEPTED}, found {type(source).__name__}")
