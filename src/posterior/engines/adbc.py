@@ -11,18 +11,34 @@ from adbc_driver_manager import Error, NotSupportedError
 
 from posterior._loading import load_module
 from posterior.engines.base import Engine, FragmentError
-from posterior.engines.batches import BatchEngine
-from posterior.engines.sql import all_columns, possible_tables, refuse_unclear, select, subquery
+from posterior.engines.class_queries import Dialect
+from posterior.engines.database import Ask, DatabaseEngine
+from posterior.engines.sql import (
+    all_columns,
+    possible_tables,
+    refuse_engine,
+    refuse_unclear,
+    select,
+    subquery,
+)
 
 DRIVERS = {
     "postgresql": "adbc_driver_postgresql.dbapi",
     "postgres": "adbc_driver_postgresql.dbapi",
 }
 # A scan that begins where another one is, or is shared by workers, gives rows in another order each time.
+SAME_ROWS = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 IN_ORDER = ("SET synchronize_seqscans = off", "SET max_parallel_workers_per_gather = 0")
 
 
-class ADBCEngine(BatchEngine):
+# Dates alone have isfinite; and a subquery without OFFSET is merged into the query around it.
+POSTGRESQL = Dialect(
+    finite="{x} > CAST('-Infinity' AS DOUBLE PRECISION) AND {x} < CAST('Infinity' AS DOUBLE PRECISION)",
+    fence=" OFFSET 0",
+)
+
+
+class ADBCEngine(DatabaseEngine):
     """Rows that each reading asks for by a connection of its own, a sibling of the one that was given.
 
     So what the user does with theirs does not disturb it; but what they have not committed, and temporary
@@ -30,11 +46,18 @@ class ADBCEngine(BatchEngine):
     """
 
     def __init__(
-        self, connection: Any, table: str | None, query: str | None, secrets: Sequence[str] = ()
+        self,
+        connection: Any,
+        table: str | None,
+        query: str | None,
+        secrets: Sequence[str] = (),
+        *,
+        streams: bool = False,
     ) -> None:
         self._connection, self._secrets = connection, tuple(secrets)
         self._name = "the query" if table is None else f"table {table!r}"
-        self.table = table
+        # A query would be run again for each sum.
+        self._sums = table is not None and not streams
         self.rows, self._found = self._described(
             [subquery(query)] if table is None else possible_tables(table)  # type: ignore[arg-type]
         )
@@ -63,15 +86,34 @@ class ADBCEngine(BatchEngine):
             "second connection sees only what was committed, and no temporary tables"
         ) from None
 
+    @property
+    def dialect(self) -> Dialect | None:
+        """How it is asked for sums, if it is."""
+        return POSTGRESQL if self._sums and self.vendor == "PostgreSQL" else None
+
     @contextmanager
-    def cursor(self) -> Iterator[Any]:
+    def asking(self) -> Generator[Ask, None, None]:
+        """Queries in one transaction, which sees the rows as they were when it began."""
+
+        def answer(query: str) -> Any:
+            cursor.execute(query)
+            return cursor.fetch_arrow_table()
+
+        try:
+            with self.cursor(SAME_ROWS) as cursor:
+                yield answer
+        except (Error, OSError, pa.ArrowException) as error:
+            raise FragmentError(f"{self.name} cannot be read: {self._shown(error)}") from None
+
+    @contextmanager
+    def cursor(self, settings: Sequence[str] = IN_ORDER) -> Iterator[Any]:
         """Who asks; what is under way is cancelled, and nothing is left behind, where it ends early."""
         connection = self._connection.adbc_clone()
         try:
             cursor = connection.cursor()
             try:
                 if self.vendor == "PostgreSQL":
-                    for setting in IN_ORDER:
+                    for setting in settings:
                         cursor.execute(setting)
                 yield cursor
             except BaseException:
@@ -182,9 +224,8 @@ def _connected(address: str) -> Any:
 
 def opened(source: Any, table: str | None = None, query: str | None = None, engine: Any = None) -> Engine:
     """The engine of a connection or address with a table or query."""
-    if engine is not None:
-        raise ValueError(f"engine={engine!r} reads files; a database reads its own rows")
+    refuse_engine(engine)
     refuse_unclear("a database", table, query)
     if not isinstance(source, str):
-        return ADBCEngine(source, table, query)
-    return ADBCEngine(_connected(source), table, query, secrets_in(source))
+        return ADBCEngine(source, table, query, streams=engine == "arrow")
+    return ADBCEngine(_connected(source), table, query, secrets_in(source), streams=engine == "arrow")

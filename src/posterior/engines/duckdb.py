@@ -1,6 +1,7 @@
 """A table, query or relation of DuckDB, streamed in the order of its rows."""
 
 from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -8,22 +9,38 @@ import duckdb
 
 from posterior.engines.base import BATCH_ROWS, Engine, FragmentError
 from posterior.engines.batches import BatchEngine
-from posterior.engines.sql import all_columns, possible_tables, refuse_unclear, select, subquery
+from posterior.engines.class_queries import Dialect
+from posterior.engines.database import Ask, DatabaseEngine
+from posterior.engines.sql import (
+    all_columns,
+    possible_tables,
+    refuse_engine,
+    refuse_unclear,
+    select,
+    subquery,
+)
 
 # 1.5 cuts a stream short without an error when its connection runs another query.
 OLDEST = 2
 
 
-class DuckDBEngine(BatchEngine):
+# Not isnan: it is false for every cell of a view on Parquet files that pyarrow wrote.
+DIALECT = Dialect(finite="isfinite({x})")
+
+
+class DuckDBEngine(DatabaseEngine):
     """Rows of a database, read by a cursor of their own where it sees them.
 
     A second connection sees neither temporary tables nor what is registered under a name: these are read by
     the user's own connection, which can do nothing else meanwhile.
     """
 
-    def __init__(self, connection: Any, table: str | None, query: str | None) -> None:
+    def __init__(
+        self, connection: Any, table: str | None, query: str | None, *, streams: bool = False
+    ) -> None:
         self._connection, self._shared = connection, False
-        self.table = table
+        # A query would be run again for each sum.
+        self._dialect = None if streams or table is None else DIALECT
         candidates = [subquery(query)] if table is None else possible_tables(table)  # type: ignore[arg-type]
         self._name = "the query" if table is None else f"table {table!r}"
         self.rows = self._found(candidates)
@@ -49,6 +66,25 @@ class DuckDBEngine(BatchEngine):
     def name(self) -> str:
         """The table."""
         return self._name
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How it is asked for sums, if it is."""
+        return self._dialect
+
+    @contextmanager
+    def asking(self) -> Generator[Ask, None, None]:
+        """Queries in one transaction."""
+        cursor = self.cursor()
+        try:
+            if not self._shared:
+                cursor.begin()
+            yield lambda query: cursor.sql(query).to_arrow_table()
+        except duckdb.Error as error:
+            raise FragmentError(f"{self.name} cannot be read: {error}") from error
+        finally:
+            if not self._shared:
+                cursor.close()
 
     @cached_property
     def schema(self) -> Any:
@@ -133,11 +169,10 @@ def opened(source: Any, table: str | None = None, query: str | None = None, engi
             "without an error when its connection runs another query: pip install "
             f"'duckdb>={OLDEST}.0', or write Parquet files and scan those"
         )
-    if engine is not None:
-        raise ValueError(f"engine={engine!r} reads files; a database reads its own rows")
+    refuse_engine(engine)
     if isinstance(source, duckdb.DuckDBPyRelation):
         if table is not None or query is not None:
             raise ValueError("a relation says which rows are meant; leave out table and query")
         return RelationEngine(source)
     refuse_unclear("a connection", table, query)
-    return DuckDBEngine(source, table, query)
+    return DuckDBEngine(source, table, query, streams=engine == "arrow")

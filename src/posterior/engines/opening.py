@@ -93,7 +93,7 @@ def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -
     if isinstance(source, Engine):
         return source
     if isinstance(source, str) and "://" in source and not source.startswith("file://"):
-        return _open("posterior.engines.adbc", source, table=table, query=query)
+        return _open("posterior.engines.adbc", source, table=table, query=query, engine=engine)
     if isinstance(source, str | PathLike) or _are_paths(source):
         if table is not None or query is not None:
             raise ValueError("table and query are for databases; for files use columns, or DuckDB")

@@ -57,6 +57,15 @@ def all_columns(rows: str) -> str:
     return f"SELECT * FROM {rows}"  # noqa: S608 -- names are quoted
 
 
+def refuse_engine(engine: object) -> None:
+    """Raise where somebody else than the database is to read its rows; "arrow" has it stream all of them."""
+    if engine not in (None, "arrow"):
+        raise ValueError(
+            f"engine={engine!r} reads files; a database reads its own rows, and with engine='arrow' it sums "
+            "up none of them itself"
+        )
+
+
 def refuse_unclear(what: str, table: str | None, query: str | None) -> None:
     """Raise where neither table nor query says which rows of a database are meant."""
     if table is None and query is None:

@@ -89,7 +89,7 @@ def _read_numbers(series: nw.Series[Any]) -> Numbers:
 
 
 def _read_strings(series: nw.Series[Any], storage: Storage) -> Labels:
-    """Return labels in the order they are met; pyarrow finds them itself, without a Python string for each."""
+    """Return labels in the order they are met; pyarrow finds them without a Python string for each."""
     if not series.implementation.is_pyarrow():
         return factorize(series.to_list(), storage)
     cells: Any = series.to_native()
