@@ -27,13 +27,16 @@ DRIVERS = {
     "postgres": "adbc_driver_postgresql.dbapi",
 }
 # A scan that begins where another one is, or is shared by workers, gives rows in another order each time.
-SAME_ROWS = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+SAME_ROWS = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET synchronize_seqscans = off")
 IN_ORDER = ("SET synchronize_seqscans = off", "SET max_parallel_workers_per_gather = 0")
 
 
-# Dates alone have isfinite; and a subquery without OFFSET is merged into the query around it.
+# Dates alone have isfinite. Mean and variance of a column share one sum, a centred one; and a subquery
+# without OFFSET is merged into the query around it.
 POSTGRESQL = Dialect(
     finite="{x} > CAST('-Infinity' AS DOUBLE PRECISION) AND {x} < CAST('Infinity' AS DOUBLE PRECISION)",
+    total="avg({z}) * count({z})",
+    squares="(var_pop({z}) + avg({z}) * avg({z})) * count({z})",
     fence=" OFFSET 0",
 )
 
