@@ -11,14 +11,13 @@ class Dialect:
     """Where databases differ.
 
     `finite` asks of a double {x} whether it is neither NaN nor infinite. `total` and `squares` are Σ z and
-    Σ z² in the words that are fastest. `fence` keeps a subquery from being merged into the query around it,
-    which works out its columns wherever they are mentioned.
+    Σ z² in the words that are fastest; `weighs` says whether weighted sums are faster than to send the rows.
     """
 
     finite: str
     total: str = "sum({z})"
     squares: str = "sum({z} * {z})"
-    fence: str = ""
+    weighs: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class ClassQueries:
         return (
             f"WITH means AS MATERIALIZED (SELECT t AS of_class, {means} FROM {counting} GROUP BY t) "
             f"SELECT t, {sums} FROM (SELECT t{weight}, {apart} FROM {counting} "
-            f"JOIN means ON t = of_class{self._fence}) AS apart GROUP BY t"
+            f"JOIN means ON t = of_class) AS apart GROUP BY t"
         )
 
     def ranges(self, names: Sequence[str]) -> str:
@@ -126,12 +125,7 @@ class ClassQueries:
         query = f"SELECT {', '.join([*chosen, *cells])} FROM {self.rows}"
         if where:
             query += f" WHERE {' AND '.join(where)}"
-        return f"({query}{self._fence}) AS counting"
-
-    @property
-    def _fence(self) -> str:
-        # Without weights a column is mentioned once by each sum, and the fence costs more than it saves.
-        return "" if self.weight is None else self.dialect.fence
+        return f"({query}) AS counting"
 
     def _cells(self, names: Sequence[str], pivots: Sequence[float] = (), *, finite: bool = True) -> list[str]:
         """Numbers `z`, less their pivots, of finite cells or of all."""

@@ -62,6 +62,8 @@ class DatabaseEngine(BatchEngine):
         target, dialect = reader.target, self.dialect
         if dialect is None or target is None or target.classes is None or target.class_weight is not None:
             return None
+        if reader.weight is not None and not dialect.weighs:
+            return None
         if reader.n_folds or not self._are_plain(reader, moments, values):
             return None
         queries = self._queries(dialect, target.name, reader.weight)
@@ -217,7 +219,8 @@ class Answers:
         odd = np.flatnonzero(~np.isfinite(total + squares).all(axis=0))
         if len(odd):  # NaN, which is a gap, or infinity
             some = [names[j] for j in odd.tolist()]
-            if np.isinf(list(ask(self.queries.infinities(some)).to_pylist()[0].values())).any():
+            found = ask(self.queries.infinities(some))
+            if any(np.isinf(_numbers(found, f"i{k}")).any() for k in range(len(odd))):
                 raise OddRowsError
             again = ask(self.queries.moments(some, [pivots[j] for j in odd.tolist()], finite=True))
             for sums, letter in ((total, "s"), (squares, "u"), (there, "v")):
