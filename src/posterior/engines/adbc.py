@@ -155,7 +155,7 @@ class ADBCEngine(DatabaseEngine):
             raise FragmentError(f"{self.name} cannot be read: {self._shown(error)}") from None
 
     def _shown(self, error: Exception | None) -> str:
-        return without_secrets(str(error).strip(), self._secrets)
+        return without_secrets(" ".join(str(error).split()), self._secrets)
 
 
 def _as_described(batch: Any, schema: Any, name: str) -> Any:
@@ -218,7 +218,7 @@ def _connected(address: str) -> Any:
         return load_module(DRIVERS[scheme]).connect(address)
     except Error as error:
         # Not `from error`: libpq repeats an address that it cannot read, with its password.
-        shown = without_secrets(str(error).strip(), secrets_in(address))
+        shown = without_secrets(" ".join(str(error).split()), secrets_in(address))
         raise FragmentError(f"the database cannot be reached: {shown}") from None
 
 
