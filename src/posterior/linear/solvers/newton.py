@@ -86,12 +86,13 @@ class Newton(Solver):
     def _stages(self, objective: Objective) -> list[tuple[int, float]]:
         """Which samples to begin with: every so many rows, and what is left of the decrement at their end."""
         rows = objective.scan.n_rows
-        found = [(rows // n, left) for n, left in STAGES if self.stages and n >= 10 * objective.size]
+        stages = [(rows // n, left) for n, left in STAGES if self.stages and n >= 10 * objective.size]
+        stages = [(step, left) for step, left in stages if step >= 2]
         if (
-            found and objective.scan.costly
+            stages and objective.scan.costly
         ):  # the last digits of a sample cost less than a reading of all rows
-            found[-1] = (found[-1][0], self.tol**2)
-        return [(step, left) for step, left in found if step >= 2]
+            stages[-1] = (stages[-1][0], self.tol**2)
+        return stages
 
     def _sampled(
         self, objective: Objective, stages: list[tuple[int, float]], steps: list[Step], parts: Tasks
