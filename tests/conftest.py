@@ -6,6 +6,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["postgres"]  # fixtures of tests/support: they start when a test asks for them
+
 # New examples on a developer's machine, the same ones in every CI run; few, and many in the long runs.
 for name, max_examples in (("few", 15), ("many", 100)):
     settings.register_profile(

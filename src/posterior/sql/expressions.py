@@ -64,6 +64,11 @@ def quoted(name: str) -> exp.Identifier:
     return exp.Identifier(this=name, quoted=True)
 
 
+def named(value: Expression, name: exp.Identifier) -> Expression:
+    """A value under a name, in the list of a SELECT."""
+    return exp.Alias(this=value, alias=name)
+
+
 def text(value: str) -> Expression:
     """A string, whatever is in it."""
     if "\0" in value:

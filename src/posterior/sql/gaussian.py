@@ -2,7 +2,7 @@
 
 Rows with gaps have a closed form too. With each missing column replaced by one that is independent of the
 others and at its mean, covariances keep their size whatever is missing, and the density is that of what is
-there. The Cholesky factor of such a covariance is worked out in SQL, column after column.
+there. The elimination that gives its determinant and distances is done in SQL, column after column.
 """
 
 from dataclasses import dataclass
@@ -19,15 +19,14 @@ from posterior.sql.blocks import Term
 from posterior.sql.cells import Cells
 from posterior.sql.expressions import (
     Expression,
-    above,
+    add,
+    below,
     case,
     is_gap,
     log,
-    negative,
     number,
     or_else,
     ratio,
-    root,
     some,
     square,
     subtract,
@@ -38,10 +37,12 @@ from posterior.sql.log_functions import deviation
 from posterior.sql.steps import Steps
 from posterior.stats import Location
 
-# Cells of the Cholesky factors of a block at most; PostgreSQL has room for 1,664 columns in a SELECT.
+# Correlations of all covariances of a block at most; PostgreSQL has room for 1,664 columns in a SELECT.
 MOST_CELLS = 800
 # Correlations below it are none.
 FAINT = 1e-30
+# The smallest pivot; models raise covariances that are nearly singular.
+DELICATE = 1e-13
 
 
 def gaussian_terms(
@@ -57,8 +58,11 @@ def gaussian_terms(
         of_gaps, shared_of_gaps = [number(0.0) for _ in complete], number(0.0)
     else:
         of_gaps, shared_of_gaps = scores.with_gaps(gappy)
+    complete = [cells.steps.let("f", value) for value in complete]
     found = [case((gappy, g), otherwise=c) for g, c in zip(of_gaps, complete, strict=True)]
-    return [Term(0, found, None if shared is None else case((gappy, shared_of_gaps), otherwise=shared))]
+    if shared is not None:
+        shared = case((gappy, shared_of_gaps), otherwise=cells.steps.let("f", shared))
+    return [Term(0, found, shared)]
 
 
 def _is_too_wide(distribution: MultivariateNormalDistribution, block: FittedBlock, cells: Cells) -> bool:
@@ -112,6 +116,11 @@ class _Factor:
         return np.asarray(-np.log(self.sd) - 0.5 * LOG_2PI)
 
     @property
+    def is_delicate(self) -> bool:
+        """Whether rounding might make a pivot vanish; with gaps pivots are no smaller than without."""
+        return bool((np.diagonal(self.inverse) ** -2).min() < 100 * DELICATE)
+
+    @property
     def log_det(self) -> float:
         """Ln |R|^−½ of the correlations."""
         return float(np.log(np.diagonal(self.inverse)).sum())
@@ -133,47 +142,69 @@ class _Scores:
         parts = zip(self.xs, location.pivot.tolist(), location.remainder.tolist(), sd.tolist(), strict=True)
         return [deviation(self.steps, x, pivot, rest, s) for x, pivot, rest, s in parts]
 
-    def _cholesky(
-        self, factor: _Factor, gappy: Expression
-    ) -> tuple[list[list[Expression]], list[Expression]]:
-        """The rows below the diagonal, and the diagonal, of the Cholesky factor of a row with gaps."""
-        d, steps = len(self.xs), self.steps
-        lower: list[list[Expression]] = [[] for _ in range(d)]
-        diagonal: list[Expression] = []
-        for j in range(d):
-            left = total([number(1.0), *(negative(square(cell)) for cell in lower[j])])
-            pivot = steps.let("v", case((gappy, left)))
-            # Rounding alone does not make it vanish: models raise covariances that are nearly singular.
-            kept = case((above(pivot, number(1e-15)), root(pivot)), (gappy, number(1e-7)))
-            diagonal.append(steps.let("g", kept))
-            for i in range(j + 1, d):
-                correlation = float(factor.correlation[i, j])
-                parts = [negative(times(a, b)) for a, b in zip(lower[i], lower[j], strict=True)]
-                parts = [number(correlation), *parts] if abs(correlation) >= FAINT else parts
-                gone = some([is_gap(self.xs[i]), is_gap(self.xs[j])])
-                cell = case((gone, number(0.0)), (gappy, ratio(total(parts), diagonal[j])))
-                lower[i].append(steps.let("h", cell))
-        return lower, diagonal
+    def _marginal(
+        self, factor: _Factor, gappy: Expression, vectors: list[list[Expression]]
+    ) -> tuple[Expression, list[list[Expression]], list[Expression]]:
+        """Gauss elimination of the correlations of a row with gaps, column after column.
 
-    def _solved(
-        self, lower: list[list[Expression]], diagonal: list[Expression], right: list[Expression]
-    ) -> list[Expression]:
-        """The solution of a triangular system, each number named."""
-        found: list[Expression] = []
-        for row, pivot, value in zip(lower, diagonal, right, strict=True):
-            parts = [value, *(negative(times(a, b)) for a, b in zip(row, found, strict=True))]
-            found.append(self.steps.let("w", ratio(total(parts), pivot)))
+        The log density at the mean; what is left of vectors when their turn comes; and the pivots, by which
+        their products are divided.
+        """
+        d, steps = len(self.xs), self.steps
+        left = {(i, j): self._correlation(factor, i, j, gappy) for i in range(d) for j in range(i + 1)}
+        found: list[list[Expression]] = [[] for _ in vectors]
+        pivots = []
+        for j in range(d):
+            pivot = left[j, j]
+            if factor.is_delicate:
+                pivot = steps.let(
+                    "v", case((below(pivot, number(DELICATE)), number(DELICATE)), otherwise=pivot)
+                )
+            pivots.append(pivot)
+            for vector, done in zip(vectors, found, strict=True):
+                done.append(vector[j])
+            rest = range(j + 1, d)
+            vectors = [
+                [*vector[: j + 1], *(self._less(vector[i], left[i, j], vector[j], pivot) for i in rest)]
+                for vector in vectors
+            ]
+            for i in rest:
+                for h in range(j + 1, i + 1):
+                    left[i, h] = self._less(left[i, h], left[i, j], left[h, j], pivot)
+        constants = [self._there(j, c) for j, c in enumerate(factor.log_constants.tolist())]
+        level = self._running([*constants, *(times(number(-0.5), log(pivot)) for pivot in pivots)])
+        return level, found, pivots
+
+    def _running(self, terms: list[Expression]) -> Expression:
+        """A sum that is kept as it grows, so that its terms need not be carried along."""
+        found = self.steps.let("q", terms[0])
+        for term in terms[1:]:
+            found = self.steps.let("q", add(found, term))
         return found
 
-    def _there(self, j: int, value: Expression | float) -> Expression:
-        """A value where column j is there, else 0."""
-        given = number(value) if isinstance(value, float) else value
-        return case((is_gap(self.xs[j]), number(0.0)), otherwise=given)
+    def _less(self, value: Expression, a: Expression, b: Expression, pivot: Expression) -> Expression:
+        return self.steps.let("h", subtract(value, ratio(times(a, b), pivot)))
 
-    def _level(self, factor: _Factor, diagonal: list[Expression]) -> Expression:
-        """The log density at the mean of a row with gaps."""
-        constants = [self._there(j, c) for j, c in enumerate(factor.log_constants.tolist())]
-        return total([*constants, *(negative(log(pivot)) for pivot in diagonal)])
+    def _correlation(self, factor: _Factor, i: int, j: int, gappy: Expression) -> Expression:
+        """The correlation of two columns in a row with gaps; a missing column is independent of others."""
+        if i == j:
+            return self.steps.let("c", case((gappy, number(1.0))))
+        correlation = float(factor.correlation[i, j])
+        if abs(correlation) < FAINT:
+            return self.steps.let("c", case((gappy, number(0.0))))
+        gone = some([is_gap(self.xs[i]), is_gap(self.xs[j])])
+        return self.steps.let("c", case((gone, number(0.0)), (gappy, number(correlation))))
+
+    def _there(self, j: int, value: float) -> Expression:
+        """A number where column j is there, else 0."""
+        return case((is_gap(self.xs[j]), number(0.0)), otherwise=number(value))
+
+    def _half_distance(self, white: list[Expression], pivots: list[Expression]) -> Expression:
+        squares = [ratio(square(w), pivot) for w, pivot in zip(white, pivots, strict=True)]
+        return times(number(-0.5), self._running(squares))
+
+    def _filled(self, values: list[Expression]) -> list[Expression]:
+        return [self.steps.let("z", or_else(value, number(0.0))) for value in values]
 
 
 class _Own(_Scores):
@@ -198,11 +229,9 @@ class _Own(_Scores):
         """The log densities of what is there of rows with gaps."""
         by_class = []
         for k, factor in enumerate(self._factors()):
-            lower, diagonal = self._cholesky(factor, gappy)
-            z = self._standard(self.distribution.location[k], factor.sd)
-            white = self._solved(lower, diagonal, [or_else(one, number(0.0)) for one in z])
-            distance = times(number(-0.5), total([square(w) for w in white]))
-            by_class.append(total([self._level(factor, diagonal), distance]))
+            z = self._filled(self._standard(self.distribution.location[k], factor.sd))
+            level, (white,), pivots = self._marginal(factor, gappy, [z])
+            by_class.append(add(level, self._half_distance(white, pivots)))
         return by_class, number(0.0)
 
 
@@ -231,12 +260,16 @@ class _Tied(_Scores):
     def with_gaps(self, gappy: Expression) -> tuple[list[Expression], Expression]:
         """The same of what is there of rows with gaps."""
         factor, z, apart = self._parts()
-        lower, diagonal = self._cholesky(factor, gappy)
-        white = self._solved(lower, diagonal, [or_else(one, number(0.0)) for one in z])
+        means = [
+            [self.steps.let("a", self._there(j, value)) for j, value in enumerate(row)]
+            for row in np.where(np.abs(apart) < FAINT, 0.0, apart).tolist()
+        ]
+        level, (white, *centres), pivots = self._marginal(factor, gappy, [self._filled(z), *means])
         by_class = []
-        for row in apart.tolist():
-            mean = self._solved(lower, diagonal, [self._there(j, value) for j, value in enumerate(row)])
-            terms = [times(a, subtract(w, times(number(0.5), a))) for w, a in zip(white, mean, strict=True)]
-            by_class.append(total(terms))
-        distance = times(number(-0.5), total([square(w) for w in white]))
-        return by_class, total([self._level(factor, diagonal), distance])
+        for mean in centres:
+            terms = [
+                times(ratio(a, pivot), subtract(w, times(number(0.5), a)))
+                for w, a, pivot in zip(white, mean, pivots, strict=True)
+            ]
+            by_class.append(self._running(terms))
+        return by_class, add(level, self._half_distance(white, pivots))
