@@ -25,7 +25,7 @@ from posterior.families import (
     PoissonDistribution,
     StudentTDistribution,
 )
-from posterior.families.gamma import stirling
+from posterior.families.gamma import CLOSE, HALVES, stirling
 from posterior.math import LOG_2PI
 from posterior.sql.expressions import (
     Expression,
@@ -163,9 +163,14 @@ def _gamma(distribution: GammaDistribution, j: int, x: Expression, steps: Steps)
     shapes, means = distribution.shape[:, j].tolist(), distribution.mean[:, j].tolist()
     for a, m, constant in zip(shapes, means, constants, strict=True):
         d = steps.let("d", times(subtract(x, number(m)), number(1 / m)))
-        near = below(size(d), number(0.05))
-        logs = case((near, log_one_plus(steps, d)), otherwise=log(times(x, number(1 / m))))
-        by_class.append(add(times(number(a), subtract(logs, d)), number(constant)))
+        series: Expression = number(HALVES[-1])
+        for term in HALVES[-2::-1].tolist():
+            series = subtract(number(term), times(d, series))
+        # ln(1 + d) − d: a difference of the two would have no digits left where the density is narrow.
+        near = negative(times(steps.let("q", square(d)), series))
+        far = subtract(log(times(x, number(1 / m))), d)
+        excess = case((below(size(d), number(CLOSE)), near), otherwise=far)
+        by_class.append(add(times(number(a), excess), number(constant)))
     return Density(by_class, negative(log(x)))
 
 
