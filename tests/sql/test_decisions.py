@@ -1,5 +1,7 @@
 """What is done with a row is the same inside the database: priors, calibration, costs, rejecting."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -144,3 +146,17 @@ def test_the_command_writes_the_query_of_a_model_file(tmp_path, capsysbinary):
     out = tmp_path / "q.sql"
     printed(capsysbinary, "sql", file, "--table", "birds", "-o", str(out))
     assert out.read_text().startswith("WITH step_0 AS")
+
+
+def test_a_missing_package_is_named_with_the_remedy(tmp_path):
+    file = str(tmp_path / "m.posterior")
+    posterior.save(posterior.GaussianNB().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]), file)
+    code = (
+        "import sys; sys.modules['sqlglot'] = None\n"
+        "from posterior.cli import main\n"
+        f"main(['sql', {file!r}, '--table', 't'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "sqlglot, which is not installed; run `pip install 'posterior[sql]'`" in done.stderr
