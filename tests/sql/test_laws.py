@@ -96,6 +96,10 @@ CASES = {
         )
     ),
     "GaussianNB": lambda: fitted(posterior.GaussianNB(), PENGUINS.X[BODY], PENGUINS.y),
+    "BernoulliNB": lambda: fitted(posterior.BernoulliNB(binarize=0.5), TABLE[["plain", "u"]]),
+    "CategoricalNB": lambda: fitted(posterior.CategoricalNB(), TABLE[["colour", "flag"]]),
+    "MultinomialNB": lambda: fitted(posterior.MultinomialNB(), TABLE[["few", "many"]]),
+    "BestOf": lambda: fitted(one(["size", "few"], F.BestOf((F.Normal(), F.Gamma(), F.Poisson())))),
     "LDA": lambda: fitted(posterior.LDA(), TABLE[NUMBERS]),
     "QDA": lambda: fitted(posterior.QDA(), TABLE[NUMBERS]),
     "RDA": lambda: fitted(posterior.GaussianDiscriminantAnalysis(tied=0.3, shrinkage=0.1), TABLE[NUMBERS]),
@@ -110,6 +114,9 @@ CASES = {
     "logistic": lambda: fitted(posterior.LogisticRegression(missing="indicator"), TABLE, Y == "a"),
     "logistic, degree 2": lambda: fitted(
         posterior.LogisticRegression(missing="indicator", degree=2), TABLE[["plain", "u", "flag", "colour"]]
+    ),
+    "logistic, standardized": lambda: fitted(
+        posterior.LogisticRegression(missing="indicator", standardize=True, C=0.1), TABLE, Y == "a"
     ),
     "additive": lambda: fitted(posterior.AdditiveClassifier(), TABLE.drop(columns="offset")),
     "additive of penguins": lambda: fitted(posterior.AdditiveClassifier(), PENGUINS.X, PENGUINS.y),
