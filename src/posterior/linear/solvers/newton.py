@@ -125,7 +125,8 @@ class Newton(Solver):
         """From a start to the optimum, and the proof that it is one."""
         scale = gradient_scale(objective, origin)
         # The last digit is worth a pass over the rows where passes are cheap.
-        left = self.tol**2 * min(1.0, max(0.01, objective.scan.n_rows / MANY))
+        cheap = 1.0 if objective.scan.costly else min(1.0, max(0.01, objective.scan.n_rows / MANY))
+        left = self.tol**2 * cheap
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
