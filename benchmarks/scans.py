@@ -13,8 +13,6 @@ import argparse
 import json
 import resource
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +23,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import posterior
+from benchmarks.children import ask
 from posterior.engines.arrow import FileEngine
 
 TARGET = "y"
@@ -96,10 +95,7 @@ def agree(folder: Path, name: str) -> float:
 
 def in_a_process(*words: str) -> dict[str, Any]:
     """What a process of its own finds."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scans", *words], check=True, capture_output=True, text=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = ask("-m", "benchmarks.scans", *words)
     return found
 
 

@@ -119,7 +119,7 @@ class FragmentEngine(Engine):
             pieces = enumerate(self.fragments)
             total: S = added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
         else:
-            total = added(in_order(_batch_work(work), self._placed(columns), ahead=1))
+            total = added(in_order(batch_work(work), self._placed(columns), ahead=1))
         return total
 
     def _placed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Place]]:
@@ -143,7 +143,9 @@ def readable(fragment: Fragment, columns: Sequence[str], rows: int = BATCH_ROWS)
         raise FragmentError(f"{fragment.name} cannot be read: {error}") from error
 
 
-def _batch_work(work: Work[S]) -> Any:
+def batch_work(work: Work[S]) -> Any:
+    """Work on a batch as `in_order` hands it out; an error says which rows it is about."""
+
     def one(piece: tuple[str, Any, Place]) -> S | None:
         name, batch, place = piece
         try:

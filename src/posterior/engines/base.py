@@ -100,6 +100,10 @@ class Engine(ABC):
         """A few rows that show what columns look like, a table of Arrow."""
         return taken(self.batches(columns), self.empty(columns), n)
 
+    def class_sums(self, reader: Any, moments: Sequence[int], values: Sequence[int]) -> Any:
+        """`ClassSums` of columns of the reader's schema, if the engine has them without reading the rows."""
+        return None
+
     def empty(self, columns: Sequence[str]) -> Any:
         """A table of Arrow without rows."""
         from pyarrow import schema  # noqa: PLC0415  (only where rows are elsewhere)

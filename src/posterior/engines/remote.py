@@ -1,6 +1,6 @@
 """Rows that live elsewhere, as models ask for them: sums, and a sample."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeVar
 
@@ -15,6 +15,7 @@ from posterior.engines.local import LocalDataset
 from posterior.engines.survey import counting_rows
 from posterior.engines.workers import threads
 from posterior.schema import Schema, Source, read_table
+from posterior.stats import ClassSums
 
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
@@ -234,6 +235,11 @@ class RemoteRows:
             return found
         total: S = self._engine.fold(work, self.reader.columns)
         return total
+
+    def class_sums(self, moments: Sequence[int], values: Sequence[int]) -> ClassSums | None:
+        """Moments of some columns and values of others, if they can be had where the rows are."""
+        found: ClassSums | None = self._engine.class_sums(self.reader, moments, values)
+        return found
 
     @property
     def _engine(self) -> Engine:
