@@ -4,6 +4,8 @@ import glob
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +15,7 @@ import pyarrow.dataset as ds
 
 from posterior._loading import load_module
 from posterior._text import listed
-from posterior.engines.adding import added
+from posterior.engines.adding import added, added_or_none
 from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentError, FragmentSum, Place, Work
 from posterior.engines.workers import in_order
 
@@ -79,7 +81,10 @@ class FragmentEngine(Engine):
             pieces = enumerate(self.fragments)
             total: S = added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
         else:
-            total = added(in_order(_batch_work(work), self._placed(columns), ahead=1))
+            # Added up fragment by fragment all the same, as a cluster does it: to the same bits.
+            parts = in_order(_batch_work(work), self._placed(columns), ahead=1)
+            by_fragment = groupby(parts, key=itemgetter(0))
+            total = added(added_or_none(part for _, part in found) for _, found in by_fragment)
         return total
 
     def _placed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Place]]:
@@ -104,10 +109,12 @@ def readable(fragment: Fragment, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _batch_work(work: Work[S]) -> Any:
-    def one(piece: tuple[str, Any, Place]) -> S | None:
+    """The number of the fragment of a batch, and its sum: to be added up as `FragmentSum` does."""
+
+    def one(piece: tuple[str, Any, Place]) -> tuple[int, S | None]:
         name, batch, place = piece
         try:
-            return work(batch, place)
+            return place.fragment, work(batch, place)
         except (ValueError, TypeError) as error:
             raise FragmentError(f"{name}, from row {place.first:,} on: {error}") from error
 
