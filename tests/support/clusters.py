@@ -101,7 +101,8 @@ def spark_session(request: pytest.FixtureRequest, spark_folder: Path) -> Iterato
         "spark.executor.extraJavaOptions": java_options,
         "spark.executorEnv.PYTHONPATH": import_path(),
     }
-    session = SparkSession.builder.master(request.param).config(map=settings).getOrCreate()
+    master = getattr(request, "param", SPARK_MASTERS["spark"])  # none where a test asks by getfixturevalue
+    session = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     try:
         yield session
     finally:

@@ -11,8 +11,8 @@ from posterior.engines.arrow import FileEngine
 from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentSum
 from posterior.engines.workers import threads
 
-# Sums that one task adds up. A power of two: the sum of a block is then a node of the tree of `added`, and the
-# total has the bits that it has in one process.
+# Sums that one task adds up. A power of two: the sum of a block is then a node of the tree of `added`, and
+# the total has the bits that it has in one process.
 BLOCK = 32
 
 

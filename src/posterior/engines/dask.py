@@ -1,15 +1,13 @@
 """Dask: data frames by partitions, and files by fragments, summed up where its workers are.
 
-A task carries what is to be summed up, never rows; sums are added up in a tree on the cluster, in the order of the
-fragments. Scheduling, spilling, and the second try when a worker dies are Dask's.
+A task carries what is to be summed up, never rows; sums are added up in a tree on the cluster, in the order
+of the fragments. Scheduling, spilling, and the second try when a worker dies are Dask's.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-import dask
-import dask.dataframe as dd
 import pyarrow as pa
 
 from posterior._text import listed
@@ -18,6 +16,12 @@ from posterior.engines.arrow import FileEngine, plain_type
 from posterior.engines.base import Engine, Fragment, FragmentSum, Work
 from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum, rebatched
 from posterior.engines.workers import in_order
+
+try:
+    import dask
+    import dask.dataframe as dd
+except ImportError as error:
+    raise ImportError(f"{error}; for tables on Dask: pip install 'posterior[dask]'") from error
 
 S = TypeVar("S")
 
@@ -40,19 +44,21 @@ def opened(
 
 
 def files_on_cluster(files: FileEngine, client: Any | None) -> "DaskFiles":
-    """Files that the workers of a client read, who see them under the same paths; None: the current client."""
+    """Files that the workers of a client read, who see them under the same paths; None: the current one."""
     return DaskFiles(files, current_client() if client is None else client)
 
 
 def current_client() -> Any:
     """The client that this process opened last."""
-    from distributed import default_client  # noqa: PLC0415  (data frames need none)
-
+    try:
+        from distributed import default_client  # noqa: PLC0415  (data frames need none)
+    except ImportError as error:
+        raise ImportError(f"{error}; for files on Dask: pip install 'posterior[dask]'") from error
     try:
         return default_client()
     except ValueError:
         raise ValueError(
-            "engine='dask' found no client of Dask; open one, client = distributed.Client('address:8786'), or "
+            "engine='dask' found no client of Dask; open one, client = distributed.Client('address:8786') or "
             "distributed.Client() for this machine, and pass it: scan(…, engine=client)"
         ) from None
 
@@ -71,7 +77,8 @@ class DaskFiles(FilesOnCluster):
             dask.delayed(partial(_file_sum, fragment, number), pure=False, traverse=False)(one)
             for number, fragment in enumerate(self.fragments)
         ]
-        return _total(sums, self._client)
+        total: S = _total(sums, self._client)
+        return total
 
 
 class DaskFrameEngine(Engine):
@@ -94,7 +101,7 @@ class DaskFrameEngine(Engine):
 
     @property
     def schema(self) -> Any:
-        """The columns; what columns of Python objects hold is looked up in the first rows that hold something."""
+        """The columns; what columns of Python objects hold is looked up in the first rows with values."""
         if self._schema is None:
             found = pa.Schema.from_pandas(self.frame._meta, preserve_index=False).remove_metadata()
             found = pa.schema([field.with_type(plain_type(field.type)) for field in found])
@@ -112,8 +119,8 @@ class DaskFrameEngine(Engine):
     def _partitions(self, columns: Sequence[str]) -> list[Any]:
         """The partitions with some columns, which are selected where they are read.
 
-        Simplified, not optimised: that would join partitions of which few columns are read, and rows would not
-        keep their places from one reading to the next.
+        Simplified, not optimised: that would join partitions of which few columns are read, and rows would
+        not keep their places from one reading to the next.
         """
         found: list[Any] = self.frame[list(columns)].simplify().to_delayed(optimize_graph=False)
         return found
@@ -128,7 +135,8 @@ class DaskFrameEngine(Engine):
             dask.delayed(partial(_partition_sum, schema, number), pure=False, traverse=False)(one, part)
             for number, part in enumerate(self._partitions(columns))
         ]
-        return _total(sums, self._client)
+        total: S = _total(sums, self._client)
+        return total
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """All rows in order, a few partitions in memory; persist a frame that is costly to work out."""
