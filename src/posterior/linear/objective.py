@@ -119,18 +119,19 @@ class Objective:
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
         line = self.line(theta, centred=self.basis.far and not self.scan.sparse)
-        sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, self.loss, line), as_stored=True)
+        loss = self.loss  # what is summed up may be sent to where the rows are: without the rest of this
+        sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
             pull = pull - np.outer(level, self.basis.centre)
         coef = self.shown(theta)[0]
-        loss = sums.value / sums.weight
+        mean = sums.value / sums.weight
         charged = self.basis.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
         parts = [self.basis.pulled(pull) + charged]
         if self.basis.intercept:
             parts.append(level[:, None])
-        smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
-        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, loss, pull, level)
+        smooth = mean + 0.5 * self.penalty.l2 * float((coef * coef).sum())
+        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, mean, pull, level)
 
     def value(self, point: Point) -> float:
         """The whole objective at a point."""
@@ -141,11 +142,9 @@ class Objective:
 
         Given the `weight` of more rows than these, it is the part that these have in that of all.
         """
-        centred = not self.scan.sparse
+        centred, loss = not self.scan.sparse, self.loss
         line = self.line(theta, centred=centred)
-        sums: CurvatureSums = self.scan.fold(
-            lambda block: curvature_of(block, self.loss, line), as_stored=True
-        )
+        sums: CurvatureSums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
@@ -197,15 +196,16 @@ class Objective:
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
         turned = self._turn() @ factor
-        apart = self.basis.far and not self.scan.sparse
-        level = turned[-1] if apart else turned[-1] - self.basis.centre @ turned[:-1]
+        centre, is_sparse = self.basis.centre, self.scan.sparse
+        apart = self.basis.far and not is_sparse
+        level = turned[-1] if apart else turned[-1] - centre @ turned[:-1]
 
         def longest(block: RowBlock) -> "_Largest":
-            fast = None if self.scan.sparse else compiled("longest", block.matrix.size, len(block.target))
+            fast = None if is_sparse else compiled("longest", block.matrix.size, len(block.target))
             if fast is not None:
-                return _Largest(fast.longest(block.matrix, self.basis.centre, turned))
+                return _Largest(fast.longest(block.matrix, centre, turned))
             block = block.packed()
-            z = (block.matrix - self.basis.centre if apart else block.matrix) @ turned[:-1] + level
+            z = (block.matrix - centre if apart else block.matrix) @ turned[:-1] + level
             np.square(z, out=z)
             return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
 
