@@ -64,7 +64,7 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             memory_limit="1GiB",
-            dashboard_address=None,
+            dashboard_address=":0",  # any port: each process of xdist has a cluster
         ) as cluster,
         Client(cluster) as client,
     ):

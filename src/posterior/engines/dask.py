@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from posterior._text import listed
 from posterior.engines.adding import added, added_or_none
-from posterior.engines.arrow import FileEngine, plain_type
+from posterior.engines.arrow import FileEngine, plain_type, readable
 from posterior.engines.base import Engine, Fragment, FragmentSum, Work
 from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum, rebatched
 from posterior.engines.workers import in_order
@@ -103,13 +103,12 @@ class DaskFrameEngine(Engine):
     def schema(self) -> Any:
         """The columns; what columns of Python objects hold is looked up in the first rows with values."""
         if self._schema is None:
-            found = pa.Schema.from_pandas(self.frame._meta, preserve_index=False).remove_metadata()
-            found = pa.schema([field.with_type(plain_type(field.type)) for field in found])
+            found = _types(self.frame._meta)
             unknown = [field.name for field in found if pa.types.is_null(field.type)]
             for part in self._partitions(unknown) if unknown else ():
-                (seen,) = _results([dask.delayed(_first_rows)(part, 1000, None)], self._client)
+                (seen,) = _results([dask.delayed(_types)(part)], self._client)
                 for name in unknown:
-                    found = found.set(found.get_field_index(name), seen.schema.field(name))
+                    found = found.set(found.get_field_index(name), seen.field(name))
                 unknown = [name for name in unknown if pa.types.is_null(found.field(name).type)]
                 if not unknown:
                     break
@@ -141,19 +140,18 @@ class DaskFrameEngine(Engine):
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """All rows in order, a few partitions in memory; persist a frame that is costly to work out."""
         schema = self._part(columns)
-        for (frame,) in in_order(
-            lambda part: _results([part], self._client), self._partitions(columns), ahead=1
-        ):
-            yield from rebatched(_arrow(frame, schema))
+        parts = in_order(lambda part: _results([part], self._client), self._partitions(columns), ahead=1)
+        for number, (frame,) in enumerate(parts):
+            yield from readable(_rows(frame, schema, number), columns)
 
     def head(self, columns: Sequence[str], n: int) -> Any:
         """The first rows of partitions that lie apart."""
-        parts = self._partitions(columns)
+        parts = list(enumerate(self._partitions(columns)))
         parts = parts[:: -(-len(parts) // SHOWN_PARTITIONS)]
-        share = -(-n // len(parts))
-        first = dask.delayed(_first_rows)
-        found = _results([first(part, share, self._part(columns)) for part in parts], self._client)
-        return pa.concat_tables(found)
+        first = partial(_first_rows, self._part(columns), -(-n // len(parts)))
+        return pa.concat_tables(
+            _results([dask.delayed(first)(part, number) for number, part in parts], self._client)
+        )
 
 
 def scored(engine: DaskFrameEngine, columns: Sequence[str], score: Any, schema: Any) -> Any:
@@ -181,8 +179,7 @@ def _file_sum(fragment: Fragment, number: int, one: FragmentSum) -> Any:
 
 
 def _partition_sum(schema: Any, number: int, one: FragmentSum, frame: Any) -> Any:
-    rows = ArrivedRows(f"partition {number} of the Dask data frame", _arrow(frame, schema))
-    return fragment_sum(one, rows, number)
+    return fragment_sum(one, _rows(frame, schema, number), number)
 
 
 def _partition_scores(frame: Any, score: Any, wanted: Any, schema: Any) -> Any:
@@ -190,8 +187,18 @@ def _partition_scores(frame: Any, score: Any, wanted: Any, schema: Any) -> Any:
     return pa.Table.from_batches(found, schema).to_pandas().set_index(frame.index)
 
 
-def _first_rows(frame: Any, n: int, schema: Any) -> Any:
-    return pa.Table.from_batches(list(_arrow(frame.head(n), schema)), schema)
+def _first_rows(schema: Any, n: int, frame: Any, number: int) -> Any:
+    rows = _rows(frame.head(n), schema, number)
+    return pa.Table.from_batches(list(readable(rows, schema.names)), schema)
+
+
+def _types(frame: Any) -> Any:
+    found = pa.Schema.from_pandas(frame, preserve_index=False)
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in found])
+
+
+def _rows(frame: Any, schema: Any, number: int) -> ArrivedRows:
+    return ArrivedRows(f"partition {number} of the Dask data frame", _arrow(frame, schema))
 
 
 def _arrow(frame: Any, schema: Any) -> Iterator[Any]:
