@@ -133,13 +133,13 @@ class Objective:
         if line.shift is None:
             pull = pull - np.outer(level, self.basis.centre)
         coef = self.shown(theta)[0]
-        loss = sums.value / sums.weight
+        mean = sums.value / sums.weight
         charged = self.basis.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
         parts = [self.basis.pulled(pull) + charged]
         if self.basis.intercept:
             parts.append(level[:, None])
-        smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
-        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, loss, pull, level)
+        smooth = mean + 0.5 * self.penalty.l2 * float((coef * coef).sum())
+        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, mean, pull, level)
 
     def _slope_sums(self, theta: Floats, line: LinearScores) -> SlopeSums:
         loss = self.loss  # alone: what is folded may travel to where the rows are
@@ -232,10 +232,9 @@ class Objective:
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
         turned = self._turn() @ factor
-        apart = self.basis.far and not self.scan.sparse
-        level = turned[-1] if apart else turned[-1] - self.basis.centre @ turned[:-1]
-
         centre, is_sparse = self.basis.centre, self.scan.sparse
+        apart = self.basis.far and not is_sparse
+        level = turned[-1] if apart else turned[-1] - centre @ turned[:-1]
 
         def longest(block: RowBlock) -> "_Largest":
             fast = None if is_sparse else compiled("longest", block.matrix.size, len(block.target))
