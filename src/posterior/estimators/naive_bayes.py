@@ -225,7 +225,8 @@ class NaiveBayes(GenerativeEstimator):
         if self.few_values == "auto" and not learnt:
             return []
         numbers = [j for j in places if schema.columns[j].kind == "continuous"]
-        return [j for j in numbers if not schema.columns[j].declared and _has_few(source.column(j))]
+        as_read = schema.read(source)
+        return [j for j in numbers if not schema.columns[j].declared and _has_few(as_read.column(j))]
 
     def _alike(
         self, mine: GenerativeModel, theirs: GenerativeModel
