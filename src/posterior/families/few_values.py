@@ -115,7 +115,7 @@ class FewValues(Family[ValueTable]):
         overall = (everyone + 1) / (everyone.sum(axis=-1, keepdims=True) + table.shape[-1])
         total = table.sum(axis=-1, keepdims=True) + lent
         like_all = np.broadcast_to(overall, table.shape).copy()
-        return np.divide(table + lent * overall, total, out=like_all, where=total > 0)
+        return np.asarray(np.divide(table + lent * overall, total, out=like_all, where=total > 0))
 
     def moments(self, statistics: ValueTable) -> Moments:
         """What `Normal` needs to know of the same rows."""

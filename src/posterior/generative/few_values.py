@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from posterior.families import FewValues
+from posterior.families import Family, FewValues
 from posterior.generative.model import GenerativeModel
 from posterior.generative.plan import Block
 
@@ -44,14 +44,19 @@ def _normal(model: GenerativeModel, apart: set[int]) -> GenerativeModel:
             family = block.family.marginal(rest)
             pairs.append((replace(block, columns=columns, family=family), sums.marginal(rest)))
         for i in sorted(set(range(len(block.columns))) - set(rest)):
-            family, one = block.family.marginal([i]), sums.marginal([i])
-            if isinstance(family, FewValues):
-                family, one = family.normal, family.moments(one)
-            pairs.append((replace(block, columns=(block.columns[i],), family=family), one))
+            one: Any = sums.marginal([i])
+            described: Family[Any] = block.family.marginal([i])
+            if isinstance(described, FewValues):
+                one, described = described.moments(one), described.normal
+            pairs.append((replace(block, columns=(block.columns[i],), family=described), one))
     pairs.sort(key=lambda pair: pair[0].columns)
-    blocks, sums = zip(*pairs, strict=True)
+    blocks = tuple(block for block, _ in pairs)
     return replace(
         model,
         spec=replace(spec, blocks=blocks),
-        statistics=replace(statistics, columns=tuple(block.columns for block in blocks), blocks=sums),
+        statistics=replace(
+            statistics,
+            columns=tuple(block.columns for block in blocks),
+            blocks=tuple(found for _, found in pairs),
+        ),
     )
