@@ -1,8 +1,8 @@
 """A table or query of PostgreSQL, or of any database that ADBC reaches, streamed."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -27,34 +27,38 @@ DRIVERS = {
     "postgres": "adbc_driver_postgresql.dbapi",
 }
 # A scan that begins where another one is, or is shared by workers, gives rows in another order each time.
-SAME_ROWS = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+SAME_ROWS = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET synchronize_seqscans = off")
 IN_ORDER = ("SET synchronize_seqscans = off", "SET max_parallel_workers_per_gather = 0")
 
 
-# Dates alone have isfinite; and a subquery without OFFSET is merged into the query around it.
+# Dates alone have isfinite. Mean and variance of a column share one sum, a centred one. Weighted sums have
+# nothing to share, and take as long as it takes to send the rows.
 POSTGRESQL = Dialect(
     finite="{x} > CAST('-Infinity' AS DOUBLE PRECISION) AND {x} < CAST('Infinity' AS DOUBLE PRECISION)",
-    fence=" OFFSET 0",
+    total="avg({z}) * count({z})",
+    squares="(var_pop({z}) + avg({z}) * avg({z})) * count({z})",
+    weighs=False,
 )
 
 
 class ADBCEngine(DatabaseEngine):
-    """Rows that each reading asks for by a connection of its own, a sibling of the one that was given.
+    """Rows that each reading asks for by a connection of its own, which is closed when it ends.
 
-    So what the user does with theirs does not disturb it; but what they have not committed, and temporary
+    So it is not disturbed by what the user does with theirs; but what they have not committed, and temporary
     tables, are not seen.
     """
 
     def __init__(
         self,
-        connection: Any,
+        connect: Callable[[], Any],
         table: str | None,
         query: str | None,
         secrets: Sequence[str] = (),
         *,
         streams: bool = False,
     ) -> None:
-        self._connection, self._secrets = connection, tuple(secrets)
+        self._connect, self._secrets = connect, tuple(secrets)
+        self.vendor = ""
         self._name = "the query" if table is None else f"table {table!r}"
         # A query would be run again for each sum.
         self._sums = table is not None and not streams
@@ -66,11 +70,6 @@ class ADBCEngine(DatabaseEngine):
     def name(self) -> str:
         """The table."""
         return self._name
-
-    @cached_property
-    def vendor(self) -> str:
-        """Whose database it is."""
-        return str(self._connection.adbc_get_info().get("vendor_name", ""))
 
     def _described(self, candidates: Sequence[str]) -> tuple[str, Any]:
         """What the rows are called in SQL, and the columns as the driver gives them."""
@@ -108,8 +107,9 @@ class ADBCEngine(DatabaseEngine):
     @contextmanager
     def cursor(self, settings: Sequence[str] = IN_ORDER) -> Iterator[Any]:
         """Who asks; what is under way is cancelled, and nothing is left behind, where it ends early."""
-        connection = self._connection.adbc_clone()
+        connection = self._connect()
         try:
+            self.vendor = self.vendor or str(connection.adbc_get_info().get("vendor_name"))
             cursor = connection.cursor()
             try:
                 if self.vendor == "PostgreSQL":
@@ -219,7 +219,7 @@ def _connected(address: str) -> Any:
     except Error as error:
         # Not `from error`: libpq repeats an address that it cannot read, with its password.
         shown = without_secrets(str(error).strip(), secrets_in(address))
-        raise ValueError(f"the database cannot be reached: {shown}") from None
+        raise FragmentError(f"the database cannot be reached: {shown}") from None
 
 
 def opened(source: Any, table: str | None = None, query: str | None = None, engine: Any = None) -> Engine:
@@ -227,5 +227,7 @@ def opened(source: Any, table: str | None = None, query: str | None = None, engi
     refuse_engine(engine)
     refuse_unclear("a database", table, query)
     if not isinstance(source, str):
-        return ADBCEngine(source, table, query, streams=engine == "arrow")
-    return ADBCEngine(_connected(source), table, query, secrets_in(source), streams=engine == "arrow")
+        return ADBCEngine(source.adbc_clone, table, query, streams=engine == "arrow")
+    return ADBCEngine(
+        partial(_connected, source), table, query, secrets_in(source), streams=engine == "arrow"
+    )

@@ -100,6 +100,10 @@ class Engine(ABC):
         """A few rows that show what columns look like, a table of Arrow."""
         return taken(self.batches(columns), self.empty(columns), n)
 
+    def survey(self, work: Any) -> Any:
+        """The `Survey` that this work makes of all rows, if the engine has it without reading them."""
+        return None
+
     def class_sums(self, reader: Any, moments: Sequence[int], values: Sequence[int]) -> Any:
         """`ClassSums` of columns of the reader's schema, if the engine has them without reading the rows."""
         return None

@@ -10,12 +10,14 @@ from posterior.engines.sql import quoted
 class Dialect:
     """Where databases differ.
 
-    `finite` asks of a double {x} whether it is neither NaN nor infinite; `fence` keeps a subquery from being
-    merged into the query around it, which would work out its columns wherever they are mentioned.
+    `finite` asks of a double {x} whether it is neither NaN nor infinite. `total` and `squares` are Σ z and
+    Σ z² in the words that are fastest; `weighs` says whether weighted sums are faster than to send the rows.
     """
 
     finite: str
-    fence: str = ""
+    total: str = "sum({z})"
+    squares: str = "sum({z} * {z})"
+    weighs: bool = True
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,28 @@ class ClassQueries:
         """A few rows of numbers `z`."""
         return f"SELECT {_listed('z', names)} FROM {self._counting(self._cells(names))} LIMIT {n}"
 
-    def moments(self, names: Sequence[str], pivots: Sequence[float]) -> str:
-        """Σ w, Σ w z and Σ w z² of each column, z being less a pivot: `n`, `s`, `u`.
+    def moments(self, names: Sequence[str], pivots: Sequence[float], *, finite: bool) -> str:
+        """Σ w z and Σ w z² of each column, z being less a pivot, `s` and `u`; `v` cells of `n` rows.
 
-        `c` and `v` are how many cells are there, and how many of those are finite.
+        To ask whether cells are `finite` takes time: without, sums that are not show that some cell is not.
         """
-        sums = [self._sums(k, f"z{k}") for k in range(len(names))]
-        sums += [
-            f"count(x{k}) AS c{k}, count(z{k}) AS v{k}" for k, name in enumerate(names) if name in self.floats
-        ]
-        return f"SELECT t, {', '.join(sums)} FROM {self._counting(self._cells(names, pivots))} GROUP BY t"
+        sums = ", ".join(f"count(z{k}) AS v{k}, {self._sums(k, f'z{k}')}" for k in range(len(names)))
+        rows = self._counting(self._cells(names, pivots, finite=finite))
+        return f"SELECT t, count(*) AS n, {sums} FROM {rows} GROUP BY t"
+
+    def weights(self, names: Sequence[str]) -> str:
+        """Σ w over the cells of each column, `w`."""
+        sums = ", ".join(f"sum(CASE WHEN z{k} IS NOT NULL THEN w END) AS w{k}" for k in range(len(names)))
+        return f"SELECT t, {sums} FROM {self._counting(self._cells(names))} GROUP BY t"
+
+    def infinities(self, names: Sequence[str]) -> str:
+        """Of the cells that are not finite the smallest, without sign: databases take NaN for the largest."""
+        odd = ", ".join(
+            f"min(CASE WHEN x{k} IS NOT NULL AND z{k} IS NULL THEN abs(x{k}) END) AS i{k}"
+            for k in range(len(names))
+        )
+        cells = [*self._cells(names), *(f"{_double(quoted(name))} AS x{k}" for k, name in enumerate(names))]
+        return f"SELECT {odd} FROM {self._counting(cells)}"
 
     def moments_about_means(self, names: Sequence[str]) -> str:
         """The same about the mean `p` of each class, as a double; the rows are read twice."""
@@ -66,21 +80,20 @@ class ClassQueries:
         return (
             f"WITH means AS MATERIALIZED (SELECT t AS of_class, {means} FROM {counting} GROUP BY t) "
             f"SELECT t, {sums} FROM (SELECT t{weight}, {apart} FROM {counting} "
-            f"JOIN means ON t = of_class{self.dialect.fence}) AS apart GROUP BY t"
+            f"JOIN means ON t = of_class) AS apart GROUP BY t"
         )
-
-    def infinities(self, names: Sequence[str]) -> str:
-        """The smallest cell of each column that is not finite, without its sign: databases put NaN last."""
-        odd = ", ".join(
-            f"min(CASE WHEN x{k} IS NOT NULL AND z{k} IS NULL THEN abs({_double(f'x{k}')}) END) AS i{k}"
-            for k in range(len(names))
-        )
-        return f"SELECT {odd} FROM {self._counting(self._cells(names))}"
 
     def ranges(self, names: Sequence[str]) -> str:
         """The smallest and the largest number of each column, `a` and `b`."""
         ends = ", ".join(f"min(z{k}) AS a{k}, max(z{k}) AS b{k}" for k in range(len(names)))
         return f"SELECT {ends} FROM {self._counting(self._cells(names))}"
+
+    def levels(self, name: str, most: int) -> str:
+        """The values `g` of a column, with their rows `n` and weights `w`; of very many, some."""
+        weight = "count(*)" if self.weight is None else "sum(w)"
+        rows = self._counting(self._values([name]), labelled=name != self.target)
+        sums = f"count(*) AS n, {_double(weight)} AS w"
+        return f"SELECT g0 AS g, {sums} FROM {rows} GROUP BY g0 LIMIT {most}"
 
     def values(self, names: Sequence[str]) -> str:
         """The weight `w` of each value of each column `g` in each class; the other columns are NULL."""
@@ -101,25 +114,27 @@ class ClassQueries:
 
     # -- parts of queries -------------------------------------------------------------------------
 
-    def _counting(self, cells: Sequence[str]) -> str:
+    def _counting(self, cells: Sequence[str], *, labelled: bool = True) -> str:
         """The rows that count: class `t`, weight `w` if there is one, and these cells."""
-        label, chosen, where = quoted(self.target), [f"{quoted(self.target)} AS t"], ""
+        label = quoted(self.target)
+        chosen, where = [f"{label} AS t"], [f"{label} IS NOT NULL"] if labelled else []
         if self.weight is not None:
             heavy = _double(quoted(self.weight))
             chosen.append(f"{heavy} AS w")
-            where = f" AND ({heavy} <> 0 OR {heavy} IS NULL)"
-        query = f"SELECT {', '.join([*chosen, *cells])} FROM {self.rows} WHERE {label} IS NOT NULL{where}"
-        return f"({query}{self.dialect.fence}) AS counting"
+            where.append(f"({heavy} <> 0 OR {heavy} IS NULL)")
+        query = f"SELECT {', '.join([*chosen, *cells])} FROM {self.rows}"
+        if where:
+            query += f" WHERE {' AND '.join(where)}"
+        return f"({query}) AS counting"
 
-    def _cells(self, names: Sequence[str], pivots: Sequence[float] = ()) -> list[str]:
-        """Finite numbers `z`, less their pivots, and the cells `x` that may be none."""
+    def _cells(self, names: Sequence[str], pivots: Sequence[float] = (), *, finite: bool = True) -> list[str]:
+        """Numbers `z`, less their pivots, of finite cells or of all."""
         cells = []
         for k, name in enumerate(names):
             x = _double(quoted(name))
             z = f"{x} - {_number(pivots[k])}" if len(pivots) else x
-            if name in self.floats:
+            if finite and name in self.floats:
                 z = f"CASE WHEN {self.dialect.finite.format(x=x)} THEN {z} END"
-                cells.append(f"{quoted(name)} AS x{k}")
             cells.append(f"{z} AS z{k}")
         return cells
 
@@ -132,10 +147,9 @@ class ClassQueries:
         ]
 
     def _sums(self, k: int, z: str) -> str:
-        if self.weight is None:
-            return f"count({z}) AS n{k}, sum({z}) AS s{k}, sum({z} * {z}) AS u{k}"
-        there = f"sum(CASE WHEN {z} IS NOT NULL THEN w END)"
-        return f"{there} AS n{k}, sum(w * {z}) AS s{k}, sum(w * {z} * {z}) AS u{k}"
+        if self.weight is not None:
+            return f"sum(w * {z}) AS s{k}, sum(w * {z} * {z}) AS u{k}"
+        return f"{self.dialect.total.format(z=z)} AS s{k}, {self.dialect.squares.format(z=z)} AS u{k}"
 
 
 def _listed(letter: str, names: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from posterior.engines.class_queries import ClassQueries, Dialect
 from posterior.engines.labels import Target
 from posterior.engines.local import LocalDataset
 from posterior.engines.remote import RowReader
+from posterior.engines.sql import select
+from posterior.engines.survey import MOST_LEVELS, Levels, Survey, SurveyWork
 from posterior.stats import ClassSums, Location, Moments
 
 # Rows that pivots are taken from, and columns that one query sums up.
@@ -60,16 +62,45 @@ class DatabaseEngine(BatchEngine):
         target, dialect = reader.target, self.dialect
         if dialect is None or target is None or target.classes is None or target.class_weight is not None:
             return None
+        if reader.weight is not None and not dialect.weighs:
+            return None
         if reader.n_folds or not self._are_plain(reader, moments, values):
             return None
-        floats = frozenset(field.name for field in self.schema if pa.types.is_floating(field.type))
-        queries = ClassQueries(dialect, self.rows, target.name, reader.weight, floats, self.casts)
+        queries = self._queries(dialect, target.name, reader.weight)
         answers = Answers(self, reader, target, len(target.classes), queries)
         try:
             with self.asking() as ask:
                 return answers.sums(ask, moments, values)
         except (FragmentError, OddRowsError):
             return None  # the reading says what is wrong, or finds that nothing is
+
+    def _queries(self, dialect: Dialect, target: str, weight: str | None) -> ClassQueries:
+        floats = frozenset(field.name for field in self.schema if pa.types.is_floating(field.type))
+        return ClassQueries(dialect, self.rows, target, weight, floats, self.casts)
+
+    def head(self, columns: Sequence[str], n: int) -> Any:
+        """The first rows, and no more."""
+        with self.asking() as ask:
+            return ask(f"{select(columns, self.rows, self.casts)} LIMIT {n}")
+
+    def survey(self, work: SurveyWork) -> Survey | None:
+        """What all rows show, counted by the database; None where rows must be read."""
+        dialect, target = self.dialect, work.target
+        if dialect is None or target is None or target not in work.columns:
+            return None
+        if not all(_is_discrete(self._type(name)) for name in work.columns):
+            return None
+        queries = self._queries(dialect, target, work.weight)
+        with self.asking() as ask:
+            found = {name: ask(queries.levels(name, MOST_LEVELS + 2)) for name in work.columns}
+        levels = {name: _levels(table) for name, table in found.items()}
+        counts, weights = levels[target].counts, {}
+        if not counts:
+            return None
+        if work.weight is not None:
+            labels, heavy = (found[target].column(letter).to_pylist() for letter in "gw")
+            weights = {g: w or 0.0 for g, w in zip(labels, heavy, strict=True) if g is not None}
+        return Survey(sum(counts.values()), levels, weights)
 
     def _are_plain(self, reader: RowReader, moments: Sequence[int], values: Sequence[int]) -> bool:
         """Whether cells mean in the database what they mean to a model."""
@@ -94,6 +125,13 @@ def _is_discrete(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def _levels(table: Any) -> Levels:
+    """The values of a column of which a database told the numbers of rows."""
+    counts = dict(zip(table.column("g").to_pylist(), table.column("n").to_pylist(), strict=True))
+    missing = counts.pop(None, 0)
+    return Levels(counts if len(counts) <= MOST_LEVELS else None, missing)
+
+
 class OddRowsError(Exception):
     """Rows are not what sums in a database are made for: they are left to the reading."""
 
@@ -115,7 +153,8 @@ class Answers:
         if not n_rows or _numbers(totals, "odd").any():
             raise OddRowsError
         weight = self._by_class(totals, "w", 1, numbered=False)[:, 0]
-        return ClassSums(weight, n_rows, self._moments(ask, moments), self._values(ask, values), self._same)
+        found = self._moments(ask, moments, weight)
+        return ClassSums(weight, n_rows, found, self._values(ask, values), self._same)
 
     def _by_class(self, table: Any, letter: str, d: int, *, numbered: bool = True) -> Floats:
         """Columns of an answer (K, d), with zeros for classes that are not in it."""
@@ -134,10 +173,11 @@ class Answers:
 
     # -- numbers ----------------------------------------------------------------------------------
 
-    def _moments(self, ask: Ask, columns: Sequence[int]) -> Moments:
+    def _moments(self, ask: Ask, columns: Sequence[int], rows: Floats) -> Moments:
+        """The moments of some columns, the rows of each class weighing so much."""
         names = self._names(columns)
         starts = range(0, len(names), QUERY_COLUMNS)
-        parts = [self._moments_of(ask, names[a : a + QUERY_COLUMNS]) for a in starts]
+        parts = [self._moments_of(ask, names[a : a + QUERY_COLUMNS], rows) for a in starts]
         nothing = (np.zeros((self.n_classes, 0)),) * 4
         weight, pivot, mean, scatter = (
             np.concatenate(each, axis=1) for each in zip(nothing, *parts, strict=True)
@@ -152,36 +192,47 @@ class Answers:
                 raise OddRowsError
         return found
 
-    def _moments_of(self, ask: Ask, names: Sequence[str]) -> tuple[Floats, Floats, Floats, Floats]:
+    def _moments_of(
+        self, ask: Ask, names: Sequence[str], rows: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
         """Weight, pivot, mean less pivot and sum of squares, each (K, d)."""
-        d = len(names)
-        pivots = _pivots(ask(self.queries.first_rows(names, PIVOT_ROWS)), d)
-        table = ask(self.queries.moments(names, pivots))
-        self._refuse_infinity(ask, table, names)
-        weight, mean, scatter = self._centred(table, d)
+        pivots = _pivots(ask(self.queries.first_rows(names, PIVOT_ROWS)), len(names))
+        total, squares, weight = self._sums(ask, names, pivots, rows)
+        mean, scatter = _centred(weight, total, squares)
         pivot = np.tile(np.array(pivots), (self.n_classes, 1))
         # One pivot for classes that are 1e8 standard deviations apart would lose all digits.
         far = np.flatnonzero((weight * mean**2 > FAR**2 * scatter).any(axis=0))
         if len(far):
             again = ask(self.queries.moments_about_means([names[j] for j in far.tolist()]))
-            _, mean[:, far], scatter[:, far] = self._centred(again, len(far))
+            about = (self._by_class(again, letter, len(far)) for letter in "su")
+            mean[:, far], scatter[:, far] = _centred(weight[:, far], *about)
             pivot[:, far] = self._by_class(again, "p", len(far))
         return weight, pivot, mean, scatter
 
-    def _centred(self, table: Any, d: int) -> tuple[Floats, Floats, Floats]:
-        weight, total, squares = (self._by_class(table, letter, d) for letter in "nsu")
-        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-        return weight, mean, np.maximum(squares - weight * mean**2, 0.0)
-
-    def _refuse_infinity(self, ask: Ask, table: Any, names: Sequence[str]) -> None:
-        """Cells that are there and are not finite are gaps, if they are NaN."""
-        odd = [
-            name
-            for k, name in enumerate(names)
-            if name in self.queries.floats and table.column(f"c{k}") != table.column(f"v{k}")
-        ]
-        if odd and np.isinf(list(ask(self.queries.infinities(odd)).to_pylist()[0].values())).any():
-            raise OddRowsError
+    def _sums(
+        self, ask: Ask, names: Sequence[str], pivots: Sequence[float], rows: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Σ w z, Σ w z² and Σ w of the cells that are there and finite, each (K, d)."""
+        d = len(names)
+        table = ask(self.queries.moments(names, pivots, finite=False))
+        total, squares, there = (self._by_class(table, letter, d) for letter in "suv")
+        odd = np.flatnonzero(~np.isfinite(total + squares).all(axis=0))
+        if len(odd):  # NaN, which is a gap, or infinity
+            some = [names[j] for j in odd.tolist()]
+            found = ask(self.queries.infinities(some))
+            if any(np.isinf(_numbers(found, f"i{k}")).any() for k in range(len(odd))):
+                raise OddRowsError
+            again = ask(self.queries.moments(some, [pivots[j] for j in odd.tolist()], finite=True))
+            for sums, letter in ((total, "s"), (squares, "u"), (there, "v")):
+                sums[:, odd] = self._by_class(again, letter, len(odd))
+        if self.reader.weight is None:
+            return total, squares, there
+        n = self._by_class(table, "n", 1, numbered=False)
+        weight, gappy = np.tile(rows[:, None], d), np.flatnonzero((there != n).any(axis=0))
+        if len(gappy):
+            found = ask(self.queries.weights([names[j] for j in gappy.tolist()]))
+            weight[:, gappy] = self._by_class(found, "w", len(gappy))
+        return total, squares, weight
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -234,6 +285,12 @@ class Answers:
             pairs = self._read([(ask(self.queries.pairs(*names)), names)])
         cells = pairs.chunk(slice(None)).mixed((a, b)).array
         return np.array_equal(cells[:, 0], cells[:, 1], equal_nan=True)
+
+
+def _centred(weight: Floats, total: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """Mean, and sum of squares about it."""
+    mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+    return mean, np.maximum(squares - weight * mean**2, 0.0)
 
 
 def _pivots(rows: Any, d: int) -> list[float]:

@@ -44,10 +44,10 @@ class PolarsEngine(BatchEngine):
 
     def head(self, columns: Sequence[str], n: int) -> Any:
         """The first rows, of which polars need not work out more."""
-        return super().head(columns, n) if n > BATCH_ROWS else PolarsEngine(self._frame.head(n))._all(columns)
-
-    def _all(self, columns: Sequence[str]) -> Any:
-        return _to_arrow(self._frame.select(list(columns)).collect(engine="streaming"))
+        try:
+            return _to_arrow(self._frame.select(list(columns)).head(n).collect(engine="streaming"))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise FragmentError(f"{self.name} cannot be read: {error}") from error
 
 
 def _in_batches(frame: pl.LazyFrame) -> Generator[Any, None, None]:

@@ -30,10 +30,14 @@ class ArrowTableEngine(BatchEngine):
     @property
     def schema(self) -> Any:
         """Names and types of the columns."""
-        return self._rows.schema
+        return without_views(self._rows.schema)
 
     def read(self, columns: Sequence[str]) -> Generator[Any, None, None]:
         """The rows in order."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        yield from (batch.cast(schema) for batch in self._batches(columns))
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
         if isinstance(self._rows, pa.Table):
             yield from self._rows.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
             return
@@ -61,7 +65,7 @@ class StreamEngine(Engine):
     @property
     def schema(self) -> Any:
         """Names and types of the columns."""
-        return self._schema
+        return without_views(self._schema)
 
     def fold(self, work: Any, columns: Sequence[str]) -> NoReturn:
         """Refused: nothing would be left to learn from."""
@@ -86,9 +90,23 @@ class StreamEngine(Engine):
                         f"batch {number} of the stream has the columns {_described(batch.schema)}, and the "
                         f"first one {_described(self._schema)}; all batches must have the same"
                     )
-                yield batch.select(columns)
+                yield batch.select(columns).cast(pa.schema([self.schema.field(name) for name in columns]))
         except (OSError, pa.ArrowException) as error:
             raise FragmentError(f"the stream cannot be read: {error}") from error
+
+
+def without_views(schema: Any) -> Any:
+    """The same columns, strings not as views, of which Arrow compares few.
+
+    >>> str(without_views(pa.schema({"x": pa.string_view()})).field("x").type)
+    'large_string'
+    """
+    return pa.schema(
+        [
+            field.with_type(pa.large_string()) if pa.types.is_string_view(field.type) else field
+            for field in schema
+        ]
+    )
 
 
 def opened(source: Any, table: str | None = None, query: str | None = None, engine: Any = None) -> Engine:

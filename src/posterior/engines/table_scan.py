@@ -106,7 +106,7 @@ class TableScan(ScannedTable):
         work = SurveyWork(tuple(names), self.target, self.weight)
         beside = [name for name in (self.target, self.weight) if name is not None and name not in names]
         read = [*names, *beside] or self._asked[:1]
-        return self.engine.fold(work, read)
+        return self.engine.survey(work) or self.engine.fold(work, read)
 
     @property
     def n_rows(self) -> int:
