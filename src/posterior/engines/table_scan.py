@@ -41,7 +41,7 @@ class TableScan(ScannedTable):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(rows, f"{folder}/part-0.parquet")
     ...     table = scan(f"{folder}/*.parquet", target="late")
-    ...     LDA().fit(table).predict([[6.0]]), table.n_rows
+    ...     LDA().fit(table).predict(pa.table({"x": [6.0]})), table.n_rows
     (array(['yes'], dtype='<U3'), 4)
     """
 
@@ -191,6 +191,26 @@ class TableScan(ScannedTable):
             schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight
         )
         return RemoteRows(self.engine, reader, self.n_rows)
+
+    # -- what a model says of the rows ------------------------------------------------------------
+
+    def inputs_of(self, names: Sequence[str] | None, n: int, who: str) -> tuple[str, ...]:
+        """The columns that a model reads, by the names of training, or all n of them in their order."""
+        there = self.engine.schema.names
+        if names is None:
+            if len(self._asked) != n:
+                raise ValueError(
+                    f"{who} was fitted to {n} columns without names, and the scan has {len(self._asked)}; "
+                    "name them in order: scan(…, columns=[…])"
+                )
+            return tuple(self._asked)
+        absent = [name for name in names if name not in there]
+        if absent:
+            raise ValueError(
+                f"{self.engine.name} has no column {listed(absent)}, which {who} was fitted with; it has "
+                f"{listed(there, 12)}"
+            )
+        return tuple(names)
 
     def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:
         """About n rows in memory: a table of Arrow, the target, and weights if there are any.

@@ -1,6 +1,6 @@
 """Any classifier, with its probabilities calibrated on held-out rows."""
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,7 @@ from posterior.estimators.fitted_classifier import (
 )
 from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.parameters import AnyRows, Classifier, FoldsLike, Labels, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import install
 
 
@@ -131,21 +132,25 @@ class CalibratedClassifier(MetaClassifier):
         check_is_fitted(self, "learnt_")
         return self.learnt_.priors_after(self.method)
 
-    def predict_log_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, scaled."""
         check_is_fitted(self)
         adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
         return adjustment.apply(log_posterior_of(self.estimator_, X))
 
-    def decision_function(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def decision_function(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self.predict_log_proba(X))
 
-    def predict_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, scaled."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: AnyRows) -> AnyArray:
+    @scores_scans
+    def predict(self, X: AnyRows, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row."""
         logs = self.predict_log_proba(X)
         return np.asarray(self.classes_[logs.argmax(axis=1)])

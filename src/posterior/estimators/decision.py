@@ -37,6 +37,7 @@ from posterior.estimators.parameters import (
     Reject,
     Weights,
 )
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import CalibrationWarning, DataWarning, warn
@@ -360,7 +361,8 @@ class DecisionClassifier(MetaClassifier):
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def predict(self, X: AnyRows, costs: CostsLike | None = None) -> AnyArray:
+    @scores_scans
+    def predict(self, X: AnyRows, costs: CostsLike | None = None, **writing: Unpack[Writing]) -> AnyArray:
         """What to do with each row: an action, or the label of rejecting or of an outlier.
 
         `costs` replaces the costs for this call; an array of shape (n_samples, n_classes, n_actions) gives
@@ -370,15 +372,18 @@ class DecisionClassifier(MetaClassifier):
         decider = self._decider(costs)
         return np.asarray(decider.labels.take(decider.decide(X)))
 
-    def predict_log_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, scaled and under the class frequencies asked for."""
         return self._decider().log_posterior(X)
 
-    def decision_function(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def decision_function(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self.predict_log_proba(X))
 
-    def predict_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, scaled and under the class frequencies asked for."""
         return np.exp(self.predict_log_proba(X))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
@@ -40,6 +40,7 @@ from posterior.estimators.parameters import (
     TableLike,
     Weights,
 )
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.splits import read_folds
 from posterior.estimators.state import install, named_columns
 from posterior.estimators.table_estimator import warn_of_names
@@ -289,22 +290,26 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
     def _fused(self, X: TableLike) -> Floats:
         return fuse(self._log_posteriors(X), log_of(self.priors_), weights=self.weights_)
 
-    def predict_log_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, (n_samples, n_classes).
 
         A row that the members leave no class, since one rules out what another allows, gets the priors.
         """
         return self._fused(X)
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self._fused(X))
 
-    def predict_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, (n_samples, n_classes); each row sums to 1."""
         return np.exp(self._fused(X))
 
-    def predict(self, X: TableLike) -> AnyArray:
+    @scores_scans
+    def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         best = self._fused(X).argmax(axis=1)
         return np.asarray(self.classes_[best])

@@ -1,7 +1,7 @@
 """Outliers by log p(row), at a rate of false alarms that is kept."""
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -24,6 +24,7 @@ from posterior.estimators.outlier_calibration import (
     unwrapped,
 )
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.table_estimator import rows_for
 from posterior.estimators.target import read_labels, read_weights
@@ -234,7 +235,10 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------------------
 
-    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def score_samples(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log density of each row, ln p(row); `priors` replaces the class priors for this call."""
         return self._scores(X, priors)
 
@@ -247,7 +251,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             return known.model_.log_evidence(data, known._log_prior(priors))
         return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
 
-    def p_values(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def p_values(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Floats:
         """How rare a row this odd is among rows like those of calibration, (n_samples,).
 
         `priors` are class priors of the rows asked about, where they differ from those of the calibration
@@ -265,13 +270,17 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         score = self._scores(X, priors, reports_unseen=reports_unseen)
         return self._calibration_rows(priors).p_values(score)
 
-    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> Ints:
+    @scores_scans
+    def predict(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Ints:
         """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
         p = self.p_values(X, priors)
         self.warn_of_too_few(self.alpha, priors)
         return np.where(p <= self.alpha, -1, 1)
 
-    def decision_function(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def decision_function(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log density above the threshold, negative for outliers and for no other row.
 
         With "chi2" half the squared distance that is left until the row is one.
