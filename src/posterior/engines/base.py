@@ -30,8 +30,8 @@ class Fragment(Protocol):
     def name(self) -> str:
         """What a message calls it, such as a file."""
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Record batches of Arrow, with these columns, in order."""
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """Record batches of Arrow, with these columns, in order; of so many rows at most."""
 
 
 class FragmentError(ValueError):
