@@ -1,6 +1,6 @@
 """A table that is read where it lives: what `scan` returns and every estimator's `fit` takes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from posterior._text import listed
 from posterior._types import AnyArray, Floats
 from posterior.engines.base import Engine, ScannedTable
+from posterior.engines.class_sample import draw_by_class
 from posterior.engines.labels import Target, sorted_classes
 from posterior.engines.remote import RemoteRows, RowReader, RowSample, read_weight, table_of
 from posterior.engines.survey import (
@@ -192,6 +193,24 @@ class TableScan(ScannedTable):
         )
         return RemoteRows(self.engine, reader, self.n_rows)
 
+    def draw(self, quotas: Mapping[Any, int]) -> Any:
+        """So many rows of each class as a table of Arrow with target and weights; the same every time."""
+        return draw_by_class(self, quotas)
+
+    def selected(self, names: Sequence[str]) -> "TableScan":
+        """The same rows with some of the columns to learn from; nothing is surveyed again."""
+        some = TableScan(
+            self.engine,
+            self.target,
+            weight=self.weight,
+            columns=names,
+            kinds=self.kinds,
+            drops_unlabelled=self.drops_unlabelled,
+        )
+        some.__dict__["survey"] = self.survey
+        some._levels = self._levels
+        return some
+
     # -- what a model says of the rows ------------------------------------------------------------
 
     def inputs_of(self, names: Sequence[str] | None, n: int, who: str) -> tuple[str, ...]:
@@ -219,6 +238,8 @@ class TableScan(ScannedTable):
         """
         share = n / max(self.n_rows, 1)
         columns = [*self.names, *(name for name in (self.target, self.weight) if name is not None)]
+        if self.target is not None:
+            self._refuse_unlabelled()
         drawn = self.engine.fold(RowSample(share, self.target, self.weight), columns).table
         target = None if self.target is None else _as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
+from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
@@ -27,7 +28,8 @@ from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, R
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.table_estimator import rows_for
-from posterior.estimators.target import read_labels, read_weights
+from posterior.estimators.target import read_labels, read_weights, scanned_table
+from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable
@@ -119,8 +121,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            The rows, as the estimator takes them.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            The rows, as the estimator takes them; of a scan a sample of 100,000.
         y : array-like of shape (n_samples,), default=None
             The class of each row; not needed for a frozen model, unless priors are to change.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -155,6 +157,10 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> LabelledTable:
         """The rows that count; their classes are needed where the model learns them."""
+        if isinstance(X, ScannedTable):
+            scan = scanned_table(X, y, sample_weight, type(self).__name__)
+            refuse_one_reading(scan, type(self).__name__)
+            X, y, sample_weight = scan.sample(HELD_OUT_ROWS)
         if isinstance(X, LabelledTable):
             return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
         table = LabelledTable.unlabelled(*indexable(X))
