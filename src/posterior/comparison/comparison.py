@@ -150,20 +150,19 @@ class Comparison:
         most = checked_max_rows(max_rows)
         if isinstance(X, ScannedTable):
             drawn_scan = DrawnScan.of(X, y, most, groups=groups, time=time, kinds=kinds)
-            of_rows = partial(cls.of, models=models, folds=folds, repeats=repeats, groups=groups, time=time)
-            some_rows = of_rows(
-                drawn_scan.rows,
-                drawn_scan.target,
+            return cls.of(
+                drawn_scan.table,
+                models=models,
+                folds=folds,
+                repeats=repeats,
                 costs=costs,
-                kinds=drawn_scan.kinds,
                 positive=positive,
                 false_alarms=false_alarms,
                 seed=seed,
                 reference=reference,
                 max_rows=None,
                 progress=progress,
-            )
-            return some_rows._of_scan(drawn_scan)
+            ).of_scan(drawn_scan)
         with overheard() as heard:
             table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
         chosen = rows_to_compare(table.codes, most, table.groups)
@@ -291,8 +290,8 @@ class Comparison:
             self, n_rows=n_rows, folds=self.folds + drawn_words(n, n_rows), notes=(*self.notes, note)
         )
 
-    def _of_scan(self, scan: DrawnScan) -> Self:
-        """The same comparison of the rows that a scan was drawn from."""
+    def of_scan(self, scan: DrawnScan) -> Self:
+        """The same comparison, told of the scan whose drawn rows were compared."""
         n, folds = self.n_rows, self.first_folds
         found = replace(self, notes=(*scan.notes, *self.notes))
         return found if n == scan.n_rows or folds is None else found._drawn_from(scan.n_rows, n, folds)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from posterior.comparison.inputs import compared_table
 from posterior.comparison.sampling import rows_of_classes
 from posterior.estimators.target import scanned_table
 from posterior.estimators.training_rows import refuse_one_reading
+from posterior.schema import LabelledTable
 
 # Cells of the drawn rows that are taken into memory at most.
 MOST_CELLS = 1 << 24
@@ -16,17 +18,22 @@ MOST_CELLS = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class DrawnScan:
-    """Rows that were drawn from a scan as a table with the target in it, and how many rows there are."""
+    """Rows that were drawn from a scan, as a table in memory, and how many there are in the scan."""
 
-    rows: Any
-    target: str
-    kinds: Any
+    table: LabelledTable
     n_rows: int
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, given: Any, y: Any, max_rows: int | None, *, groups: Any, time: Any, kinds: Any
+        cls,
+        given: Any,
+        y: Any,
+        max_rows: int | None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        kinds: Any = None,
     ) -> "DrawnScan":
         """Draw rows by class in one reading, after one that counted the classes."""
         scan = scanned_table(given, y, None, "compare")
@@ -41,7 +48,8 @@ class DrawnScan:
         rows = scan.draw(dict(zip(classes.tolist(), quotas.tolist(), strict=True)))
         if scan.weight is not None:
             rows = rows.drop_columns([scan.weight])
-        return cls(rows, target, _declared(scan, kinds), scan.n_rows, tuple(_notes(scan)))
+        table = compared_table(rows, target, groups=groups, time=time, kinds=_declared(scan, kinds))
+        return cls(table, scan.n_rows, tuple(_notes(scan)))
 
 
 def _declared(scan: Any, kinds: Any) -> Any:

@@ -1,6 +1,7 @@
 """A table that is read where it lives: what `scan` returns and every estimator's `fit` takes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from posterior._text import listed
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Progress
 from posterior.engines.base import Engine, ScannedTable
 from posterior.engines.class_sample import draw_by_class
 from posterior.engines.labels import Target, sorted_classes
@@ -24,6 +25,7 @@ from posterior.engines.survey import (
     plain,
 )
 from posterior.engines.surveyed import SurveyedSource
+from posterior.engines.watched import WatchedEngine
 from posterior.notices import DataWarning, warn
 from posterior.schema import Schema
 
@@ -163,6 +165,8 @@ class TableScan(ScannedTable):
                 f"column {name!r} has too many different values to be classes; a number is predicted by "
                 "LinearRegression"
             )
+        if not found.counts:
+            raise ValueError(f"{self.engine.name} has no rows with a value in column {name!r}")
         return sorted_classes(found.counts, name)
 
     def _refuse_unlabelled(self) -> None:
@@ -209,6 +213,12 @@ class TableScan(ScannedTable):
         )
         some.__dict__["survey"] = self.survey
         some._levels = self._levels
+        return some
+
+    def watched(self, progress: Progress) -> "TableScan":
+        """The same rows, whose readings by threads of this process are told to `progress`."""
+        some = copy(self)
+        some.engine = WatchedEngine(self.engine, progress)
         return some
 
     # -- what a model says of the rows ------------------------------------------------------------
