@@ -41,7 +41,7 @@ N, COLUMNS = 2_000, ["x", "wait", "state"]
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
-    monkeypatch.setattr(arrow, "BATCH_ROWS", 128)
+    monkeypatch.setattr(arrow.readable, "__defaults__", (128,))
 
 
 @pytest.fixture(scope="module")
@@ -326,6 +326,20 @@ def test_an_engine_of_lazy_frames_is_given_a_function_of_a_batch(table, files):
     assert found.column_names == ["id", "p_a", "p_b", "p_c"]
     wanted = model.predict_proba(table.select(columns).to_pandas())
     assert np.array_equal(found.drop_columns(["id"]).to_pandas().to_numpy(), wanted)
+
+
+def test_of_a_frame_of_dask_the_scores_are_a_lazy_frame_of_dask(table, tmp_path):
+    frames = pytest.importorskip("dask.dataframe", reason="Dask is an extra")
+    model, columns = fitted("naive Bayes", table)
+    frame = frames.from_pandas(table.to_pandas(), npartitions=5)
+    scores = model.predict_proba(scan(frame), keep=["id"])
+    assert isinstance(scores, frames.DataFrame)
+    found = scores.compute(scheduler="threads")
+    assert found["id"].tolist() == list(range(N))
+    wanted = model.predict_proba(table.select(columns).to_pandas())
+    assert np.array_equal(found[["p_a", "p_b", "p_c"]].to_numpy(), wanted)
+    model.predict_proba(scan(frame), out=tmp_path / "scores.parquet")
+    assert np.array_equal(pq.read_table(tmp_path / "scores.parquet").to_pandas().to_numpy(), wanted)
 
 
 class Once(base.Engine):

@@ -94,7 +94,7 @@ def compare(
     chosen = None if models is None else [name.strip() for name in models.split(",")]
     elsewhere, drawn = open_elsewhere(console, data, engine, reading), None
     if report is not None:
-        inputs = data if elsewhere is None else elsewhere.files
+        inputs = data if elsewhere is None else elsewhere.paths
         refuse_output(report, *inputs, *([costs] if costs is not None and is_file(costs) else []))
     refuse_weight(weight, elsewhere)
     with console.noticing():

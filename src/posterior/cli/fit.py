@@ -85,7 +85,7 @@ def fit(
     if keep not in ("summary", "rows"):
         raise ValueError(f"--keep {keep}: choose summary, or rows")
     elsewhere = open_elsewhere(console, data, engine, reading)
-    refuse_output(output, *(data if elsewhere is None else elsewhere.files))
+    refuse_output(output, *(data if elsewhere is None else elsewhere.paths))
     refuse_weight(weight, elsewhere)
     scan, drawn = None, None
     with console.noticing():

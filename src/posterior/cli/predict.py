@@ -63,7 +63,7 @@ def predict(
     console = CommandConsole(talk, results=False)
     opened = open_model(file)
     elsewhere = open_elsewhere(console, data, engine, reading, large=None)
-    refuse_output(output, *(data if elsewhere is None else elsewhere.files), file, *decision.files)
+    refuse_output(output, *(data if elsewhere is None else elsewhere.paths), file, *decision.files)
     scored = Scored(opened, listed(data, 2) if elsewhere is not None else data[0], tuple(keep or ()))
     with console.noticing(), console.progress() as told:
         decide(opened.model, decision)

@@ -156,7 +156,7 @@ def drawn_of(
     refuse_numbers(scan, as_numbers)
     drawn = posterior.comparison.scanned.DrawnScan.of(scan, None, max_rows, groups=groups, time=time)
     if not console.as_json:
-        console.tell(f"{scan.n_rows:,} rows in {listed(list(scan.engine.files), 2)}; drawn from them:")
+        console.tell(f"{scan.n_rows:,} rows in {listed(list(scan.engine.paths), 2)}; drawn from them:")
         show_reading(console, drawn.table)
         for note in drawn.notes:
             console.note(note)

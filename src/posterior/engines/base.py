@@ -99,7 +99,7 @@ class Engine(ABC):
         """All rows in order, as record batches of Arrow, few of them in memory."""
 
     @property
-    def files(self) -> Sequence[str]:
+    def paths(self) -> Sequence[str]:
         """The files that are read, which nothing may be written to."""
         return ()
 
@@ -120,6 +120,10 @@ class Engine(ABC):
     def head(self, columns: Sequence[str], n: int) -> Any:
         """A few rows that show what columns look like, a table of Arrow."""
         return taken(self.batches(columns), self.empty(columns), n)
+
+    def class_sums(self, reader: Any, moments: Sequence[int], values: Sequence[int]) -> Any:
+        """`ClassSums` of columns of the reader's schema, if the engine has them without reading the rows."""
+        return None
 
     def empty(self, columns: Sequence[str]) -> Any:
         """A table of Arrow without rows."""

@@ -93,14 +93,16 @@ def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -
     if isinstance(source, Engine):
         return source
     if isinstance(source, str) and "://" in source and not source.startswith("file://"):
-        return _open("posterior.engines.adbc", source, table=table, query=query)
+        return _open("posterior.engines.adbc", source, table=table, query=query, engine=engine)
     if isinstance(source, str | PathLike) or _are_paths(source):
         if table is not None or query is not None:
             raise ValueError("table and query are for databases; for files use columns, or DuckDB")
         return _open("posterior.engines.arrow", source, engine=engine)
     package = type(source).__module__.partition(".")[0]
     module = OPENERS.get(package) or (
-        "posterior.engines.streams" if hasattr(source, "__arrow_c_stream__") else None
+        "posterior.engines.streams"
+        if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__next__")
+        else None
     )
     if module is None:
         raise TypeError(f"expected {ACCEPTED}, found {type(source).__name__}")

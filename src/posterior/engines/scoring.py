@@ -159,6 +159,6 @@ def refuse_inputs(engine: Engine, out: str | os.PathLike[str]) -> None:
     where = Path(out).expanduser()
     if not where.exists():
         return
-    for name in engine.files:
+    for name in engine.paths:
         if Path(name).exists() and where.samefile(name):
             raise ValueError(f"out={os.fspath(out)!r} is one of the files that are read; write to another")

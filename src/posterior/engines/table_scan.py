@@ -188,14 +188,19 @@ class TableScan(ScannedTable):
         return np.array([found[label] for label in self.classes.tolist()], dtype=np.float64)
 
     def rows(
-        self, schema: Schema, classes: AnyArray | None, class_weight: Floats | None = None
+        self,
+        schema: Schema,
+        classes: AnyArray | None,
+        class_weight: Floats | None = None,
+        *,
+        draws: bool = False,
     ) -> RemoteRows:
         """The rows as models ask for them; without classes the target holds numbers."""
         self._refuse_unlabelled()
         reader = RowReader(
             schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight
         )
-        return RemoteRows(self.engine, reader, self.n_rows)
+        return RemoteRows(self.engine, reader, self.n_rows, draws)
 
     def draw(self, quotas: Mapping[Any, int]) -> Any:
         """So many rows of each class as a table of Arrow with target and weights; the same every time."""

@@ -34,9 +34,9 @@ class WatchedEngine(Engine):
         return self.engine.schema
 
     @property
-    def files(self) -> Sequence[str]:
+    def paths(self) -> Sequence[str]:
         """The files that are read."""
-        return self.engine.files
+        return self.engine.paths
 
     @property
     def counted_rows(self) -> int | None:
