@@ -181,6 +181,16 @@ class FileEngine(FragmentEngine):
         """The columns of all files, which must agree."""
         return agreed_schema(self._dataset)
 
+    @property
+    def paths(self) -> Sequence[str]:
+        """The paths of all files."""
+        return [fragment.path for fragment in self._dataset.get_fragments()]
+
+    @property
+    def counted_rows(self) -> int | None:
+        """The number of rows that the footers of Parquet files tell; None of other kinds."""
+        return self._dataset.count_rows() if self.kind == "parquet" else None
+
     @cached_property
     def fragments(self) -> Sequence[Fragment]:
         """Row groups of each file, some together; of other kinds than Parquet whole files."""

@@ -81,6 +81,16 @@ class FilesOnCluster(Engine):
         return self.files.schema
 
     @property
+    def paths(self) -> Sequence[str]:
+        """The paths of all files."""
+        return self.files.paths
+
+    @property
+    def counted_rows(self) -> int | None:
+        """The number of all rows, where the files tell."""
+        return self.files.counted_rows
+
+    @property
     def fragments(self) -> Sequence[Fragment]:
         """The parts that tasks read."""
         return self.files.fragments

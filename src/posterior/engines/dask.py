@@ -84,6 +84,8 @@ class DaskFiles(FilesOnCluster):
 class DaskFrameEngine(Engine):
     """A data frame of Dask, whose partitions are its fragments; the index is no column."""
 
+    is_lazy = True
+
     def __init__(self, frame: Any, client: Any | None = None) -> None:
         unnamed = [name for name in frame.columns if not isinstance(name, str)]
         if unnamed:
@@ -143,6 +145,10 @@ class DaskFrameEngine(Engine):
         parts = in_order(lambda part: _results([part], self._client), self._partitions(columns), ahead=1)
         for number, (frame,) in enumerate(parts):
             yield from readable(_rows(frame, schema, number), columns)
+
+    def scored(self, columns: Sequence[str], score: Any, schema: Any) -> Any:
+        """A lazy data frame of Dask: `score` of the rows of these columns."""
+        return scored(self, columns, score, schema)
 
     def head(self, columns: Sequence[str], n: int) -> Any:
         """The first rows of partitions that lie apart."""

@@ -79,7 +79,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(rows, f"{folder}/part-0.parquet")
     ...     model = NaiveBayes().fit(scan(f"{folder}/*.parquet", target="vote"))
-    >>> model.predict([["CA"]])
+    >>> model.predict(pa.table({"state": ["CA"]}))
     array(['a'], dtype='<U1')
 
     """

@@ -87,6 +87,8 @@ class SparkFrameEngine(Engine):
     `rand()`. A row may then be in another fold of the next reading; `frame.persist()` keeps its place.
     """
 
+    is_lazy = True
+
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         # Numbers in place of names, which would need quotes: `a.b` is a field of a structure to Spark, and a
@@ -125,6 +127,10 @@ class SparkFrameEngine(Engine):
         packed = frame.mapInArrow(partial(_packed_batches, schema), "batch binary")
         for row in packed.toLocalIterator(prefetchPartitions=True):
             yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
+
+    def scored(self, columns: Sequence[str], score: Any, schema: Any) -> Any:
+        """A lazy data frame of Spark: `score` of the rows of these columns."""
+        return scored(self, columns, score, schema)
 
     def head(self, columns: Sequence[str], n: int) -> Any:
         """The first rows."""

@@ -33,7 +33,7 @@ from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
 from posterior.linear.summary import Summary, summarize
-from posterior.notices import DataWarning, UnseenCategoryWarning, warn
+from posterior.notices import CountedRows, DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
@@ -90,7 +90,7 @@ class LinearEstimator(TableEstimator):
             self.design_.refuse_gaps(dataset)
         else:
             told = self.design_.new_gaps(dataset)
-            if told:
+            if told is not None:
                 warn(told, DataWarning)
         return Scan.of(dataset, self.design_)
 
@@ -334,6 +334,6 @@ def seed_of(random_state: Any) -> int:
 
 
 def _report_unseen(unseen: dict[str, dict[Any, int]]) -> None:
-    told = [unseen_rows(name, counts) for name, counts in unseen.items()]
+    told = tuple(unseen_rows(name, counts) for name, counts in unseen.items())
     if told:
-        warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning)
+        warn(CountedRows(told, end=": it adds nothing to the score"), UnseenCategoryWarning)

@@ -17,6 +17,7 @@ from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.math import are_places
+from posterior.notices import CountedRows, RowCount
 from posterior.schema import Schema
 from posterior.schema.columns import Alike
 from posterior.stats.base import FieldSums
@@ -196,21 +197,22 @@ class Design:
             'out, or pass missing="indicator" (the mean of training plus a column that says so)'
         )
 
-    def new_gaps(self, rows: Rows) -> str:
+    def new_gaps(self, rows: Rows) -> CountedRows | None:
         """What to say of missing values in columns that had none in training, and so have no indicator."""
         if not rows.reduce(self.count_gaps, dense=len(self.numbers)):
-            return ""
+            return None
         seen = rows.reduce(self.means_and_gaps, dense=len(self.numbers))
         new = [
             (j, n) for i, (j, n) in enumerate(zip(self.numbers, seen.gaps, strict=True)) if i not in self.gaps
         ]
         new += [(f.column, n) for f, n in zip(self.factors, seen.unknown, strict=True) if not f.gap]
-        told = [f"column {self.schema.columns[j].name!r} ({int(n)} rows)" for j, n in new if n]
+        names = self.schema.names
+        told = tuple(RowCount(f"column {names[j]!r} (", int(n), " rows)") for j, n in new if n)
         if not told:
-            return ""
-        return (
-            f"missing values in {', '.join(told[:5])}, which had none in training: the mean of training is "
-            "put in, and a missing category adds nothing"
+            return None
+        what = "the mean of training is put in, and a missing category adds nothing"
+        return CountedRows(
+            told[:5], start="missing values in ", joint=", ", end=f", which had none in training: {what}"
         )
 
     def count_gaps(self, chunk: Chunk) -> int:
