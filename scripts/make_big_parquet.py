@@ -3,9 +3,10 @@
     python scripts/make_big_parquet.py FOLDER                          # 20,000,000 x 20: 3.2 GB
     python scripts/make_big_parquet.py FOLDER --rows 100000 --strings
 
-Columns x0, x1, … (float64) are Gaussian around means that differ by class, with correlated pairs; the target
-`y` is a class 0 … 9, or "class 0" … with --strings. The same options give the same numbers. One row group at a
-time is in memory. Nothing is compressed: random numbers hardly shrink, and a reader's time is then its own.
+Columns x0, x1, … (float64) are Gaussian around means that differ by class, with correlated pairs; the
+target `y` is a class 0 … 9, or "class 0" … with --strings. The same options give the same numbers. One
+row group at a time is in memory. Nothing is compressed: random numbers hardly shrink, and a reader's
+time is then its own.
 """
 
 import argparse

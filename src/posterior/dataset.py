@@ -194,6 +194,10 @@ class Dataset(Rows, Protocol):
     """Rows that can also be scored one by one."""
 
     @property
+    def costly(self) -> bool:
+        """Whether reading the rows costs more than most sums over them: they are not in memory."""
+
+    @property
     def n_rows(self) -> int:
         """How many rows there are."""
 

@@ -113,6 +113,8 @@ MISTAKES = [
     (["inspect", "picture.posterior"], ["PNG"]),
     (["inspect", "junk.csv"], ["junk.csv"]),
     (["explain", "picture.posterior", "good.csv", "--row", "0"], ["PNG"]),
+    (["sql", "picture.posterior", "--table", "t"], ["PNG"]),
+    (["sql", "nowhere.posterior"], ["--table"]),
     (["curve", "good.csv", "-t", "bought", "--sizes", "10,x"], ["whole numbers"]),
     (["curve", "nowhere.csv", "-t", "bought"], ["nowhere.csv"]),
     (["data", "penguin"], ["penguin", "penguins"]),
@@ -140,6 +142,12 @@ MODEL_MISTAKES = [
     (["predict", "good.posterior", "good.csv", "-o", "./good.csv"], ["would be lost"]),
     (["predict", "good.posterior", "good.csv", "-o", "good.posterior"], ["would be lost"]),
     (["predict", "good.posterior", "header.csv"], ["no row"]),
+    (["sql", "good.posterior", "--table", "t", "--dialect", "oracle"], ["'oracle'", "'duckdb'"]),
+    (["sql", "good.posterior", "--table", ""], ["table must be a name"]),
+    (["sql", "good.posterior", "--table", "t", "--only", "odds"], ["'odds'", "'posterior'"]),
+    (["sql", "good.posterior", "--table", "t", "--keep", "predicted"], ["'predicted'", "twice"]),
+    (["sql", "good.posterior", "--table", "t", "--outliers", "0.05"], ["outliers", "SQL"]),
+    (["sql", "good.posterior", "--table", "t", "-o", "good.posterior"], ["would be lost"]),
     (["explain", "good.posterior", "good.csv", "--row", "60"], ["60 rows", "0 to 59"]),
 ]
 

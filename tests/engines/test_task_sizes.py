@@ -8,9 +8,10 @@ import pytest
 
 from engine_cases import in_files
 from posterior import LDA, QDA, GaussianNB, NaiveBayes, SoftmaxRegression, scan
+from posterior.engines import remote
 from posterior.engines.arrow import FileEngine
 from posterior.engines.base import FragmentSum
-from posterior.engines.remote import RowSample
+from posterior.engines.remote import FirstReading, RowSample
 
 cloudpickle = pytest.importorskip("cloudpickle")  # comes with Dask
 
@@ -18,12 +19,14 @@ N, D, K = 60_000, 20, 10
 MOST = 64_000
 # The Hessian of softmax has a (D + 1, D + 1) block of numbers for each pair of the K − 1 free scores.
 HESSIAN = (K - 1) * K // 2 * (D + 1) ** 2 * 8
+# The slope, which comes in the same reading, has (D + 1) numbers for each of these, beside names and counts.
+SLOPE = (K - 1) * (D + 1) * 8 + 1000
 MODELS = {
     "GaussianNB": (GaussianNB, False, MOST),
     "LDA": (LDA, False, MOST),
     "QDA": (QDA, False, MOST),
     "mixed naive Bayes": (NaiveBayes, True, MOST),
-    "softmax": (SoftmaxRegression, False, HESSIAN + 1000),
+    "softmax": (SoftmaxRegression, False, HESSIAN + SLOPE),
 }
 
 
@@ -32,7 +35,7 @@ class Weighing(FileEngine):
 
     def fold(self, work, columns):
         total = super().fold(work, columns)
-        if not isinstance(work, RowSample):
+        if not isinstance(work, RowSample | FirstReading):
             self.tasks.append(len(cloudpickle.dumps(FragmentSum(work, tuple(columns)))))
             self.results.append(len(pickle.dumps(total)))
         return total
@@ -59,7 +62,8 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_tasks_and_results_are_small(files, name):
+def test_tasks_and_results_are_small(files, name, monkeypatch):
+    monkeypatch.setattr(remote, "SAMPLE_ROWS", N // 3)  # so few rows would stay here once they are drawn
     make, mixed, largest = MODELS[name]
     engine = Weighing(files[mixed])
     make().fit(scan(engine, target="y"))

@@ -30,8 +30,8 @@ class Fragment(Protocol):
     def name(self) -> str:
         """What a message calls it, such as a file."""
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Record batches of Arrow, with these columns, in order."""
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """Record batches of Arrow, with these columns, in order; of so many rows at most."""
 
 
 class FragmentError(ValueError):
@@ -99,6 +99,10 @@ class Engine(ABC):
     def head(self, columns: Sequence[str], n: int) -> Any:
         """A few rows that show what columns look like, a table of Arrow."""
         return taken(self.batches(columns), self.empty(columns), n)
+
+    def class_sums(self, reader: Any, moments: Sequence[int], values: Sequence[int]) -> Any:
+        """`ClassSums` of columns of the reader's schema, if the engine has them without reading the rows."""
+        return None
 
     def empty(self, columns: Sequence[str]) -> Any:
         """A table of Arrow without rows."""

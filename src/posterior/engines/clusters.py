@@ -29,9 +29,9 @@ class ArrivedRows:
     name: str
     parts: Iterable[Any]
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Record batches of one size, however the rows arrived."""
-        return rebatched(self.parts)
+        return rebatched(self.parts, rows)
 
 
 def rebatched(parts: Iterable[Any], size: int = BATCH_ROWS) -> Iterator[Any]:

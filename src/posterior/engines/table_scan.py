@@ -183,14 +183,19 @@ class TableScan(ScannedTable):
         return np.array([found[label] for label in self.classes.tolist()], dtype=np.float64)
 
     def rows(
-        self, schema: Schema, classes: AnyArray | None, class_weight: Floats | None = None
+        self,
+        schema: Schema,
+        classes: AnyArray | None,
+        class_weight: Floats | None = None,
+        *,
+        draws: bool = False,
     ) -> RemoteRows:
         """The rows as models ask for them; without classes the target holds numbers."""
         self._refuse_unlabelled()
         reader = RowReader(
             schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight
         )
-        return RemoteRows(self.engine, reader, self.n_rows)
+        return RemoteRows(self.engine, reader, self.n_rows, draws)
 
     def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:
         """About n rows in memory: a table of Arrow, the target, and weights if there are any.

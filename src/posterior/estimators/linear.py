@@ -28,7 +28,7 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
-from posterior.linear.first_look import refuse_unusable
+from posterior.linear.first_look import learnt_design
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
@@ -73,8 +73,7 @@ class LinearEstimator(TableEstimator):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
         dataset = rows.dataset(schema)
         design = Design.of(schema, reference=reference, missing=missing)
-        refuse_unusable(dataset, design, degree)
-        return Scan.of(dataset, design.learnt(dataset, degree))
+        return Scan.of(dataset, learnt_design(dataset, design, degree))
 
     def _reading(self, X: Any) -> Scan:
         """The rows of a new table, read as in training."""

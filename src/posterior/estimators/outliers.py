@@ -87,7 +87,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
     >>> rule.predict(odd)
     array([-1])
     >>> print(rule.odd_features(odd, n_features=1))
-    row 0: p = 0.011, log p(row) = −72.2 (threshold −24.7), most like Adelie
+    row 0: p = 0.011, log p(row) = −72.1 (threshold −24.6), most like Adelie
       flipper_length_mm  −54.5  120 (usually 178 to 199)
 
     """

@@ -79,7 +79,7 @@ class RowsElsewhere(TrainingRows):
     def dataset(self, schema: Schema) -> Dataset:
         """The rows as a schema reads them, where they are."""
         classes = self.table.classes if self.n_classes else None
-        rows: Dataset = self.table.rows(schema, classes, self.class_weight)
+        rows: Dataset = self.table.rows(schema, classes, self.class_weight, draws=True)
         return rows
 
     @property

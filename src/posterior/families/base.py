@@ -17,6 +17,7 @@ from posterior.stats.base import FieldSums, Problem
 
 S = TypeVar("S", bound=Statistics)
 Reading = Literal["values", "codes", "mixed", "matrix", "texts"]
+SumsOf = Literal["", "moments", "values"]
 
 AUTO = "auto"
 
@@ -258,6 +259,15 @@ class Family(ABC, Generic[S]):
     joint: bool = False
 
     read_as: ClassVar[str | None] = None
+
+    @property
+    def sums_of(self) -> SumsOf:
+        """What a database may sum up in place of `summarize`, column by column; nothing by default.
+
+        "moments" are weight, mean and sum of squares of each column by class, and these are the statistics.
+        With "values" `summarize` gets a weighted row for each value of each column, with gaps in the others.
+        """
+        return ""
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The family of some of the columns; only hyperparameters by column change."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from posterior import kernels
 from posterior._types import Bools, Floats, Ints
-from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
+from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf, refuse_outside, table
 from posterior.families.left_out.parts import LEAST, loses_digits
 from posterior.families.parameters import Parameter, level_name
 from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
@@ -204,6 +204,11 @@ class Bernoulli(Family[Totals]):
     def takes_tables(self) -> bool:
         """With a threshold any number will do, but for infinity, which makes the counts not finite."""
         return self.threshold is not None and self.threshold >= 0
+
+    @property
+    def sums_of(self) -> SumsOf:
+        """Each column is counted by itself."""
+        return "values"
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Without a threshold the values are zeros and ones."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.families.base import Distribution, Family, LeftOut
+from posterior.families.base import Distribution, Family, LeftOut, SumsOf
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, level_name, most_telling
 from posterior.families.sums import ALPHAS, check_alpha, log_times, safe_log
@@ -260,6 +260,11 @@ class Categorical(Family[CategoryCounts]):
             raise ValueError(f"alpha must be a single number for Categorical, found {self.alpha!r}")
         if self.unknown not in ("marginalize", "smooth", "error"):
             raise ValueError(f"unknown must be 'marginalize', 'smooth' or 'error', found {self.unknown!r}")
+
+    @property
+    def sums_of(self) -> SumsOf:
+        """Each column is counted by itself, unless they are joined."""
+        return "" if self.joint else "values"
 
     def summarize(self, block: Codes, y: Ints, weight: Floats | None, n_classes: int) -> CategoryCounts:
         """Weight of every category by class."""

@@ -17,6 +17,7 @@ from posterior.families.base import (
     LeftOut,
     ProductDistribution,
     Repair,
+    SumsOf,
     never_seen,
     refuse_outside,
     table,
@@ -262,6 +263,11 @@ class Normal(Family[Moments]):
     def takes_tables(self) -> bool:
         """Moments of infinite numbers are not finite."""
         return True
+
+    @property
+    def sums_of(self) -> SumsOf:
+        """Moments are all that it needs."""
+        return "moments"
 
     def summarize(
         self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from posterior._types import Bools, Floats, Ints
-from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
+from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf, refuse_outside, table
 from posterior.families.left_out.parts import TotalsWithout
 from posterior.families.parameters import Parameter, by_column
 from posterior.families.sums import ALPHAS, check_alpha, column_totals, overall_mean
@@ -94,6 +94,11 @@ class Poisson(Family[Totals]):
         """Counts are whole numbers, not negative."""
         outside = (block < 0) | (~np.isnan(block) & (block != np.floor(block)))
         refuse_outside(outside, block, names, "a Poisson column takes the counts 0, 1, 2, …")
+
+    @property
+    def sums_of(self) -> SumsOf:
+        """Each column is summed up by itself."""
+        return "values"
 
     def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Weight and sum by class."""

@@ -15,7 +15,14 @@ from posterior._types import Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.basis import Basis
 from posterior.linear.in_memory import InMemoryScan
-from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums, curvature_of, slope_of
+from posterior.linear.loss_sums import (
+    CurvatureSums,
+    LinearScores,
+    SlopeAndCurvature,
+    SlopeSums,
+    curvature_of,
+    slope_of,
+)
 from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock, Scan
@@ -24,6 +31,8 @@ from posterior.stats.base import FieldSums
 # Cells of a sample that is copied; rows of a part of it whose sums are kept until all are done.
 IN_MEMORY_CELLS = 1 << 22
 IN_MEMORY_PART = 1 << 13
+# Multiply-adds of a row's curvature that cost no more than to read the row once more from elsewhere.
+MOST_PRODUCTS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +128,7 @@ class Objective:
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
         line = self.line(theta, centred=self.basis.far and not self.scan.sparse)
-        loss = self.loss  # what is summed up may be sent to where the rows are: without the rest of this
-        sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
+        sums = self._slope_sums(theta, line)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
             pull = pull - np.outer(level, self.basis.centre)
@@ -133,6 +141,32 @@ class Objective:
         smooth = mean + 0.5 * self.penalty.l2 * float((coef * coef).sum())
         return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, mean, pull, level)
 
+    def _slope_sums(self, theta: Floats, line: LinearScores) -> SlopeSums:
+        loss = self.loss  # alone: what is folded may travel to where the rows are
+        if not self.reads_once:
+            sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
+            return sums
+        bend = self.line(theta, centred=not self.scan.sparse)
+
+        def both(block: RowBlock) -> SlopeAndCurvature:
+            return SlopeAndCurvature(slope_of(block, loss, line), curvature_of(block, loss, bend))
+
+        found: SlopeAndCurvature = self.scan.fold(both, as_stored=True)
+        self._last.clear()
+        self._last[theta.tobytes()] = found.curvature
+        return found.slope
+
+    @cached_property
+    def reads_once(self) -> bool:
+        """Whether slope and curvature come from one reading: rows are elsewhere, and the sums are few."""
+        products = self.n_scores * (self.n_scores + 1) * (self.shape[1] + 1) * self.shape[1] // 4
+        return self.scan.costly and products <= MOST_PRODUCTS
+
+    @cached_property
+    def _last(self) -> dict[bytes, CurvatureSums]:
+        """The curvature that came with the last slope, by its θ."""
+        return {}
+
     def value(self, point: Point) -> float:
         """The whole objective at a point."""
         return point.value + self.penalty.l1 * float(np.abs(self.shown(point.theta)[0]).sum())
@@ -143,8 +177,10 @@ class Objective:
         Given the `weight` of more rows than these, it is the part that these have in that of all.
         """
         centred, loss = not self.scan.sparse, self.loss
-        line = self.line(theta, centred=centred)
-        sums: CurvatureSums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
+        sums = self._last.get(theta.tobytes())
+        if sums is None:
+            line = self.line(theta, centred=centred)
+            sums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)

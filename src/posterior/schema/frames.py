@@ -15,6 +15,9 @@ from posterior.schema.cells import (
     time_message,
     times,
 )
+from posterior.schema.kinds import Storage
+
+ARROW_STRINGS = {"string", "large_string", "string_view"}
 
 
 def read_series(series: nw.Series[Any], name: str) -> Cells:
@@ -25,7 +28,7 @@ def read_series(series: nw.Series[Any], name: str) -> Cells:
     if dtype == nw.Boolean:
         return _read_booleans(series)
     if dtype == nw.String:
-        return factorize(series.to_list(), "string")
+        return _read_strings(series, "string")
     if isinstance(dtype, nw.Categorical | nw.Enum):
         return _read_categories(series)
     if dtype.is_temporal():
@@ -85,14 +88,30 @@ def _read_numbers(series: nw.Series[Any]) -> Numbers:
     return Numbers("integer" if dtype.is_integer() else "float", array)
 
 
+def _read_strings(series: nw.Series[Any], storage: Storage) -> Labels:
+    """Return labels in the order they are met; pyarrow finds them without a Python string for each."""
+    if not series.implementation.is_pyarrow():
+        return factorize(series.to_list(), storage)
+    cells: Any = series.to_native()
+    kind = getattr(cells.type, "value_type", cells.type)
+    if str(kind) not in ARROW_STRINGS:
+        # As a list: to_numpy fills the gaps of a pyarrow dictionary with its first value (narwhals 2.28).
+        return factorize(series.to_list(), storage)
+    # Once more where it is a dictionary: that may have levels twice, or in another order, or that no row has.
+    chunks = cells.cast("large_string").dictionary_encode().unify_dictionaries().chunks
+    parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+    codes = np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False)
+    levels = tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
+    return Labels(storage if levels else "empty", codes, levels)
+
+
 def _read_categories(series: nw.Series[Any]) -> Labels:
     accessor: Any = getattr(series.to_native(), "cat", None)
     if hasattr(accessor, "codes"):  # pandas-like: narwhals does not tell the levels that no row has
         levels = tuple(_scalar(level) for level in accessor.categories)
         codes = np.asarray(accessor.codes, dtype=np.int32)
         return Labels("category", codes, levels, fixed=True, ordered=bool(accessor.ordered))
-    # As a list: to_numpy fills the gaps of a pyarrow dictionary with its first value (narwhals 2.28).
-    found = factorize(series.to_list(), "category")
+    found = _read_strings(series, "category")
     if isinstance(series.dtype, nw.Enum):
         levels = tuple(series.dtype.categories)
         return Labels("category", found.lookup(levels), levels, fixed=True, ordered=True)

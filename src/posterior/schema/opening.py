@@ -74,7 +74,10 @@ def _open_object(X: Any) -> Source:
     if isinstance(frame, nw.DataFrame):
         return _open_frame(frame)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError("found a lazy frame, whose rows are not there yet; call .collect() on it first")
+        raise TypeError(
+            "found a lazy frame, whose rows are not there yet; call .collect() on it, or fit to "
+            "posterior.scan(frame, target='column'), which streams it"
+        )
     if isinstance(frame, nw.Series):
         raise ValueError(_one_dimensional(f"a {type(X).__name__} of {len(frame)} values"))
     if hasattr(X, "__arrow_c_stream__"):

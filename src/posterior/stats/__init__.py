@@ -1,6 +1,7 @@
 """Statistics that add up over disjoint rows."""
 
 from posterior.stats.base import ColumnFact, Statistics
+from posterior.stats.class_sums import ClassSums
 from posterior.stats.counts import CategoryCounts, Totals
 from posterior.stats.level_pairs import LevelPairs
 from posterior.stats.location import Location
@@ -13,6 +14,7 @@ from posterior.stats.words import WordFrequencies, WordTotals
 
 __all__ = [
     "CategoryCounts",
+    "ClassSums",
     "ColumnFact",
     "LevelPairs",
     "Location",
