@@ -233,7 +233,9 @@ def _results(wanted: list[Any], client: Any | None) -> Any:
     """What was asked for; an interruption cancels the work."""
     if client is None:
         return dask.compute(*wanted)
-    futures = client.compute(wanted)
+    # Dask would warn of 10 MB, which are 10,000 fragments; their names cannot travel in fewer bytes.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        futures = client.compute(wanted)
     try:
         return client.gather(futures)
     except BaseException:

@@ -118,7 +118,7 @@ class SparkFrameEngine(Engine):
         frame, schema = self._selected(columns)
         sums = partial(_partition_sum, FragmentSum(work, tuple(columns)), schema)
         rows = frame.mapInArrow(sums, "number long, total binary")
-        total: S = _total(lambda: rows.rdd.map(_unpacked), self.frame.sparkSession.sparkContext)
+        total: S = _total(lambda: rows.rdd, self.frame.sparkSession.sparkContext)
         return total
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -152,25 +152,27 @@ def scored(engine: SparkFrameEngine, columns: Sequence[str], score: Any, schema:
     return frame.mapInArrow(partial(_partition_scores, score, wanted), from_arrow_schema(schema))
 
 
-# -- what Python workers do -----------------------------------------------------------------------
+# -- what Python workers do: sums are pickled all the way, as Spark's rows would have them -------------
+
+Numbered = tuple[int, bytes]
 
 
-def _file_sum(one: FragmentSum, piece: tuple[int, Fragment]) -> tuple[int, Any]:
+def _file_sum(one: FragmentSum, piece: tuple[int, Fragment]) -> Numbered:
     number, fragment = piece
-    return number, _on_one_line(one, fragment, number)
+    return number, _pickled_sum(one, fragment, number)
 
 
 def _partition_sum(one: FragmentSum, schema: Any, parts: Iterable[Any]) -> Iterator[Any]:
     number = TaskContext.get().partitionId()
     rows = ArrivedRows(f"partition {number} of the Spark data frame", (_as(schema, part) for part in parts))
-    total = pickle.dumps(_on_one_line(one, rows, number), protocol=5)
+    total = _pickled_sum(one, rows, number)
     yield pa.record_batch({"number": pa.array([number]), "total": pa.array([total], pa.binary())})
 
 
-def _on_one_line(one: FragmentSum, fragment: Fragment, number: int) -> Any:
+def _pickled_sum(one: FragmentSum, fragment: Fragment, number: int) -> bytes:
     """The sum; an error is one line, to be found in what Java says of it."""
     try:
-        return fragment_sum(one, fragment, number)
+        return pickle.dumps(fragment_sum(one, fragment, number))
     except FragmentError as error:
         raise FragmentError(" ".join(str(error).split())) from None
 
@@ -193,26 +195,22 @@ def _as(schema: Any, batch: Any) -> Any:
     return pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in columns], schema=schema)
 
 
-def _unpacked(row: Any) -> tuple[int, Any]:
-    return row.number, pickle.loads(row.total)  # noqa: S301  (made by `_partition_sum`)
-
-
-def _block(pair: tuple[int, Any]) -> tuple[int, tuple[int, Any]]:
+def _of_block(pair: Numbered) -> tuple[int, Numbered]:
     return pair[0] // BLOCK, pair
 
 
-def _merged(blocks: Iterable[tuple[int, tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
+def _merged(blocks: Iterable[tuple[int, Numbered]]) -> Iterator[Numbered]:
     """The sum of a block, all of which is in one partition."""
     found = list(blocks)
     if found:
-        yield found[0][0], added_or_none(_in_places(pair for _, pair in found))
+        yield found[0][0], pickle.dumps(added_or_none(_in_places(pair for _, pair in found)))
 
 
-def _in_places(pairs: Iterable[tuple[int, Any]]) -> list[Any]:
+def _in_places(pairs: Iterable[Numbered]) -> list[Any]:
     """Sums of a block by their numbers, None where a partition gave none."""
     places: list[Any] = [None] * BLOCK
     for number, total in pairs:
-        places[number % BLOCK] = total
+        places[number % BLOCK] = pickle.loads(total)  # noqa: S301  (made by `_pickled_sum`)
     return places
 
 
@@ -232,7 +230,7 @@ def _total(sums: Any, context: Any) -> Any:
         n = found.getNumPartitions()
         while n > BLOCK:
             n = -(-n // BLOCK)
-            found = found.map(_block).partitionBy(n, int).mapPartitions(_merged)
+            found = found.map(_of_block).partitionBy(n, int).mapPartitions(_merged)
         return added(_in_places(found.collect()))
     except KeyboardInterrupt:
         context.cancelJobsWithTag(tag)
