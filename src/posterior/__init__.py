@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         plot,
         report,
         schema,
+        sql,
         stats,
         workflow,
     )
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         TreeAugmented,
     )
     from posterior.persistence import load, save
+    from posterior.sql import to_sql
 
     LDA = LinearDiscriminantAnalysis
     QDA = QuadraticDiscriminantAnalysis
@@ -112,8 +114,10 @@ __all__ = [
     "scan",
     "schema",
     "side_by_side",
+    "sql",
     "stats",
     "threads",
+    "to_sql",
     "workflow",
 ]
 
@@ -122,6 +126,7 @@ _HOME = {
     **dict.fromkeys(("Comparison", "LearningCurve", "Robustness", "compare", "side_by_side"), "comparison"),
     **dict.fromkeys(("load", "save"), "persistence"),
     **dict.fromkeys(("scan", "threads"), "engines"),
+    "to_sql": "sql",
 }
 _HOME |= dict.fromkeys((name for name in __all__ if name[0].isupper() and name not in _HOME), "estimators")
 _SHORT = {"LDA": "LinearDiscriminantAnalysis", "QDA": "QuadraticDiscriminantAnalysis"}

@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Mixed, Schema
 
-__all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "read"]
+__all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "in_memory", "read"]
 
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
@@ -194,6 +194,10 @@ class Dataset(Rows, Protocol):
     """Rows that can also be scored one by one."""
 
     @property
+    def costly(self) -> bool:
+        """Whether reading the rows costs more than most sums over them: they are not in memory."""
+
+    @property
     def n_rows(self) -> int:
         """How many rows there are."""
 
@@ -245,3 +249,15 @@ class Selection:
         if len(chunks) > 1 or chunks[0].n_rows * self._n_columns > KEPT_CELLS:
             return None
         return ReadOnce(SomeRows(chunks[0], np.flatnonzero(self.keep(chunks[0]))))
+
+
+def in_memory(rows: Rows, n: int) -> Rows:
+    """The rows themselves where they are in memory; of rows that are elsewhere about n, by their places.
+
+    For what is learnt of single values, such as quantiles, which no sum gives.
+    """
+    if isinstance(rows, Selection):
+        return Selection(in_memory(rows.dataset, n), rows.keep)
+    sample = getattr(rows, "sample", None)
+    found: Rows = rows if sample is None else sample(n)
+    return found

@@ -2,19 +2,26 @@
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 __all__ = [
     "CalibrationWarning",
+    "CountedRows",
     "DataWarning",
     "OutsideSupportWarning",
     "PosteriorWarning",
+    "RowCount",
     "SeparationWarning",
     "UnseenCategoryWarning",
+    "gathered",
     "overheard",
     "sentences_of",
     "warn",
+    "warn_once",
 ]
 
 # Packages whose lines are not the user's: this one, and those through which it may be called.
@@ -55,6 +62,67 @@ class UnseenCategoryWarning(PosteriorWarning):
     """Categories met in prediction that training had not seen, with their counts and treatment."""
 
 
+# Examples of cells that a sentence names.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """A sentence with a number of rows in it, and a few examples of their cells.
+
+    >>> print(RowCount("column 'state': ", 3, " rows with a new category", ("'ZZ'", "'YY'")))
+    column 'state': 3 rows with a new category ('ZZ', 'YY')
+    """
+
+    before: str
+    rows: int
+    after: str
+    examples: tuple[str, ...] = ()
+    end: str = ""
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What it says but for the number."""
+        return self.before, self.after, self.end
+
+    def __add__(self, other: "RowCount") -> "RowCount":
+        examples = tuple(dict.fromkeys((*self.examples, *other.examples)))[: SHOWN + 1]
+        return replace(self, rows=self.rows + other.rows, examples=examples)
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.examples[:SHOWN]) + (", …" if len(self.examples) > SHOWN else "")
+        return f"{self.before}{self.rows}{self.after}" + (f" ({shown})" if shown else "") + self.end
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """What is said of some rows of a table by column; parts of the table add up.
+
+    >>> part = CountedRows((RowCount("column 'x': ", 2, " rows below zero"),), end=": left out")
+    >>> print(part + part)
+    column 'x': 4 rows below zero: left out
+    """
+
+    counts: tuple[RowCount, ...]
+    start: str = ""
+    joint: str = "; "
+    end: str = ""
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What it says but for the columns."""
+        return self.start, self.joint, self.end
+
+    def __add__(self, other: "CountedRows") -> "CountedRows":
+        both: dict[tuple[str, str, str], RowCount] = {}
+        for count in (*self.counts, *other.counts):
+            both[count.kind] = both[count.kind] + count if count.kind in both else count
+        return replace(self, counts=tuple(both.values()))
+
+    def __str__(self) -> str:
+        return self.start + self.joint.join(map(str, self.counts)) + self.end
+
+
 def sentences_of(message: object) -> tuple[str, ...]:
     """The things that a warning says, one by one.
 
@@ -64,12 +132,57 @@ def sentences_of(message: object) -> tuple[str, ...]:
     return message.sentences if isinstance(message, DataWarning) else (str(message),)
 
 
-def warn(message: str | Warning, category: type[Warning]) -> None:
+Message: TypeAlias = str | Warning | CountedRows
+Notice: TypeAlias = tuple[Message, type[Warning]]
+
+_gathered: ContextVar[list[Notice] | None] = ContextVar("posterior_gathered", default=None)
+
+
+@contextmanager
+def gathered() -> Iterator[list[Notice]]:
+    """Give a list of what this thread warns of meanwhile, which is not issued.
+
+    `warnings.catch_warnings` changes the filters of all threads; this is for work by several.
+
+    >>> with gathered() as notices:
+    ...     warn("the table is empty", DataWarning)
+    >>> notices[0][0]
+    'the table is empty'
+    """
+    notices: list[Notice] = []
+    token = _gathered.set(notices)
+    try:
+        yield notices
+    finally:
+        _gathered.reset(token)
+
+
+def warn_once(notices: Iterable[Notice]) -> None:
+    """Issue what was gathered over parts of a table: numbers of rows are added up, and all else said once."""
+    whole: dict[tuple[object, ...], Notice] = {}
+    for message, category in notices:
+        counted = isinstance(message, CountedRows)
+        key = (category, message.kind) if isinstance(message, CountedRows) else (category, str(message))
+        if key not in whole:
+            whole[key] = message, category
+        elif counted:
+            whole[key] = whole[key][0] + message, category  # type: ignore[operator]  # of one kind
+    for message, category in whole.values():
+        warn(message, category)
+
+
+def warn(message: Message, category: type[Warning]) -> None:
     """Issue a warning that points at the user's line: the first frame outside this package.
 
     Frames of scikit-learn and joblib are passed over too, so that what a pipeline calls points at the line
     that called the pipeline. (Python 3.12 has `skip_file_prefixes` for this; we support 3.11.)
     """
+    notices = _gathered.get()
+    if notices is not None:
+        notices.append((message, category))
+        return
+    if isinstance(message, CountedRows):
+        message = str(message)
     frame = sys._getframe(1)
     while frame.f_back is not None and _package_of(frame.f_globals) in NOT_THE_USER:
         frame = frame.f_back

@@ -19,6 +19,7 @@ from posterior.families import (
     Beta,
     Categorical,
     Exponential,
+    FewValues,
     FromScipy,
     Gamma,
     Histogram,
@@ -74,6 +75,10 @@ def counts(rng, y):
     return rng.poisson(1.0 + y[:, None], size=(len(y), 3)).astype(float)
 
 
+def rungs(rng, y):
+    return rng.binomial(4, 0.3 + 0.15 * y[:, None], size=(len(y), 3)).astype(float)
+
+
 def scattered_counts(rng, y):
     return rng.negative_binomial(2, 1 / (2 + y[:, None]), size=(len(y), 3)).astype(float)
 
@@ -102,6 +107,9 @@ CASES = {
     "histogram-ml": Case(Histogram(bins=5, alpha=0), humps, scales=True),
     "kernel-density": Case(KernelDensity(), humps, scales=True),
     "scipy-expon": Case(FromScipy("expon", fixed={"loc": 0.0}), positive),
+    "few-values": Case(FewValues(), rungs, scales=True),
+    "few-values-ml": Case(FewValues(alpha=0), rungs, scales=True),
+    "few-values-as-normal": Case(FewValues(tied=True, discrete=False), rungs, scales=True, shifts=True),
     "best-of": Case(BestOf((Normal(), Histogram(bins=4))), gaussian, scales=True),
     "beta": Case(Beta(), shares),
     "gamma": Case(Gamma(), positive, scales=True),
@@ -352,7 +360,7 @@ def test_samples_refit_to_the_model_they_came_from(case):
 def blended(family):
     """Whether the estimate lies between models or smooths, so that its samples pull it further."""
     return (
-        isinstance(family, BestOf | Histogram | KernelDensity | OneDependence)
+        isinstance(family, BestOf | FewValues | Histogram | KernelDensity | OneDependence)
         or getattr(family, "shrinkage", None) is not None
         or 0 < getattr(family, "tied", 0) < 1
     )

@@ -64,7 +64,7 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             memory_limit="1GiB",
-            dashboard_address=None,
+            dashboard_address=":0",  # any port: each process of xdist has a cluster
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -101,7 +101,8 @@ def spark_session(request: pytest.FixtureRequest, spark_folder: Path) -> Iterato
         "spark.executor.extraJavaOptions": java_options,
         "spark.executorEnv.PYTHONPATH": import_path(),
     }
-    session = SparkSession.builder.master(request.param).config(map=settings).getOrCreate()
+    master = getattr(request, "param", SPARK_MASTERS["spark"])  # none where a test asks by getfixturevalue
+    session = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     try:
         yield session
     finally:

@@ -108,6 +108,26 @@ def _arrow_table(table: pa.Table, folder: Path, request: Any) -> dict[str, Any]:
     return {"source": table}
 
 
+def _files_on_dask(table: pa.Table, folder: Path, request: Any) -> dict[str, Any]:
+    return _parquet(table, folder, request) | {"engine": request.getfixturevalue("dask_cluster")}
+
+
+def _dask_frame(table: pa.Table, folder: Path, request: Any) -> dict[str, Any]:
+    import dask.dataframe as dd
+
+    request.getfixturevalue("dask_cluster")
+    return {"source": dd.read_parquet(in_files(table, folder / "dask"))}
+
+
+def _files_on_spark(table: pa.Table, folder: Path, request: Any) -> dict[str, Any]:
+    return _parquet(table, folder, request) | {"engine": request.getfixturevalue("spark")}
+
+
+def _spark_frame(table: pa.Table, folder: Path, request: Any) -> dict[str, Any]:
+    files = in_files(table, folder / "spark")
+    return {"source": request.getfixturevalue("spark").read.parquet(str(files))}
+
+
 # By name: from a table of Arrow, a folder of its own and the request of pytest to what `scan` takes.
 ENGINES: dict[str, Callable[[pa.Table, Path, Any], dict[str, Any]]] = {
     "parquet": _parquet,
@@ -119,6 +139,10 @@ ENGINES: dict[str, Callable[[pa.Table, Path, Any], dict[str, Any]]] = {
     "postgres": _postgres,
     "polars lazy": _polars_lazy,
     "ibis": _ibis,
+    "dask frame": _dask_frame,
+    "files on dask": _files_on_dask,
+    "spark frame": _spark_frame,
+    "files on spark": _files_on_spark,
 }
 # Those that need Spark are run by `make test-scale`.
-NEED_SPARK: set[str] = set()
+NEED_SPARK = {"spark frame", "files on spark"}

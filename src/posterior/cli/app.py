@@ -30,6 +30,7 @@ COMMANDS = {
     "predict": "Write posteriors and actions of rows, and how odd they are.",
     "inspect": "Show what a model file holds.",
     "explain": "Show why a row gets its class, or its number, by feature.",
+    "sql": "Write a model as one SQL query, for DuckDB or PostgreSQL.",
     "curve": "Show how the loss falls with the number of rows.",
     "data": "List bundled tables, or show how a file is read.",
 }

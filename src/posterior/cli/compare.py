@@ -10,14 +10,23 @@ import typer
 from rich.text import Text
 
 import posterior
-from posterior._text import rate_text
+from posterior._text import listed, rate_text
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import COSTS, is_file, label_of, read_costs
 from posterior.cli.grouped import grouped, words_of
 from posterior.cli.labelled import AsNumbers, read_either
-from posterior.cli.options import ColumnOptions, Data, FileOptions, MaxRows, OutputOptions, Seed, Target
+from posterior.cli.options import ColumnOptions, FileOptions, MaxRows, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import compare_numbers, numbers_data, refuse_for_numbers
+from posterior.cli.scanning import (
+    DataFiles,
+    EngineName,
+    Weight,
+    drawn_of,
+    open_elsewhere,
+    refuse_weight,
+    scan_of,
+)
 from posterior.cli.tables import by_reason, number, schema_data, show_reading, table_of, with_error
 from posterior.schema import LabelledTable
 
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 
 @grouped
 def compare(
-    data: Data,
+    data: DataFiles,
     reading: FileOptions,
     columns: ColumnOptions,
     talk: OutputOptions,
@@ -66,6 +75,8 @@ def compare(
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write a report, an HTML file to look at.")
     ] = None,
+    engine: EngineName = None,
+    weight: Weight = None,
     regression: AsNumbers = None,
     reference: Annotated[
         bool,
@@ -80,13 +91,22 @@ def compare(
     Where the target is a number, regressions are compared.
     """
     console = CommandConsole(talk)
-    if report is not None:
-        refuse_output(report, data, *([costs] if costs is not None and is_file(costs) else []))
     chosen = None if models is None else [name.strip() for name in models.split(",")]
+    elsewhere, drawn = open_elsewhere(console, data, engine, reading), None
+    if report is not None:
+        inputs = data if elsewhere is None else elsewhere.paths
+        refuse_output(report, *inputs, *([costs] if costs is not None and is_file(costs) else []))
+    refuse_weight(weight, elsewhere)
     with console.noticing():
-        table = read_either(
-            console, data, target, reading, columns, as_numbers=regression, groups=groups, time=time
-        )
+        table: Any
+        if elsewhere is None:
+            table = read_either(
+                console, data[0], target, reading, columns, as_numbers=regression, groups=groups, time=time
+            )
+        else:
+            scan, most = scan_of(elsewhere, target, columns, weight), max_rows or None
+            drawn = drawn_of(console, scan, most, as_numbers=regression, groups=groups, time=time)
+            table, max_rows = drawn.table, 0
         if isinstance(table, posterior.comparison.regression.NumberTable):
             refuse_for_numbers(costs=costs, positive=positive, report=report)
             dealt = {"folds": folds, "repeats": repeats, "max_rows": max_rows or None, "seed": seed}
@@ -94,7 +114,7 @@ def compare(
             console.data(numbers_data(table, numbers))
             return
         classes = table.classes.tolist()
-        if not talk.json:
+        if not talk.json and drawn is None:
             show_reading(console, table)
         with console.progress() as told:
             comparison = posterior.comparison.Comparison.of(
@@ -111,10 +131,12 @@ def compare(
                 max_rows=max_rows or None,
                 progress=told,
             )
+        found = comparison if drawn is None else comparison.of_scan(drawn)
         if not talk.json:
-            show(console, comparison)
-        options = [*words_of(reading), *words_of(columns)]
-        where = None if report is None else write(console, comparison, table, data, report, options)
+            show(console, found)
+        options, source = [*words_of(reading), *words_of(columns)], listed(data, 2) if drawn else data[0]
+        where = None if report is None else write(console, comparison, table, source, report, options)
+    comparison = found
     if talk.json:
         console.data({**schema_data(table), **comparison_data(comparison), "report": where})
     elif where is not None:

@@ -17,19 +17,31 @@ from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import grouped
 from posterior.cli.labelled import AsNumbers, read_either
 from posterior.cli.model_files import held_out_words
-from posterior.cli.options import ColumnOptions, Data, FileOptions, MaxRows, OutputOptions, Seed, Target
+from posterior.cli.options import ColumnOptions, FileOptions, MaxRows, OutputOptions, Seed, Target
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import fit_numbers, refuse_for_numbers
+from posterior.cli.scanning import (
+    DataFiles,
+    EngineName,
+    Weight,
+    drawn_of,
+    open_elsewhere,
+    refuse_weight,
+    scan_of,
+    watched,
+)
+from posterior.cli.scanning import class_counts as scanned_counts
 from posterior.cli.tables import show_reading
 from posterior.schema import LabelledTable
 
 if TYPE_CHECKING:
     from posterior.comparison import Result
+    from posterior.comparison.scanned import DrawnScan
 
 
 @grouped
 def fit(
-    data: Data,
+    data: DataFiles,
     reading: FileOptions,
     columns: ColumnOptions,
     talk: OutputOptions,
@@ -58,6 +70,8 @@ def fit(
     note: Annotated[
         str, typer.Option("--note", metavar="TEXT", help="Written into the file, such as what it is for.")
     ] = "",
+    engine: EngineName = None,
+    weight: Weight = None,
     regression: AsNumbers = None,
     max_rows: MaxRows = 100_000,
     seed: Seed = 0,
@@ -67,13 +81,22 @@ def fit(
     The file holds numbers and names and no program: it is safe to open.
     """
     console = CommandConsole(talk)
-    refuse_output(output, data)
     refuse_model(model)
     if keep not in ("summary", "rows"):
         raise ValueError(f"--keep {keep}: choose summary, or rows")
+    elsewhere = open_elsewhere(console, data, engine, reading)
+    refuse_output(output, *(data if elsewhere is None else elsewhere.paths))
+    refuse_weight(weight, elsewhere)
+    scan, drawn = None, None
     with console.noticing():
         as_numbers = True if regression is None and model in posterior.comparison.REGRESSIONS else regression
-        table = read_either(console, data, target, reading, columns, as_numbers=as_numbers)
+        table: Any
+        if elsewhere is None:
+            table = read_either(console, data[0], target, reading, columns, as_numbers=as_numbers)
+        else:
+            scan = scan_of(elsewhere, target, columns, weight)
+            drawn = drawn_of(console, scan, max_rows or None, as_numbers=as_numbers)
+            table = drawn.table
         if isinstance(table, posterior.comparison.regression.NumberTable):
             refuse_for_numbers(calibration=calibration)
             card = {"date": date, "note": note, "reading": reading.options()}
@@ -81,11 +104,11 @@ def fit(
             told(console, fit_numbers(console, table, model, output, card, **dealt), output)
             return
         refuse_model(model, regressions=False)
-        if not talk.json:
+        if not talk.json and drawn is None:
             show_reading(console, table)
         if model != BEST and (leaks := posterior.comparison.leaks.certain_leaks(table)):
             console.note(posterior.comparison.leaks.caution_of(leaks))
-        best = _best(console, table, seed, max_rows or None) if model == BEST else None
+        best = _best(console, table, seed, max_rows or None, drawn) if model == BEST else None
         name = model if best is None else best.name
         candidate = posterior.comparison.MODELS[name]
         if unused := posterior.comparison.unused_by(name, table, None):
@@ -95,20 +118,24 @@ def fit(
             )
         console.tell(Text(f"fitting {candidate.title} …", style="dim"))
         chosen = name if best is None else best.estimator
-        fitted = posterior.workflow.train(table, None, chosen, calibration=calibration, seed=seed)
+        rows = table if scan is None else scan
+        with console.progress() as progress:
+            fitted = posterior.workflow.train(
+                watched(rows, engine, progress), None, chosen, calibration=calibration, seed=seed
+            )
         about: dict[str, Any] = {
             "model": name,
             "title": candidate.title,
             "approach": candidate.approach,
             "target": table.target,
-            "rows": len(table),
+            "rows": len(table) if scan is None else scan.n_rows,
             "columns": list(table.schema.inputs),
-            "classes": class_counts(table),
+            "classes": class_counts(table) if scan is None else scanned_counts(scan),
             "date": date,
             "note": note,
             "reading": reading.options(),
             "held_out": held_out(fitted),
-            "coefficients": posterior.workflow.coefficient_table(fitted, table, None),
+            "coefficients": posterior.workflow.coefficient_table(fitted, rows, None),
         }
         posterior.persistence.save(
             fitted, output, about=plain(about), keep="rows" if keep == "rows" else "summary"
@@ -167,12 +194,18 @@ def held_out(model: Any) -> dict[str, Any]:
     }
 
 
-def _best(console: CommandConsole, table: LabelledTable, seed: int, max_rows: int | None) -> "Result":
-    """The model that a comparison recommends."""
+def _best(
+    console: CommandConsole,
+    table: LabelledTable,
+    seed: int,
+    max_rows: int | None,
+    drawn: "DrawnScan | None" = None,
+) -> "Result":
+    """The model that a comparison recommends; rows that were `drawn` are compared as they are."""
+    most = max_rows if drawn is None else None
     with console.progress() as told:
-        comparison = posterior.comparison.Comparison.of(
-            table, None, seed=seed, max_rows=max_rows, progress=told
-        )
+        comparison = posterior.comparison.Comparison.of(table, None, seed=seed, max_rows=most, progress=told)
+    comparison = comparison if drawn is None else comparison.of_scan(drawn)
     if not console.as_json:
         show(console, comparison)
     if comparison.leaks:

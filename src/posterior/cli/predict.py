@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from shlex import quote
+from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,16 +15,21 @@ from rich.text import Text
 
 from posterior import files
 from posterior._plain import written
-from posterior._text import readable
-from posterior._types import Floats, Ints, Progress
+from posterior._text import listed, readable
+from posterior._types import AnyArray, Floats, Ints, Progress
 from posterior.cli.console import CommandConsole
 from posterior.cli.decision_options import DecisionOptions
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, held_out_words, open_model
-from posterior.cli.options import Data, FileOptions, ModelFile, OutputOptions, known_column
+from posterior.cli.options import FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
+from posterior.cli.scanning import DataFiles, EngineName, open_elsewhere
 from posterior.cli.tables import accuracy_words, number
+from posterior.engines.remote import table_of
+from posterior.engines.scoring import rate_words
+from posterior.engines.workers import in_order
 from posterior.estimators import DecisionClassifier
+from posterior.notices import Notice, gathered, warn_once
 from posterior.schema import LabelledTable
 from posterior.schema.readings import ForeignCellsError
 from posterior.schema.readings.spellings import known_spelling
@@ -33,7 +39,7 @@ from posterior.workflow import predictions
 @grouped
 def predict(
     file: ModelFile,
-    data: Data,
+    data: DataFiles,
     reading: FileOptions,
     decision: DecisionOptions,
     talk: OutputOptions,
@@ -48,6 +54,7 @@ def predict(
         bool,
         typer.Option("--raw", help="Write texts such as =1+2 into CSV as they are: spreadsheets run them."),
     ] = False,
+    engine: EngineName = None,
 ) -> None:
     """Write posteriors and actions of rows, and how odd they are.
 
@@ -55,11 +62,16 @@ def predict(
     """
     console = CommandConsole(talk, results=False)
     opened = open_model(file)
-    refuse_output(output, data, file, *decision.files)
-    scored = Scored(opened, data, tuple(keep or ()))
+    elsewhere = open_elsewhere(console, data, engine, reading, large=None)
+    refuse_output(output, *(data if elsewhere is None else elsewhere.paths), file, *decision.files)
+    scored = Scored(opened, listed(data, 2) if elsewhere is not None else data[0], tuple(keep or ()))
     with console.noticing(), console.progress() as told:
         decide(opened.model, decision)
-        batches = opened.batches(data, reading)
+        if elsewhere is None:
+            batches = opened.batches(data[0], reading)
+        else:
+            scored.all_rows = elsewhere.counted_rows or 0
+            batches = map(table_of, elsewhere.batches(scored.columns_of(elsewhere.schema.names)))
         form = "jsonl" if talk.json and output == "-" else None
         files.write_batches(output, scored.tables(batches, told), format=form, raw=raw)
     where = "" if output == "-" else f" in {output}"
@@ -115,33 +127,58 @@ class Scored:
     inside: int = 0
     met: Counter[int] = field(default_factory=Counter)
     done: Counter[Any] = field(default_factory=Counter)
+    all_rows: int = 0
+
+    def columns_of(self, names: Sequence[str]) -> list[str]:
+        """The columns of a table that are looked at: those of the model, those to keep and the target."""
+        looked_at = {*self.opened.schema.inputs, *self.keep, self.opened.about.target}
+        for name in self.keep:
+            known_column(name, names, "--keep")
+        return [name for name in names if name in looked_at]
 
     def tables(self, batches: Iterator[pa.Table], told: Progress) -> Iterator[pa.Table]:
-        """What is written for each batch."""
+        """What is written for each batch; they are scored by threads, and warnings are said once."""
+        notices: list[Notice] = []
+        began = perf_counter()
+        with closing(in_order(self._scored, self._numbered(batches), ahead=1)) as scored:
+            for batch, logs, found, heard in scored:
+                if not self.rows:
+                    refuse_keeping(self.keep, batch.column_names, found)
+                notices += heard
+                self.rows += len(batch)
+                self.done.update(found.get("action", ()))
+                self._score(batch, logs)
+                self._score_numbers(batch, found)
+                told(self.rows, self.all_rows, rate_words(self.rows, perf_counter() - began))
+                kept = {name: batch[name] for name in self.keep}
+                yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
+        warn_once(notices)
+
+    def _numbered(self, batches: Iterator[pa.Table]) -> Iterator[tuple[int, pa.Table]]:
+        first = 0
         for batch in batches:
-            if not len(batch) and not self.rows:
-                raise ValueError(f"{self.path} has a header and no row to predict")
-            X = self.opened.columns_of(batch, self.path)
-            with self.rows_named():
-                logs = self._log_posterior(X)
-                found = predictions(self.opened.model, X, logs)
-            if not self.rows:
-                refuse_keeping(self.keep, batch.column_names, found)
-            self.rows += len(batch)
-            self.done.update(found.get("action", ()))
-            self._score(batch, logs)
-            self._score_numbers(batch, found)
-            told(self.rows, 0, "rows")
-            kept = {name: batch[name] for name in self.keep}
-            yield pa.table({**kept, **{name: pa.array(values) for name, values in found.items()}})
+            if len(batch):
+                yield first, batch
+            first += len(batch)
+        if not first:
+            raise ValueError(f"{self.path} has a header and no row to predict")
+
+    def _scored(
+        self, piece: tuple[int, pa.Table]
+    ) -> tuple[pa.Table, Floats | None, dict[str, AnyArray], list[Notice]]:
+        first, batch = piece
+        X = self.opened.columns_of(batch, self.path)
+        with self.rows_named(first), gathered() as heard:
+            logs = self._log_posterior(X)
+            return batch, logs, predictions(self.opened.model, X, logs), heard
 
     @contextmanager
-    def rows_named(self) -> Iterator[None]:
+    def rows_named(self, first: int) -> Iterator[None]:
         """Say of a cell that is not as in training where it is in the file."""
         try:
             yield
         except ForeignCellsError as error:
-            cell, row = error.cells[0], self.rows + error.row + 1
+            cell, row = error.cells[0], first + error.row + 1
             raise ValueError(
                 f"{self.path} has {cell!r} in row {row:,} of column {error.column!r}, which is read as "
                 f"{error.read_as}; write it as in training, take the row out, or pass --missing "

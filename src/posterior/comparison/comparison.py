@@ -29,8 +29,10 @@ from posterior.comparison.recommendation import Ranking
 from posterior.comparison.regression.table import described_numbers, looks_like_numbers
 from posterior.comparison.result import Result
 from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, drawn, drawn_words, rows_to_compare
+from posterior.comparison.scanned import DrawnScan
 from posterior.comparison.setting import Setting, costs_of, costs_of_rows, share_of, sought_class
 from posterior.decision import Costs
+from posterior.engines import ScannedTable
 from posterior.estimators.parameters import CostsLike, Kinds, Label, Labels, TableLike
 from posterior.notices import overheard
 from posterior.schema import Folds, LabelledTable, Schema
@@ -87,7 +89,7 @@ class Comparison:
     def of(  # noqa: PLR0913  (each of these is a question that users ask)
         cls,
         X: TableLike,
-        y: Labels | str | None,
+        y: Labels | str | None = None,
         *,
         models: Sequence[Any] | None = None,
         folds: int | None = None,
@@ -107,10 +109,12 @@ class Comparison:
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            Numbers, categories, texts and gaps as they are.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            Numbers, categories, texts and gaps as they are. Of a scan some rows are drawn, and places of
+            rows are those among them.
         y : array-like of shape (n_samples,) or str
-            The class of each row, or the name of the column that holds it; rows without one are left out.
+            The class of each row, or the name of the column that holds it; rows without one are left out. A
+            scan names its class column.
         models : list of str and estimators, default=None
             Some of `MODELS`, by name, and estimators of your own: one of scikit-learn gets the table as
             numbers, categories as codes and gaps as NaN. None is all of `MODELS` that suit the table.
@@ -144,6 +148,21 @@ class Comparison:
 
         """
         most = checked_max_rows(max_rows)
+        if isinstance(X, ScannedTable):
+            drawn_scan = DrawnScan.of(X, y, most, groups=groups, time=time, kinds=kinds)
+            return cls.of(
+                drawn_scan.table,
+                models=models,
+                folds=folds,
+                repeats=repeats,
+                costs=costs,
+                positive=positive,
+                false_alarms=false_alarms,
+                seed=seed,
+                reference=reference,
+                max_rows=None,
+                progress=progress,
+            ).of_scan(drawn_scan)
         with overheard() as heard:
             table = compared_table(X, y, groups=groups, time=time, kinds=kinds)
         chosen = rows_to_compare(table.codes, most, table.groups)
@@ -163,7 +182,9 @@ class Comparison:
         said = [*dict.fromkeys([*told, *heard]), *_looks_like_numbers(table)]
         comparison = cls._of_table(some, setting, progress, said)
         comparison = comparison._with_leaks(some, setting, progress)._advised()
-        return comparison if chosen is None else comparison._drawn_from(table, len(some), dealt[0])
+        if chosen is None:
+            return comparison
+        return replace(comparison._drawn_from(len(table), len(some), dealt[0]), schema=table.schema)
 
     @classmethod
     def _of_table(
@@ -261,17 +282,19 @@ class Comparison:
         told = advice(self.recommended, self.codes, self.knowable, leaks=bool(self.leaks))
         return replace(self, notes=(*self.notes, *told))
 
-    def _drawn_from(self, table: LabelledTable, n: int, folds: Folds) -> Self:
+    def _drawn_from(self, n_rows: int, n: int, folds: Folds) -> Self:
         """The same comparison of a table of which n rows were drawn."""
         others = overtaking(self.ranking, n - n // folds.n_folds)
-        note = drawn_rows(self.recommended, others, n, len(table))
+        note = drawn_rows(self.recommended, others, n, n_rows)
         return replace(
-            self,
-            schema=table.schema,
-            n_rows=len(table),
-            folds=self.folds + drawn_words(n, len(table)),
-            notes=(*self.notes, note),
+            self, n_rows=n_rows, folds=self.folds + drawn_words(n, n_rows), notes=(*self.notes, note)
         )
+
+    def of_scan(self, scan: DrawnScan) -> Self:
+        """The same comparison, told of the scan whose drawn rows were compared."""
+        n, folds = self.n_rows, self.first_folds
+        found = replace(self, notes=(*scan.notes, *self.notes))
+        return found if n == scan.n_rows or folds is None else found._drawn_from(scan.n_rows, n, folds)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -347,7 +370,7 @@ class Comparison:
         return as_html(self._columns, above, self.verdict)
 
 
-def compare(X: TableLike, y: Labels | str, **settings: Any) -> DataFrame:
+def compare(X: TableLike, y: Labels | str | None = None, **settings: Any) -> DataFrame:
     """Models of a table by cross-validation as a data frame, the best first: `Comparison.of(X, y, …).frame`.
 
     >>> from sklearn.datasets import load_iris

@@ -46,15 +46,42 @@ def rows_to_compare(codes: Ints, max_rows: int | None, groups: Ints | None = Non
     """
     if max_rows is None:
         return None
-    counts = np.bincount(codes)
-    others = len(codes) - int(counts.max())
-    wanted = max(max_rows, -(-LEAST_OTHERS * len(codes) // others) if others else 0)
+    wanted = _wanted(np.bincount(codes), max_rows)
     if wanted >= len(codes):
         return None
     drawn = sample_rows(codes, wanted, groups)
     if groups is not None:
         return drawn
     return _with_least(codes, drawn, LEAST_OF_CLASS)
+
+
+def _wanted(counts: Ints, max_rows: int) -> int:
+    """How many rows are drawn from classes of these sizes, if there are more."""
+    total = int(counts.sum())
+    others = total - int(counts.max())
+    return max(max_rows, -(-LEAST_OTHERS * total // others) if others else 0)
+
+
+def rows_of_classes(counts: Ints, max_rows: int | None, most: int) -> Ints:
+    """How many rows of each class are drawn from a table of which `most` rows fit in memory.
+
+    As `rows_to_compare` draws them: in proportion, and more where a class is rare; but never more than `most`
+    and a few of each class.
+
+    >>> rows_of_classes(np.array([19_000_000, 1_000_000]), 100_000, 800_000)
+    array([95000,  5000])
+    >>> rows_of_classes(np.array([19_990_000, 10_000, 3]), 100_000, 800_000)
+    array([799600,    400,      3])
+    """
+    total = int(counts.sum())
+    wanted = total if max_rows is None else min(total, _wanted(counts, max_rows))
+    if max_rows is None and total > most:
+        raise ValueError(
+            f"max_rows=None compares models on all {total:,} rows, and {most:,} of this table are taken into "
+            "memory at most; pass a number"
+        )
+    drawn = np.round(counts * (min(wanted, max(most, max_rows or 0)) / total)).astype(np.int64)
+    return np.minimum(counts, np.maximum(drawn, LEAST_OF_CLASS))
 
 
 def rows_to_show(codes: Ints, n: int, least: int = 50) -> Ints:

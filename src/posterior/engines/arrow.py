@@ -4,6 +4,8 @@ import glob
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 
 from posterior._loading import load_module
 from posterior._text import listed
-from posterior.engines.adding import added
+from posterior.engines.adding import added, added_or_none
 from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentError, FragmentSum, Place, Work
 from posterior.engines.workers import in_order
 
@@ -119,7 +121,12 @@ class FragmentEngine(Engine):
             pieces = enumerate(self.fragments)
             total: S = added(in_order(lambda piece: one(piece[1], piece[0]), pieces, ahead=1))
         else:
-            total = added(in_order(batch_work(work), self._placed(columns), ahead=1))
+            # Added up fragment by fragment all the same, as a cluster does it: to the same bits.
+            one_batch = batch_work(work)
+            pieces_of_work = self._placed(columns)
+            parts = in_order(lambda piece: (piece[2].fragment, one_batch(piece)), pieces_of_work, ahead=1)
+            by_fragment = groupby(parts, key=itemgetter(0))
+            total = added(added_or_none(part for _, part in found) for _, found in by_fragment)
         return total
 
     def _placed(self, columns: Sequence[str]) -> Iterator[tuple[str, Any, Place]]:
@@ -173,6 +180,16 @@ class FileEngine(FragmentEngine):
     def schema(self) -> Any:
         """The columns of all files, which must agree."""
         return agreed_schema(self._dataset)
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The paths of all files."""
+        return [fragment.path for fragment in self._dataset.get_fragments()]
+
+    @property
+    def counted_rows(self) -> int | None:
+        """The number of rows that the footers of Parquet files tell; None of other kinds."""
+        return self._dataset.count_rows() if self.kind == "parquet" else None
 
     @cached_property
     def fragments(self) -> Sequence[Fragment]:

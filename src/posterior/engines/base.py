@@ -77,6 +77,8 @@ class Engine(ABC):
 
     # Whether the rows can be read more than once.
     rereads: ClassVar[bool] = True
+    # Whether `scored` gives a lazy frame of the library that reads the rows.
+    is_lazy: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -95,6 +97,25 @@ class Engine(ABC):
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """All rows in order, as record batches of Arrow, few of them in memory."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The files that are read, which nothing may be written to."""
+        return ()
+
+    @property
+    def counted_rows(self) -> int | None:
+        """The number of all rows, where it is known without reading them."""
+        return None
+
+    def scored(self, columns: Sequence[str], score: Callable[[Any], Any], schema: Any) -> Any:
+        """A lazy frame of what `score` makes of each record batch of these columns, with this schema.
+
+        `score` can be pickled and sent to where the rows are.
+        """
+        raise ValueError(
+            f"the scores of {self.name} do not fit in memory; write them to a file: out='scores.parquet'"
+        )
 
     def head(self, columns: Sequence[str], n: int) -> Any:
         """A few rows that show what columns look like, a table of Arrow."""

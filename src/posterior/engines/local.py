@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -106,6 +106,7 @@ class LocalDataset:
     weight: Floats | None = None
     folds: Ints | None = None
     step: int = 1
+    costly: ClassVar[bool] = False
 
     @property
     def n_rows(self) -> int:

@@ -21,6 +21,8 @@ OPENERS = {
     "distributed": "posterior.engines.dask",
     "pyspark": "posterior.engines.spark",
 }
+# Addresses of files that are no disk of this machine.
+STORES = ("s3", "gs", "gcs", "abfs", "abfss", "az", "hdfs", "http", "https")
 ACCEPTED = (
     "files (a path, a pattern such as 'data/*.parquet', a folder), a DuckDB connection or relation, an ADBC "
     "connection or a postgresql:// address, an Arrow stream, a lazy frame of polars, or a data frame of Dask "
@@ -77,7 +79,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(rows, f"{folder}/part-0.parquet")
     ...     model = NaiveBayes().fit(scan(f"{folder}/*.parquet", target="vote"))
-    >>> model.predict([["CA"]])
+    >>> model.predict(pa.table({"state": ["CA"]}))
     array(['a'], dtype='<U1')
 
     """
@@ -92,6 +94,11 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
 def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -> Engine:
     if isinstance(source, Engine):
         return source
+    if isinstance(source, str) and source.partition("://")[0] in STORES:
+        raise ValueError(
+            f"{source}: files are read from disks that this process sees; copy or mount them, or let DuckDB, "
+            "Dask or Spark read them and scan their table"
+        )
     if isinstance(source, str) and "://" in source and not source.startswith("file://"):
         return _open("posterior.engines.adbc", source, table=table, query=query, engine=engine)
     if isinstance(source, str | PathLike) or _are_paths(source):

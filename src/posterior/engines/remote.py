@@ -160,21 +160,50 @@ class RowSample:
         return Batches((table_of(some),)) if some.num_rows else None
 
 
+@dataclass(frozen=True)
+class FirstSums:
+    """A sum over some rows, and a sample of them."""
+
+    total: Any
+    batches: Batches
+
+    def __add__(self, other: "FirstSums") -> "FirstSums":
+        return FirstSums(self.total + other.total, self.batches + other.batches)
+
+
+@dataclass(frozen=True)
+class FirstReading:
+    """Sums up the rows of a batch, and takes some of them."""
+
+    work: RowSum
+    sampling: RowSample
+
+    def __call__(self, batch: Any, place: Place) -> FirstSums | None:
+        """The sum and the sample of a batch; None where no row counts."""
+        total = self.work(batch, place)
+        return None if total is None else FirstSums(total, self.sampling(batch, place) or Batches(()))
+
+
 @dataclass(frozen=True, eq=False)
 class RemoteRows:
     """Rows that an engine reads, with classes or numbers to learn, and weights.
 
-    Where it travels with a sum to the rows, the engine stays behind.
+    Where it travels with a sum to the rows, the engine stays behind. With `draws` the first reading draws a
+    sample too, from which solvers start.
     """
 
     engine: Engine | None
     reader: RowReader
     n_rows: int
+    draws: bool = False
     _samples: dict[int, LocalDataset] = field(default_factory=dict, repr=False)
     _drawn: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"engine": None, "reader": self.reader, "n_rows": self.n_rows, "_samples": {}, "_drawn": {}}
+        return {"engine": None, "reader": self.reader, "n_rows": self.n_rows, "draws": False} | {
+            "_samples": {},
+            "_drawn": {},
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -184,9 +213,26 @@ class RemoteRows:
         """What the columns are."""
         return self.reader.schema
 
+    @property
+    def costly(self) -> bool:
+        """Whether reading the rows costs more than most sums over them."""
+        return self._all is None
+
+    @property
+    def _all(self) -> LocalDataset | None:
+        """All rows, where they are few and were drawn as a sample."""
+        return self._samples.get(self.n_rows) if self._most == self.n_rows else None
+
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
-        """Add up `summarize(chunk)` over all rows, where they are."""
+        """Add up `summarize(chunk)` over all rows, where they are; few rows that were drawn stay here."""
+        if self._all is not None:
+            return self._all.reduce(summarize, dense=dense, size=size)
         work = RowSum(self.reader, summarize, dense, size)
+        if self.draws and not self._drawn:
+            first = self._engine.fold(FirstReading(work, self._sampling(self._most)), self.reader.columns)
+            self._drawn[self._most] = first.batches.table
+            found: S = first.total
+            return found
         total: S = self._engine.fold(work, self.reader.columns)
         return total
 
@@ -203,18 +249,20 @@ class RemoteRows:
 
     def in_folds(self, n: int) -> "RemoteRows":
         """The same rows, dealt out in n folds by their places."""
-        return replace(self, reader=replace(self.reader, n_folds=n), _samples={})
+        return replace(self, reader=replace(self.reader, n_folds=n), _samples={}, _drawn={})
 
     def sample(self, n: int) -> LocalDataset:
         """About n rows in memory, or fewer where they would take too much; one reading, which is remembered.
 
         Rows are chosen by their places, so that the same are drawn every time.
         """
-        most = max(1, min(self.n_rows, SAMPLE_ROWS, SAMPLE_CELLS // max(len(self.reader.inputs), 1)))
+        most = self._most
         n = min(n, most)
         if n not in self._samples:
             if most not in self._drawn:  # stages of a solver ask for ever more rows, of one reading
                 self._drawn[most] = self._draw(most)
+            if most == self.n_rows and n != most:
+                self.sample(most)
             held = self._drawn[most]
             chosen = np.arange(0, held.num_rows, max(1, held.num_rows // n))
             found = self.reader.read(held.take(pa.array(chosen)), Place(0, 0))
@@ -222,11 +270,17 @@ class RemoteRows:
             self._samples[n] = found
         return self._samples[n]
 
+    @property
+    def _most(self) -> int:
+        """How many rows a sample has at most."""
+        return max(1, min(self.n_rows, SAMPLE_ROWS, SAMPLE_CELLS // max(len(self.reader.inputs), 1)))
+
     def _draw(self, n: int) -> Any:
-        reader = self.reader
-        target = None if reader.target is None else reader.target.name
-        work = RowSample(n / max(self.n_rows, 1), target, reader.weight)
-        return self._engine.fold(work, reader.columns).table
+        return self._engine.fold(self._sampling(n), self.reader.columns).table
+
+    def _sampling(self, n: int) -> RowSample:
+        target = None if self.reader.target is None else self.reader.target.name
+        return RowSample(n / max(self.n_rows, 1), target, self.reader.weight)
 
     def every(self, step: int) -> LocalDataset:
         """A sample of one of so many rows."""

@@ -1,6 +1,7 @@
 """A table that is read where it lives: what `scan` returns and every estimator's `fit` takes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from posterior._text import listed
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Progress
 from posterior.engines.base import Engine, ScannedTable
+from posterior.engines.class_sample import draw_by_class
 from posterior.engines.labels import Target, sorted_classes
 from posterior.engines.remote import RemoteRows, RowReader, RowSample, read_weight, table_of
 from posterior.engines.survey import (
@@ -23,6 +25,7 @@ from posterior.engines.survey import (
     plain,
 )
 from posterior.engines.surveyed import SurveyedSource
+from posterior.engines.watched import WatchedEngine
 from posterior.notices import DataWarning, warn
 from posterior.schema import Schema
 
@@ -41,7 +44,7 @@ class TableScan(ScannedTable):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(rows, f"{folder}/part-0.parquet")
     ...     table = scan(f"{folder}/*.parquet", target="late")
-    ...     LDA().fit(table).predict([[6.0]]), table.n_rows
+    ...     LDA().fit(table).predict(pa.table({"x": [6.0]})), table.n_rows
     (array(['yes'], dtype='<U3'), 4)
     """
 
@@ -162,6 +165,8 @@ class TableScan(ScannedTable):
                 f"column {name!r} has too many different values to be classes; a number is predicted by "
                 "LinearRegression"
             )
+        if not found.counts:
+            raise ValueError(f"{self.engine.name} has no rows with a value in column {name!r}")
         return sorted_classes(found.counts, name)
 
     def _refuse_unlabelled(self) -> None:
@@ -183,14 +188,63 @@ class TableScan(ScannedTable):
         return np.array([found[label] for label in self.classes.tolist()], dtype=np.float64)
 
     def rows(
-        self, schema: Schema, classes: AnyArray | None, class_weight: Floats | None = None
+        self,
+        schema: Schema,
+        classes: AnyArray | None,
+        class_weight: Floats | None = None,
+        *,
+        draws: bool = False,
     ) -> RemoteRows:
         """The rows as models ask for them; without classes the target holds numbers."""
         self._refuse_unlabelled()
         reader = RowReader(
             schema, self.names, Target(self.target_name("a model"), classes, class_weight), self.weight
         )
-        return RemoteRows(self.engine, reader, self.n_rows)
+        return RemoteRows(self.engine, reader, self.n_rows, draws)
+
+    def draw(self, quotas: Mapping[Any, int]) -> Any:
+        """So many rows of each class as a table of Arrow with target and weights; the same every time."""
+        return draw_by_class(self, quotas)
+
+    def selected(self, names: Sequence[str]) -> "TableScan":
+        """The same rows with some of the columns to learn from; nothing is surveyed again."""
+        some = TableScan(
+            self.engine,
+            self.target,
+            weight=self.weight,
+            columns=names,
+            kinds=self.kinds,
+            drops_unlabelled=self.drops_unlabelled,
+        )
+        some.__dict__["survey"] = self.survey
+        some._levels = self._levels
+        return some
+
+    def watched(self, progress: Progress) -> "TableScan":
+        """The same rows, whose readings by threads of this process are told to `progress`."""
+        some = copy(self)
+        some.engine = WatchedEngine(self.engine, progress)
+        return some
+
+    # -- what a model says of the rows ------------------------------------------------------------
+
+    def inputs_of(self, names: Sequence[str] | None, n: int, who: str) -> tuple[str, ...]:
+        """The columns that a model reads, by the names of training, or all n of them in their order."""
+        there = self.engine.schema.names
+        if names is None:
+            if len(self._asked) != n:
+                raise ValueError(
+                    f"{who} was fitted to {n} columns without names, and the scan has {len(self._asked)}; "
+                    "name them in order: scan(…, columns=[…])"
+                )
+            return tuple(self._asked)
+        absent = [name for name in names if name not in there]
+        if absent:
+            raise ValueError(
+                f"{self.engine.name} has no column {listed(absent)}, which {who} was fitted with; it has "
+                f"{listed(there, 12)}"
+            )
+        return tuple(names)
 
     def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:
         """About n rows in memory: a table of Arrow, the target, and weights if there are any.
@@ -199,6 +253,8 @@ class TableScan(ScannedTable):
         """
         share = n / max(self.n_rows, 1)
         columns = [*self.names, *(name for name in (self.target, self.weight) if name is not None)]
+        if self.target is not None:
+            self._refuse_unlabelled()
         drawn = self.engine.fold(RowSample(share, self.target, self.weight), columns).table
         target = None if self.target is None else _as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)

@@ -8,17 +8,17 @@ import numpy as np
 from posterior._blas import one_blas_thread
 from posterior._tasks import Tasks
 from posterior._text import first_true
-from posterior._types import Floats
+from posterior._types import AnyArray, Floats
 from posterior.bayes import impossible_priors
 from posterior.dataset import Dataset
-from posterior.engines import LocalDataset
+from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.parameters import Auto, Kinds, Labels, TableLike, Weights
 from posterior.estimators.table_estimator import shown
-from posterior.estimators.target import labelled_table
-from posterior.estimators.training_rows import TrainingRows
+from posterior.estimators.target import labelled_table, scanned_table
+from posterior.estimators.training_rows import RowsElsewhere, TrainingRows, refuse_one_reading
 from posterior.linear import Design, Fit, LinearModel, Problem, Scan, SoftmaxLoss, solve, with_settings
 from posterior.linear.additive_design import KINDS, AdditiveDesign
 from posterior.linear.effect_errors import EffectCovariance, effect_covariances, effect_errors
@@ -28,7 +28,9 @@ from posterior.linear.objective import IN_MEMORY_CELLS
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.products import telling_pairs
 from posterior.math import softmax
-from posterior.schema import LabelledTable
+from posterior.schema import read_table
+from posterior.schema.classes import refuse_one_class
+from posterior.schema.opening import rows_of
 from posterior.schema.select import ColumnSelection
 
 # Rows that are enough to choose strengths and pairs by.
@@ -120,8 +122,9 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
 
         Parameters
         ----------
-        X : array, list or data frame of shape (n_samples, n_features)
-            Numbers and categories, with or without gaps.
+        X : array, list or data frame of shape (n_samples, n_features), or scan
+            Numbers and categories, with or without gaps. Of a scan the curves, the pairs and the strengths
+            of penalties are chosen by a sample of 20,000 rows; the coefficients are those of all rows.
         y : array-like of shape (n_samples,)
             The class of each row.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -134,18 +137,26 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
 
         """
         self._refuse_settings()
+        if isinstance(X, ScannedTable):
+            scanned = scanned_table(X, y, sample_weight, type(self).__name__)
+            refuse_one_class(scanned.classes)
+            refuse_one_reading(scanned, type(self).__name__)
+            return self._fit_rows(RowsElsewhere.scanned(scanned), scanned.classes, scanned.target)
         table = labelled_table(X, y, sample_weight, type(self).__name__)
-        classes, weight = table.classes, table.weight
-        total = float(len(table) if weight is None else weight.sum())
-        loss, name = SoftmaxLoss(len(classes)), getattr(y, "name", None)
-        plain = self._learning(TrainingRows.of(table), reference=False)
+        return self._fit_rows(TrainingRows.of(table), table.classes, getattr(y, "name", None))
+
+    def _fit_rows(self, rows: TrainingRows, classes: AnyArray, name: Any) -> Self:
+        """Learn from rows, wherever they are, of these classes; curves and strengths from enough of them."""
+        loss, total = SoftmaxLoss(len(classes)), rows.total
+        plain = self._learning(rows, reference=False)
         told = Tasks("part", 2, leaves=False)
         with told.next():
-            some = _enough_rows(table, plain)
+            some = _enough_rows(rows, plain)
             design, found = self._strengths(plain.design, some, loss)
         scaled = design.with_strengths(found.kept)
         scan = Scan.of(plain.dataset, scaled)
-        if not scan.sparse and scan.n_rows * scan.n_features <= IN_MEMORY_CELLS:
+        small = not scan.sparse and scan.n_rows * scan.n_features <= IN_MEMORY_CELLS
+        if small and not rows.elsewhere:
             scan = InMemoryScan.copied(scan)
         problem = Problem(scan, loss, ElasticNet(l2=1.0 / total))
         solver = with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
@@ -164,7 +175,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
             n_iter_=np.array([fit.solution.iterations], dtype=np.int32),
             target_name_=name if isinstance(name, str) else None,
             weight_=total,
-            priors_=np.bincount(table.codes, weight, len(classes)) / total,
+            priors_=rows.class_weights / total,
             term_strengths_=found.kept,
             term_worth_=np.where(np.isinf(found.kept), 0.0, found.worth),
             effect_covariances_=_covariances(fit, scaled, some),
@@ -292,19 +303,24 @@ def _pairs(rows: Dataset, design: AdditiveDesign, found: Strengths, most: int) -
     return telling_pairs(design.paired_numbers(rows), left, block.weights, most)
 
 
-def _enough_rows(table: LabelledTable, scan: Scan) -> Dataset:
+def _enough_rows(rows: TrainingRows, scan: Scan) -> Any:
     """All rows, or of many some that are drawn: every so many might keep time with a column or the classes.
 
-    A rare class has more of them than its share.
+    A rare class has more of them than its share, unless the rows are elsewhere.
     """
-    if len(table) < 2 * ENOUGH_ROWS:
-        return scan.dataset
-    order = np.random.default_rng(0).permutation(len(table))
+    dataset: Any = scan.dataset
+    n = dataset.n_rows
+    if rows.elsewhere:
+        return dataset.sample(n if n < 2 * ENOUGH_ROWS else ENOUGH_ROWS)
+    if n < 2 * ENOUGH_ROWS:
+        return dataset
+    order = np.random.default_rng(0).permutation(n)
     drawn = [order[:ENOUGH_ROWS]]
-    drawn += [order[table.codes[order] == k][:FEW_ROWS] for k in range(len(table.classes))]
-    part = table.part(np.unique(np.concatenate(drawn)))
+    drawn += [order[rows.target[order] == k][:FEW_ROWS] for k in range(rows.n_classes)]
+    part = np.unique(np.concatenate(drawn))
     schema = scan.design.schema
-    return LocalDataset(schema, schema.encode(part.source), part.codes, part.weight)
+    data = schema.encode(read_table(rows_of(rows.source, part)))
+    return LocalDataset(schema, data, rows.target[part], None if rows.weight is None else rows.weight[part])
 
 
 def _covariances(fit: Fit, design: AdditiveDesign, some: Dataset) -> tuple[EffectCovariance, ...]:

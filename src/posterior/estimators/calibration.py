@@ -1,6 +1,6 @@
 """Any classifier, with its probabilities calibrated on held-out rows."""
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores
 from posterior.decision.scaling import CALIBRATORS
+from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.fitted_classifier import (
@@ -18,6 +19,7 @@ from posterior.estimators.fitted_classifier import (
 )
 from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.parameters import AnyRows, Classifier, FoldsLike, Labels, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import install
 
 
@@ -80,15 +82,18 @@ class CalibratedClassifier(MetaClassifier):
         self.cv = cv
 
     @with_callbacks
-    def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: AnyRows, y: Labels | None = None, sample_weight: Weights | None = None, **fit_params: Any
+    ) -> Self:
         """Fit the classifier, and the scaling to rows it has not seen.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            Whatever the estimator takes.
+        X : table of shape (n_samples, n_features), or scan
+            Whatever the estimator takes. All rows of a scan train the classifier; rows are held out of a
+            sample of 100,000.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the estimator and for the scaling; weight 0 is the row not at all.
         **fit_params : dict
@@ -105,7 +110,8 @@ class CalibratedClassifier(MetaClassifier):
         if self.cv is None and not is_frozen(self.estimator):
             raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
         rows = self._rows(X, y, sample_weight, fit_params)
-        learnt = fit_classifier(self.estimator, *rows, needs_held_out=True)
+        scan = X if isinstance(X, ScannedTable) else None
+        learnt = fit_classifier(self.estimator, *rows, needs_held_out=True, scan=scan)
         install(self, learnt_=learnt, scaling_=learnt.scaling_by(self.method))
         return self
 
@@ -131,21 +137,25 @@ class CalibratedClassifier(MetaClassifier):
         check_is_fitted(self, "learnt_")
         return self.learnt_.priors_after(self.method)
 
-    def predict_log_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, scaled."""
         check_is_fitted(self)
         adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
         return adjustment.apply(log_posterior_of(self.estimator_, X))
 
-    def decision_function(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def decision_function(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self.predict_log_proba(X))
 
-    def predict_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, scaled."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: AnyRows) -> AnyArray:
+    @scores_scans
+    def predict(self, X: AnyRows, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row."""
         logs = self.predict_log_proba(X)
         return np.asarray(self.classes_[logs.argmax(axis=1)])

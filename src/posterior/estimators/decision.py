@@ -19,6 +19,7 @@ from posterior.decision.reliability import CalibrationTest
 from posterior.decision.rule import as_labels
 from posterior.decision.scaling import CalibrationMap
 from posterior.decision.shift import PriorEstimate, estimate_priors
+from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.decider import Decider, DecisionChanges, DecisionSettings
@@ -37,6 +38,7 @@ from posterior.estimators.parameters import (
     Reject,
     Weights,
 )
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import CalibrationWarning, DataWarning, warn
@@ -187,15 +189,18 @@ class DecisionClassifier(MetaClassifier):
     # -- learning ---------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: AnyRows, y: Labels, sample_weight: Weights | None = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: AnyRows, y: Labels | None = None, sample_weight: Weights | None = None, **fit_params: Any
+    ) -> Self:
         """Fit the classifier, and learn from held-out rows what the rules need to know.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            Whatever the estimator takes.
+        X : table of shape (n_samples, n_features), or scan
+            Whatever the estimator takes. All rows of a scan train the classifier; rows are held out of a
+            sample of 100,000.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, passed on to the estimator.
         **fit_params : dict
@@ -209,7 +214,13 @@ class DecisionClassifier(MetaClassifier):
         """
         rows = self._rows(X, y, sample_weight, fit_params)
         needed = self.calibration is not None or isinstance(read_reject(self.reject), LearntRejectRule)
-        learnt = fit_classifier(self.estimator, *rows, priors=self.training_priors, needs_held_out=needed)
+        learnt = fit_classifier(
+            self.estimator,
+            *rows,
+            priors=self.training_priors,
+            needs_held_out=needed,
+            scan=X if isinstance(X, ScannedTable) else None,
+        )
         learnt = replace(learnt, outliers=self._fitted_outlier_rule(rows[0]), asked=self.outliers)
         settings = self._settings()
         decider = Decider.of(learnt, settings)
@@ -360,7 +371,8 @@ class DecisionClassifier(MetaClassifier):
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def predict(self, X: AnyRows, costs: CostsLike | None = None) -> AnyArray:
+    @scores_scans
+    def predict(self, X: AnyRows, costs: CostsLike | None = None, **writing: Unpack[Writing]) -> AnyArray:
         """What to do with each row: an action, or the label of rejecting or of an outlier.
 
         `costs` replaces the costs for this call; an array of shape (n_samples, n_classes, n_actions) gives
@@ -370,15 +382,18 @@ class DecisionClassifier(MetaClassifier):
         decider = self._decider(costs)
         return np.asarray(decider.labels.take(decider.decide(X)))
 
-    def predict_log_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, scaled and under the class frequencies asked for."""
         return self._decider().log_posterior(X)
 
-    def decision_function(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def decision_function(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self.predict_log_proba(X))
 
-    def predict_proba(self, X: AnyRows) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, scaled and under the class frequencies asked for."""
         return np.exp(self.predict_log_proba(X))
 

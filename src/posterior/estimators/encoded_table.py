@@ -1,7 +1,7 @@
 """Any classifier of numbers on a table of any kinds."""
 
 from contextlib import nullcontext
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from posterior._types import AnyArray, Floats
 from posterior.estimators.callbacks import fit_inside, with_callbacks
 from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import TableEstimator
 from posterior.estimators.target import labelled_table
 from posterior.schema import LabelledTable, Schema, Source, read_table
@@ -75,17 +76,20 @@ class EncodedTableClassifier(ClassifierMixin, TableEstimator):
     def _numbers(self, X: TableLike) -> Floats:
         return encoded_numbers(self.schema_, self._aligned(read_table(X)))
 
-    def predict(self, X: TableLike) -> AnyArray:
+    @scores_scans
+    def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The class of each row."""
         return np.asarray(self.estimator_.predict(self._numbers(X)))
 
-    def predict_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The probability of each class."""
         numbers = self._numbers(X)
         with _threads(len(numbers)):
             return np.asarray(self.estimator_.predict_proba(numbers), dtype=np.float64)
 
-    def predict_log_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The log of each probability; −inf of zero."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))

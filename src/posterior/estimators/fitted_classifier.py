@@ -26,6 +26,7 @@ from posterior.estimators.held_out import HeldOutRows, hold_out
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import rows_for
+from posterior.estimators.training_rows import fit_elsewhere
 from posterior.schema import LabelledTable
 from posterior.schema.classes import refuse_one_class
 
@@ -265,19 +266,28 @@ def fit_classifier(
     *,
     priors: Any = None,
     needs_held_out: bool,
+    scan: Any = None,
 ) -> FittedClassifier:
-    """Fit a classifier to all rows, and hold rows out where that was asked for, or is needed."""
+    """Fit a classifier to all rows, and hold rows out where that was asked for, or is needed.
+
+    The rows of a `scan` stay where they are; the table is then a sample of them, and those that are held out
+    are scored by classifiers of the others in the sample.
+    """
     frozen = is_frozen(estimator)
     if frozen:
         check_is_fitted(estimator)
     labels = table.labels
     model = estimator
-    if not frozen:
+    if not frozen and scan is not None:
+        model = fit_elsewhere(estimator, scan)
+    elif not frozen:
         model = fit_inside(clone(estimator), rows_for(estimator, table), labels, **fit_params)
     classes = classes_of(model)
     table = table.among(classes)
     refuse_one_class(classes)
     count = np.bincount(table.codes, table.weight, len(classes)).astype(np.float64)
+    if scan is not None and not frozen:
+        count = scan.class_weights
     why = ""
     if priors is not None:
         priors = given_priors(priors, classes)

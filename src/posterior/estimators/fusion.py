@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores, given_priors, impossible_classes, impossible_priors
 from posterior.decision.fusion import fuse, fusion_parts, fusion_weights, model_weights
+from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import BaseComposition, routing_enabled
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import is_frozen, routed
@@ -40,10 +41,12 @@ from posterior.estimators.parameters import (
     TableLike,
     Weights,
 )
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.splits import read_folds
 from posterior.estimators.state import install, named_columns
 from posterior.estimators.table_estimator import warn_of_names
-from posterior.estimators.target import counted, read_labels, read_weights
+from posterior.estimators.target import counted, read_labels, read_weights, scanned_table
+from posterior.estimators.training_rows import refuse_one_reading, sampled_table
 from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable, Source, read_table
 from posterior.schema.classes import encode_labels, refuse_one_class
@@ -159,15 +162,16 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
     # -- learning ---------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: TableLike, y: Labels, sample_weight: Weights | None = None) -> Self:
+    def fit(self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Fit each member to its columns.
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            The columns of all members; what they may hold is up to the members.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            The columns of all members; what they may hold is up to the members. All rows of a scan train
+            them; weights are learnt from rows held out of a sample of 100,000.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 is the row twice, weight 0 the row not at all. Every member must take weights then.
 
@@ -177,23 +181,31 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
             The fitted estimator.
 
         """
-        source = read_table(X)
-        labels = read_labels(y, source.n_rows, type(self).__name__)
-        weight = read_weights(sample_weight, labels)
-        table = LabelledTable.of(*counted(source, labels, weight))
+        scan, seen = None, None
+        if isinstance(X, ScannedTable):
+            scan = scanned_table(X, y, sample_weight, type(self).__name__)
+            refuse_one_reading(scan, type(self).__name__)
+            table = sampled_table(scan)
+            seen = scan.class_weights / scan.class_weights.sum()
+            source, labels, weight = table.source, table.labels, table.weight
+        else:
+            source = read_table(X)
+            labels = read_labels(y, source.n_rows, type(self).__name__)
+            weight = read_weights(sample_weight, labels)
+            table = LabelledTable.of(*counted(source, labels, weight))
         refuse_one_class(table.classes)
         members = self._members(table)
         given = self._given_weights([member.name for member in members])
-        priors = (
-            frequencies(table) if self.priors is None else given_priors(self.priors, table.classes, "None, ")
-        )
+        seen = frequencies(table) if seen is None else seen
+        priors = seen if self.priors is None else given_priors(self.priors, table.classes, "None, ")
         folds = None
         if given is None and not all(is_frozen(member.estimator) for member in members):
             folds = read_folds(self.cv, encode_labels(labels)[1], weight)
             folds = folds if weight is None else folds.take(np.flatnonzero(weight))
-        fitted, weights = [member.fitted(table) for member in members], given
+        fitted, weights = [member.fitted(table, scan) for member in members], given
         if weights is None:
-            weights = HeldOutMembers.of(members, fitted, table, folds, priors).weights(self._weights_of)
+            held_out = HeldOutMembers.of(members, fitted, table, folds, priors, seen)
+            weights = held_out.weights(self._weights_of)
         self._install(*self._kept(fitted, weights), table.source, table.classes, priors)
         if given is not None:
             self._report(fitted, given, names_of(source))
@@ -289,22 +301,26 @@ class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, Bas
     def _fused(self, X: TableLike) -> Floats:
         return fuse(self._log_posteriors(X), log_of(self.priors_), weights=self.weights_)
 
-    def predict_log_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, (n_samples, n_classes).
 
         A row that the members leave no class, since one rules out what another allows, gets the priors.
         """
         return self._fused(X)
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         return decision_scores(self._fused(X))
 
-    def predict_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Posterior of each class, (n_samples, n_classes); each row sums to 1."""
         return np.exp(self._fused(X))
 
-    def predict(self, X: TableLike) -> AnyArray:
+    @scores_scans
+    def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         best = self._fused(X).argmax(axis=1)
         return np.asarray(self.classes_[best])

@@ -2,7 +2,7 @@
 
 import operator
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,10 +13,11 @@ from posterior.bayes import decision_scores
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import TableEstimator, shown_categories, unseen_rows
 from posterior.families import Distribution
 from posterior.generative import FittedBlock, GenerativeModel, Priors
-from posterior.notices import OutsideSupportWarning, UnseenCategoryWarning, warn
+from posterior.notices import CountedRows, OutsideSupportWarning, RowCount, UnseenCategoryWarning, warn
 from posterior.schema import Encoded, Schema, read_table
 
 
@@ -52,13 +53,13 @@ class GenerativePrediction(TableEstimator):
                 continue
             count = partial(_outside, block=block, distribution=distribution)
             rows = dataset.reduce(count, dense=block.dense)
+            names = [self.model_.schema.names[j] for j in block.columns]
             told += [
-                f"column {self.model_.schema.names[block.columns[j]]!r}: {rows[j]} rows with a value that no "
-                "class can have"
+                RowCount(f"column {names[j]!r}: ", int(rows[j]), " rows with a value that no class can have")
                 for j in np.flatnonzero(rows).tolist()
             ]
         if told:
-            warn("; ".join(told) + ": left out", OutsideSupportWarning)
+            warn(CountedRows(tuple(told), end=": left out"), OutsideSupportWarning)
 
     def _report_unseen(self, data: Encoded) -> None:
         if not data.unseen:
@@ -76,16 +77,19 @@ class GenerativePrediction(TableEstimator):
                     'pass unknown="marginalize" to leave such cells out, or "smooth"'
                 )
             did = "left out" if treatment[name] == "marginalize" else "given the smoothing probability"
-            told.append(f"{unseen_rows(name, counts)}: {did}")
+            told.append(unseen_rows(name, counts, f": {did}"))
         if told:
-            warn("; ".join(told), UnseenCategoryWarning)
+            warn(CountedRows(tuple(told)), UnseenCategoryWarning)
 
     def _log_prior(self, priors: ClassPriors | None) -> Floats | None:
         return (
             None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
         )
 
-    def predict_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def predict_log_proba(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Exact log posterior of each class, ln p(class | row), shape (n_samples, n_classes).
 
         `priors` replaces the class priors for this call: "uniform", numbers in the order of `classes_`,
@@ -94,32 +98,46 @@ class GenerativePrediction(TableEstimator):
         data = self._dataset(X)
         return self.model_.log_posterior(data, self._log_prior(priors))
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         data = self._dataset(X)
         return decision_scores(self.model_.log_posterior(data))
 
-    def predict_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def predict_proba(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
         data = self._dataset(X)
         return self.model_.posterior(data, self._log_prior(priors))
 
-    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> AnyArray:
+    @scores_scans
+    def predict(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         data = self._dataset(X)
         return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
 
-    def predict_joint_log_proba(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def predict_joint_log_proba(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
         return self.model_.log_joint(data, self._log_prior(priors))
 
-    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def score_samples(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
         data = self._dataset(X)
         return self.model_.log_evidence(data, self._log_prior(priors))
 
-    def class_log_density(self, X: TableLike) -> Floats:
+    @scores_scans
+    def class_log_density(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
         return self.model_.log_density(data)

@@ -1,6 +1,6 @@
 """Linear discriminant analysis under scikit-learn's name and with its attributes."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -18,6 +18,7 @@ from posterior.estimators.discriminant import (
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
 from posterior.estimators.presets import renormalized
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import shown
 from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
@@ -150,7 +151,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         apart = (distribution.location - distribution.location.average(self.priors_)) @ white
         return self._embedded(apart @ white.T, columns), self.model_.log_prior - 0.5 * (apart**2).sum(axis=1)
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Linear scores, `X @ coef_.T + intercept_`: log posteriors up to a term that all classes share.
 
         With two classes the log odds of the second against the first, shape (n_samples,). A row with gaps

@@ -1,6 +1,6 @@
 """Least squares as a classifier: a baseline to see fail."""
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,6 +10,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError
 from posterior.estimators.target import labelled_table, scanned_table
 from posterior.estimators.training_rows import RowsElsewhere, TrainingRows, refuse_one_reading
@@ -104,13 +105,15 @@ class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
         """Set what follows from the attributes in a model file: one score for each class."""
         return super()._restored() or self._impossible_classifier(self.classes_, len(self.classes_))
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
         scores = self._current.read(scan)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict(self, X: TableLike) -> AnyArray:
+    @scores_scans
+    def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The class with the highest predicted indicator; the first of equals."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -28,12 +28,12 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
-from posterior.linear.first_look import refuse_unusable
+from posterior.linear.first_look import learnt_design
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
 from posterior.linear.summary import Summary, summarize
-from posterior.notices import DataWarning, UnseenCategoryWarning, warn
+from posterior.notices import CountedRows, DataWarning, UnseenCategoryWarning, warn
 from posterior.schema import Schema, Source, read_table
 from posterior.schema.select import resolve
 from posterior.schema.sources import names_of
@@ -73,8 +73,7 @@ class LinearEstimator(TableEstimator):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
         dataset = rows.dataset(schema)
         design = Design.of(schema, reference=reference, missing=missing)
-        refuse_unusable(dataset, design, degree)
-        return Scan.of(dataset, design.learnt(dataset, degree))
+        return Scan.of(dataset, learnt_design(dataset, design, degree))
 
     def _reading(self, X: Any) -> Scan:
         """The rows of a new table, read as in training."""
@@ -91,7 +90,7 @@ class LinearEstimator(TableEstimator):
             self.design_.refuse_gaps(dataset)
         else:
             told = self.design_.new_gaps(dataset)
-            if told:
+            if told is not None:
                 warn(told, DataWarning)
         return Scan.of(dataset, self.design_)
 
@@ -335,6 +334,6 @@ def seed_of(random_state: Any) -> int:
 
 
 def _report_unseen(unseen: dict[str, dict[Any, int]]) -> None:
-    told = [unseen_rows(name, counts) for name, counts in unseen.items()]
+    told = tuple(unseen_rows(name, counts) for name, counts in unseen.items())
     if told:
-        warn("; ".join(told) + ": it adds nothing to the score", UnseenCategoryWarning)
+        warn(CountedRows(told, end=": it adds nothing to the score"), UnseenCategoryWarning)

@@ -1,6 +1,7 @@
 """What linear models of p(class | row) say of rows: scores, probabilities, and what each column adds."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,6 +11,7 @@ from posterior.estimators.boundaries import Boundaries
 from posterior.estimators.contributions import Contributions
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Label, TableLike
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError
 from posterior.forms import QuadraticScores
 from posterior.linear.boundaries import quadratic_scores
@@ -21,23 +23,27 @@ class LinearProbabilities(Boundaries, ClassifierMixin, LinearEstimator):
     classes_: AnyArray
     priors_: Floats
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
         scores = self._current.read(scan)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_log_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_log_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
         scan = self._reading(X)
         return self._current.log_posterior(scan)
 
-    def predict_proba(self, X: TableLike) -> Floats:
+    @scores_scans
+    def predict_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Probability of each class, (n, K)."""
         scan = self._reading(X)
         return self._current.posterior(scan)
 
-    def predict(self, X: TableLike) -> AnyArray:
+    @scores_scans
+    def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         scan = self._reading(X)
         return np.asarray(self.classes_[self._current.best(scan)])

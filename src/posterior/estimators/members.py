@@ -23,6 +23,7 @@ from posterior.estimators.classifiers import (
 from posterior.estimators.held_out import held_out_scores
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import takes_tables
+from posterior.estimators.training_rows import fit_elsewhere
 from posterior.math import are_places
 from posterior.schema import Column, Folds, LabelledTable, Schema, Source, read_table
 from posterior.schema.decode import table_of
@@ -78,11 +79,13 @@ class Member:
     columns: tuple[int, ...]
     fit_params: dict[str, Any] = field(default_factory=dict)
 
-    def fitted(self, table: LabelledTable) -> FittedMember:
-        """Fit a clone; a frozen classifier is taken as it is."""
+    def fitted(self, table: LabelledTable, scan: Any = None) -> FittedMember:
+        """Fit a clone, to all rows of a `scan` if the table is a sample of one; a frozen one is as it is."""
         with said_by(self.name):
             model, labels = self.estimator, table.labels
-            if not is_frozen(model):
+            if not is_frozen(model) and scan is not None:
+                model = fit_elsewhere(model, scan.selected([scan.names[j] for j in self.columns]))
+            elif not is_frozen(model):
                 rows = rows_of_member(model, table.source, self.columns)
                 model = fit_inside(clone(model), rows, labels, **self.fit_params)
             self._refuse_model(model, table.classes)
@@ -112,18 +115,21 @@ class Member:
                 "columns it was fitted to"
             )
 
-    def held_out(self, fitted: FittedMember, table: LabelledTable, folds: Folds, priors: Floats) -> Floats:
+    def held_out(
+        self, fitted: FittedMember, table: LabelledTable, folds: Folds, priors: Floats, seen: Floats
+    ) -> Floats:
         """Log posteriors under common priors of rows that the classifier has not seen, (n, K).
 
         A classifier of some folds has the class frequencies of these folds as priors, unless it was given
-        others or has a class weight; those of each fold are replaced.
+        others or has a class weight; those of each fold are replaced. `seen` are the class frequencies of the
+        rows that it was fitted to.
         """
         if is_frozen(self.estimator):
             return fitted.log_posterior(table.source, priors)
         with said_by(self.name):
             part = replace(table, X=rows_of_member(self.estimator, table.source, self.columns))
             logs = held_out_scores(self.estimator, part, folds, self.fit_params)
-        observed = np.allclose(fitted.priors, frequencies(table), rtol=1e-9, atol=0)
+        observed = np.allclose(fitted.priors, seen, rtol=1e-9, atol=0)
         taken = weight_taken(self.estimator, self.fit_params)
         for train, test in folds.parts():
             weight = None if taken is None else np.asarray(taken)[train]
@@ -167,8 +173,11 @@ class HeldOutMembers:
         table: LabelledTable,
         folds: Folds | None,
         priors: Floats,
+        seen: Floats | None = None,
     ) -> "HeldOutMembers":
         """The rows of a table by folds, which are None where all members are frozen.
+
+        `seen` are the class frequencies of all rows, where the table is a sample of them.
 
         Rows whose class no member could know, since all rows of it are in the same fold, do not count; nor do
         those of a class whose prior is zero.
@@ -183,7 +192,9 @@ class HeldOutMembers:
                 'weights="auto" is learnt from rows whose class has rows in other folds, and there are none; '
                 "use more rows, or give the weights"
             )
-        logs = [m.held_out(f, table, folds, priors)[counts] for m, f in zip(members, fitted, strict=True)]
+        seen = frequencies(table) if seen is None else seen
+        pairs = zip(members, fitted, strict=True)
+        logs = [member.held_out(f, table, folds, priors, seen)[counts] for member, f in pairs]
         weight = None if table.weight is None else table.weight[counts]
         names = [member.name for member in members]
         return cls(names, logs, table.codes[counts], weight, log_of(priors))

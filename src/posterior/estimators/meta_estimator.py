@@ -8,12 +8,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from posterior._text import listed
 from posterior._types import AnyArray
+from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import check_method_params, num_samples
 from posterior.estimators.callbacks import CallbackSupport
 from posterior.estimators.classifiers import routed
 from posterior.estimators.splits import names_rows, read_folds
-from posterior.estimators.target import read_labels, read_weights
+from posterior.estimators.target import read_labels, read_weights, scanned_table
+from posterior.estimators.training_rows import refuse_one_reading, sampled_table
 from posterior.schema import LabelledTable
 
 
@@ -28,8 +31,15 @@ class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseE
     ) -> tuple[LabelledTable, dict[str, Any], Any]:
         """The rows that count, what goes to `fit` with them, and their `cv`.
 
-        A row of weight zero is not there at all. The table is left to the estimator to read.
+        A row of weight zero is not there at all. The table is left to the estimator to read. Of a scan these
+        are a sample, of which rows are held out.
         """
+        if isinstance(X, ScannedTable):
+            scan = scanned_table(X, y, sample_weight, type(self).__name__)
+            refuse_one_reading(scan, type(self).__name__)
+            if fit_params:
+                raise TypeError(f"{listed(list(fit_params))}: fit to a scan takes no parameters of its rows")
+            return (table := sampled_table(scan)), routed(self, self.estimator, table.weight, {}), self.cv
         if isinstance(X, LabelledTable):
             table, sample_weight = X.present(), X.weight
         else:

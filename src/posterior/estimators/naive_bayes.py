@@ -21,17 +21,22 @@ from posterior.estimators.generative import (
 )
 from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Selection
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
-from posterior.families import BestOf, Family, Normal
+from posterior.families import BestOf, Family, FewValues, Normal
 from posterior.families.categorical import Unknown
+from posterior.families.few_values import is_few
 from posterior.families.from_scipy import family_of
+from posterior.families.levels import FEW_VALUES
 from posterior.generative import (
+    NOT_WORTH_KEEPING,
     Block,
+    GenerativeModel,
     GenerativeSpec,
     Tuning,
     unused_note,
     whole_zeros_and_ones_note,
     zeros_and_ones_note,
 )
+from posterior.generative.few_values import with_same_few_values
 from posterior.schema import KINDS, Schema, Source
 from posterior.schema.cells import Cells, Numbers
 from posterior.schema.sources import SparseSource
@@ -74,6 +79,11 @@ class NaiveBayes(GenerativeEstimator):
         1 take that back. "one" learns one exponent for all columns by cross-validation, "auto" one for each
         column, which are drawn towards the common one as far as held-out rows ask for it; a number, or a
         mapping from columns to numbers, is taken as it is, and 1.0 is naive Bayes as in textbooks.
+    few_values : bool or "auto", default="auto"
+        Whether whole numbers that have three to ten values, such as grades, have a probability for each
+        value, as categories do (`families.FewValues`). False takes them for continuous like any others;
+        "auto" leaves it to cross-validation, and is False where `weights` are given. Columns whose kind or
+        family is given stay what they are.
     unknown : {"marginalize", "smooth", "error"}, default="marginalize"
         What to do with a category that training has not seen.
     priors : None, "uniform", array-like or mapping, default=None
@@ -124,6 +134,7 @@ class NaiveBayes(GenerativeEstimator):
         tied: bool | Auto = "auto",
         variance_rows: float = 10.0,
         weights: "float | Auto | Literal['one'] | Mapping[Any, float]" = "one",
+        few_values: bool | Auto = "auto",
         unknown: Unknown = "marginalize",
         priors: ClassPriors | None = None,
         prior_smoothing: float = 0.0,
@@ -136,6 +147,7 @@ class NaiveBayes(GenerativeEstimator):
         self.tied = tied
         self.variance_rows = variance_rows
         self.weights = weights
+        self.few_values = few_values
         self.unknown = unknown
         self.priors = priors
         self.prior_smoothing = prior_smoothing
@@ -182,7 +194,11 @@ class NaiveBayes(GenerativeEstimator):
             refuse_kind(family, [schema.columns[j] for j in where])
             alone += blocks_of(where, family)
         rest = [j for j in range(len(schema)) if j not in taken]
-        blocks, without = by_kind(schema, rest, families)
+        few = self._few(schema, source, rest)
+        blocks, without = by_kind(schema, [j for j in rest if j not in few], families)
+        if few:
+            discrete = FewValues(self.alpha, self.tied, self.variance_rows, self.few_values)
+            blocks += (Block(tuple(few), discrete, NOT_WORTH_KEEPING),)
         kinds = {schema.columns[j].kind for j in rest}
         strings = [c.name for c in schema.columns if c.storage == "string" and c.kind == "categorical"]
         unused = [key for key in self._own_families() if is_kind(key, schema) and key not in kinds]
@@ -197,6 +213,26 @@ class NaiveBayes(GenerativeEstimator):
         return GenerativeSpec(
             (*blocks, *alone), self._priors(), without, remarks, weights or (), learn_weights=learn
         )
+
+    def _few(self, schema: Schema, source: Source | None, places: Sequence[int]) -> list[int]:
+        """The columns of numbers that may be described value by value."""
+        if self.few_values not in (True, False, "auto"):
+            raise ValueError(f"few_values must be True, False or 'auto', found {self.few_values!r}")
+        given = self.families == "auto" or "continuous" in self._own_families()
+        if given or not self.few_values or source is None or isinstance(source, SparseSource):
+            return []
+        learnt = isinstance(self.weights, str) and source.n_rows >= FEW_ROWS
+        if self.few_values == "auto" and not learnt:
+            return []
+        numbers = [j for j in places if schema.columns[j].kind == "continuous"]
+        as_read = schema.read(source)
+        return [j for j in numbers if not schema.columns[j].declared and _has_few(as_read.column(j))]
+
+    def _alike(
+        self, mine: GenerativeModel, theirs: GenerativeModel
+    ) -> tuple[GenerativeModel, GenerativeModel]:
+        """A column that has many values in one part is continuous in both."""
+        return with_same_few_values(mine, theirs)
 
     def _given_weights(self, schema: Schema) -> tuple[float, ...] | None:
         """The weights of the columns that are given; None where they are learnt."""
@@ -214,7 +250,9 @@ class NaiveBayes(GenerativeEstimator):
     @property
     def _first_part_chooses(self) -> bool:  # type: ignore[override]
         """Whether some setting is left to rows."""
-        return any(isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights))
+        return any(
+            isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights, self.few_values)
+        )
 
     _chooses_by_some = True
 
@@ -241,12 +279,12 @@ class NaiveBayes(GenerativeEstimator):
         return super()._chosen(spec, data, classes, n_folds)
 
     def _unchosen(self, spec: GenerativeSpec) -> GenerativeSpec:
-        """The composition without choices by default: each class has variances of its own, weights are 1."""
-        blocks = tuple(
-            replace(b, family=replace(b.family, tied=False)) if "tied" in b.family.open_settings else b  # type: ignore[type-var]
-            for b in spec.blocks
-        )
-        return replace(spec, blocks=blocks, learn_weights="")
+        """The composition without choices by default: normals with variances of their own, weights are 1."""
+        blocks = []
+        for block in spec.blocks:
+            simple = {name: False for name in ("tied", "discrete") if name in block.family.open_settings}
+            blocks.append(replace(block, family=replace(block.family, **simple)) if simple else block)  # type: ignore[type-var]
+        return replace(spec, blocks=tuple(blocks), learn_weights="")
 
     @property
     def weights_(self) -> Floats:
@@ -319,6 +357,15 @@ def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequenc
         if column.kind == "continuous" and column.storage == "integer" and not column.declared
     ]
     return [j for j in whole if _is_zero_or_one(source.column(j))]
+
+
+def _has_few(cells: Cells) -> bool:
+    """Whether the numbers of a column have few values; most show in the first rows that they have many."""
+    if not isinstance(cells, Numbers):
+        return False
+    found = cells.array if cells.missing is None else cells.array[~cells.missing]
+    found = found[~np.isnan(found)] if found.dtype.kind == "f" else found
+    return len(np.unique(found[:1000])) <= FEW_VALUES and is_few(found)
 
 
 def _is_zero_or_one(cells: Cells) -> bool:

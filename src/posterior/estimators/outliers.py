@@ -1,7 +1,7 @@
 """Outliers by log p(row), at a rate of false alarms that is kept."""
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.outliers import chi2_margin, chi2_p_values, refuse_rate, rows_needed
+from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
@@ -24,9 +25,11 @@ from posterior.estimators.outlier_calibration import (
     unwrapped,
 )
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.table_estimator import rows_for
-from posterior.estimators.target import read_labels, read_weights
+from posterior.estimators.target import read_labels, read_weights, scanned_table
+from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
 from posterior.schema import LabelledTable
@@ -87,7 +90,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
     >>> rule.predict(odd)
     array([-1])
     >>> print(rule.odd_features(odd, n_features=1))
-    row 0: p = 0.011, log p(row) = −72.2 (threshold −24.7), most like Adelie
+    row 0: p = 0.011, log p(row) = −72.1 (threshold −24.6), most like Adelie
       flipper_length_mm  −54.5  120 (usually 178 to 199)
 
     """
@@ -118,8 +121,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            The rows, as the estimator takes them.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            The rows, as the estimator takes them; of a scan a sample of 100,000.
         y : array-like of shape (n_samples,), default=None
             The class of each row; not needed for a frozen model, unless priors are to change.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -154,6 +157,10 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, needs_classes: bool = True) -> LabelledTable:
         """The rows that count; their classes are needed where the model learns them."""
+        if isinstance(X, ScannedTable):
+            scan = scanned_table(X, y, sample_weight, type(self).__name__)
+            refuse_one_reading(scan, type(self).__name__)
+            X, y, sample_weight = scan.sample(HELD_OUT_ROWS)
         if isinstance(X, LabelledTable):
             return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
         table = LabelledTable.unlabelled(*indexable(X))
@@ -234,7 +241,10 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------------------
 
-    def score_samples(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def score_samples(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log density of each row, ln p(row); `priors` replaces the class priors for this call."""
         return self._scores(X, priors)
 
@@ -247,7 +257,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             return known.model_.log_evidence(data, known._log_prior(priors))
         return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
 
-    def p_values(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def p_values(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Floats:
         """How rare a row this odd is among rows like those of calibration, (n_samples,).
 
         `priors` are class priors of the rows asked about, where they differ from those of the calibration
@@ -265,13 +276,17 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         score = self._scores(X, priors, reports_unseen=reports_unseen)
         return self._calibration_rows(priors).p_values(score)
 
-    def predict(self, X: TableLike, priors: ClassPriors | None = None) -> Ints:
+    @scores_scans
+    def predict(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Ints:
         """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
         p = self.p_values(X, priors)
         self.warn_of_too_few(self.alpha, priors)
         return np.where(p <= self.alpha, -1, 1)
 
-    def decision_function(self, X: TableLike, priors: ClassPriors | None = None) -> Floats:
+    @scores_scans
+    def decision_function(
+        self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
+    ) -> Floats:
         """Log density above the threshold, negative for outliers and for no other row.
 
         With "chi2" half the squared distance that is left until the row is one.

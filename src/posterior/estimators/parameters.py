@@ -11,6 +11,7 @@ import numpy as np
 from posterior._types import SupportsArray
 from posterior.decision.cost_table import Costs
 from posterior.decision.reject import RejectRule
+from posterior.engines import ScannedTable
 from posterior.families import Family
 from posterior.schema import Kind, LabelledTable, Source
 from posterior.schema.select import ColumnSelection
@@ -75,7 +76,7 @@ Labels: TypeAlias = SupportsArray | Sequence[Label]
 # A number is the weight of every row.
 Weights: TypeAlias = Numbers | Number
 
-# A `Source` is a table that was read already, which is not read again.
+# A `Source` is a table that was read already, which is not read again; a `ScannedTable` is read where it is.
 TableLike: TypeAlias = (
     SupportsArray
     | SupportsArrowStream
@@ -83,6 +84,7 @@ TableLike: TypeAlias = (
     | Sequence[Sequence[Any] | SupportsArray]
     | Source
     | LabelledTable
+    | ScannedTable
 )
 # What a classifier inside another one takes is its own affair: texts or dicts in a list, for example.
 AnyRows: TypeAlias = TableLike | Sequence[Any]

@@ -1,6 +1,6 @@
 """Quadratic discriminant analysis under scikit-learn's name and with its attributes."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
@@ -105,7 +106,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         shrink = RawIdentity(self.reg_param) if self.reg_param > 0 else sklearn_shrinkage(self.shrinkage)
         return MultivariateNormal(tied=0.0, shrinkage=shrink, bias=self.bias, on_singular=self.on_singular)
 
-    def decision_function(self, X: TableLike) -> Floats:
+    @scores_scans
+    def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Quadratic scores: log posteriors up to a term that all classes share.
 
         With two classes the log odds of the second against the first, shape (n_samples,).

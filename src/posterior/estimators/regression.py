@@ -1,7 +1,7 @@
 """Linear regression behind scikit-learn's interface: mean or median of a number given the columns."""
 
 from functools import cache
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, Unpack, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -25,6 +25,7 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import is_number
+from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import counted, read_numbers, read_weights, scanned_table
 from posterior.estimators.training_rows import (
@@ -360,10 +361,15 @@ class LinearRegression(RegressorMixin, InformationCriteria):
     # -- prediction -------------------------------------------------------------------------------
 
     @overload
-    def predict(self, X: TableLike, return_std: Literal[False] = False) -> Floats: ...
+    def predict(
+        self, X: TableLike, return_std: Literal[False] = False, **writing: Unpack[Writing]
+    ) -> Floats: ...
     @overload
-    def predict(self, X: TableLike, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
-    def predict(self, X: TableLike, return_std: bool = False) -> Any:
+    def predict(
+        self, X: TableLike, return_std: Literal[True], **writing: Unpack[Writing]
+    ) -> tuple[Floats, Floats]: ...
+    @scores_scans
+    def predict(self, X: TableLike, return_std: bool = False, **writing: Unpack[Writing]) -> Any:
         """The mean of each row's number, which for Laplace noise is also its median.
 
         With `return_std` also the standard deviation of the noise, the same for every row: maximum likelihood

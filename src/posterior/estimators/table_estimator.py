@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from posterior._types import AnyArray, Floats
 from posterior.estimators.callbacks import CallbackSupport, fit_inside
 from posterior.estimators.state import install, named_columns
-from posterior.notices import warn
+from posterior.notices import SHOWN, RowCount, warn
 from posterior.schema import Encoded, LabelledTable, Schema, Source
 
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -98,11 +98,12 @@ def shown_categories(counts: Mapping[Any, int]) -> str:
     return ", ".join(repr(v) for v in list(counts)[:3]) + (", …" if len(counts) > 3 else "")
 
 
-def unseen_rows(name: str, counts: Mapping[Any, int]) -> str:
+def unseen_rows(name: str, counts: Mapping[Any, int], end: str = "") -> RowCount:
     """How many rows of a column hold categories that training did not show, by category.
 
-    >>> unseen_rows("state", {"ZZ": 2, "YY": 1})
-    "column 'state': 3 rows with a category not seen in training ('ZZ', 'YY')"
+    >>> print(unseen_rows("state", {"ZZ": 2, "YY": 1}))
+    column 'state': 3 rows with a category not seen in training ('ZZ', 'YY')
     """
-    rows, shown = sum(counts.values()), shown_categories(counts)
-    return f"column {name!r}: {rows} rows with a category not seen in training ({shown})"
+    some = tuple(repr(category) for category in list(counts)[: SHOWN + 1])
+    rows = sum(counts.values())
+    return RowCount(f"column {name!r}: ", rows, " rows with a category not seen in training", some, end)

@@ -35,6 +35,10 @@ def labelled_table(
     Two classes at least, unless this is one of several `parts`; `classes` may name some that no row has. With
     `any_classes` one class is enough, and a class stays whose rows all have weight zero.
     """
+    if isinstance(X, ScannedTable):
+        raise ValueError(
+            f"{who} takes no scan here; pass rows in memory, such as X, y, weight = scan.sample(100_000)"
+        )
     if isinstance(X, LabelledTable):
         table = X.present()
     else:

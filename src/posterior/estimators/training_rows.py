@@ -9,6 +9,7 @@ from sklearn.base import clone
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk, Dataset
 from posterior.engines import LocalDataset
+from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.state import install
 from posterior.generative import GenerativeSpec
 from posterior.schema import LabelledTable, Schema, Source
@@ -16,6 +17,8 @@ from posterior.stats.base import FieldSums
 
 # Rows of a sample by which settings are chosen for rows that are elsewhere.
 SAMPLED_ROWS = 20_000
+# Rows of a sample of which some are held out, for what is learnt from rows that a model has not seen.
+HELD_OUT_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,7 @@ class RowsElsewhere(TrainingRows):
     def dataset(self, schema: Schema) -> Dataset:
         """The rows as a schema reads them, where they are."""
         classes = self.table.classes if self.n_classes else None
-        rows: Dataset = self.table.rows(schema, classes, self.class_weight)
+        rows: Dataset = self.table.rows(schema, classes, self.class_weight, draws=True)
         return rows
 
     @property
@@ -149,6 +152,36 @@ def refuse_one_reading(table: Any, who: str) -> None:
             f"{who} reads the rows several times, and a stream can be read once; write it to Parquet files "
             "first and scan those, or use partial_fit"
         )
+
+
+def sampled_table(table: Any) -> LabelledTable:
+    """A sample of a scan with its classes, from which rows are held out; every class must be in it."""
+    X, y, weight = table.sample(HELD_OUT_ROWS)
+    found = LabelledTable.of(X, y, weight).among(table.classes)
+    counts = np.bincount(found.codes, minlength=len(found.classes))
+    if not counts.all():
+        label = table.classes.tolist()[int(counts.argmin())]
+        raise ValueError(
+            f"{len(found):,} of {table.n_rows:,} rows are drawn to hold some of them out, and none of class "
+            f"{label!r} is among them; fit the classifier to the scan, and put it in a FrozenEstimator to be "
+            "fitted here to rows in memory that show every class"
+        )
+    return found
+
+
+def fit_elsewhere(estimator: Any, table: Any) -> Any:
+    """A clone of an estimator of ours, fitted to all rows of a scan where they are."""
+    if not takes_scans(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} is not of this library and takes no scan; fit it to some rows: "
+            "X, y, weight = scan.sample(100_000)"
+        )
+    return fit_inside(clone(estimator), table)
+
+
+def takes_scans(estimator: Any) -> bool:
+    """Whether an estimator is one of ours, whose `fit` takes a scan."""
+    return type(estimator).__module__.startswith("posterior.")
 
 
 def settled_by_sample(estimator: Any, table: Any) -> Any:

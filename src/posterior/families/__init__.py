@@ -20,6 +20,7 @@ from posterior.families.best_of import BestOf, BestOfDistribution
 from posterior.families.beta import Beta, BetaDistribution
 from posterior.families.categorical import Categorical, CategoricalDistribution
 from posterior.families.exponential import Exponential, ExponentialDistribution
+from posterior.families.few_values import FewValues, FewValuesDistribution
 from posterior.families.from_scipy import FromScipy, FromScipyDistribution
 from posterior.families.gamma import Gamma, GammaDistribution
 from posterior.families.gaussian import MultivariateNormalDistribution
@@ -53,6 +54,8 @@ __all__ = [
     "Exponential",
     "ExponentialDistribution",
     "Family",
+    "FewValues",
+    "FewValuesDistribution",
     "FromScipy",
     "FromScipyDistribution",
     "Gamma",

@@ -16,6 +16,7 @@ from posterior.families.negative_binomial import NegativeBinomial
 from posterior.families.normal import LogNormal, Normal
 from posterior.families.parameters import Parameter
 from posterior.families.poisson import Poisson
+from posterior.forms import QuadraticScores
 from posterior.stats import ValueTable
 
 FOLDS = 5
@@ -56,13 +57,26 @@ class BestOfDistribution(ProductDistribution):
         each = [m.class_terms(np.ascontiguousarray(block[:, [j]]), k) for j, m in enumerate(self.members)]
         return np.concatenate(each, axis=1)
 
-    def marginal(self, columns: Sequence[int]) -> "BestOfDistribution":
+    def marginal(self, columns: Sequence[int]) -> Self:
         """The distribution of some of the columns."""
-        return BestOfDistribution([self.members[j] for j in columns])
+        return type(self)([self.members[j] for j in columns])
 
     def sample(self, y: Ints, rng: np.random.Generator) -> Floats:
         """One row for each class code."""
         return np.concatenate([member.sample(y, rng) for member in self.members], axis=1)
+
+    def quadratic(self, classes: Sequence[int] | None = None) -> QuadraticScores:
+        """The log densities as quadratic functions, where all columns are Gaussian."""
+        return QuadraticScores.block_diagonal([member.quadratic(classes) for member in self.members])
+
+    def squared_distance(self, block: Floats) -> Floats:
+        """The sum over columns, where all of them are Gaussian."""
+        each = [m.squared_distance(block[:, [j]]) for j, m in enumerate(self.members)]
+        return np.asarray(sum(each))
+
+    def own_terms(self, block: Floats) -> Floats:
+        """Those of every column."""
+        return np.concatenate([m.own_terms(block[:, [j]]) for j, m in enumerate(self.members)], axis=1)
 
     @property
     def n_parameters(self) -> int:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats
-from posterior.dataset import Chunk, Rows
+from posterior.dataset import Chunk, Rows, in_memory
 from posterior.families.parameters import level_name
 from posterior.schema import Codes, Mixed
 
 # A column of numbers with no more distinct values has one level for each.
 FEW_VALUES = 10
+# Rows that quantiles are read off where the others are not in memory.
+SAMPLED_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,11 @@ def read_levels(block: "Codes | Mixed", known: Levels | None) -> tuple[AnyArray,
 
 
 def learnt_levels(rows: Rows, column: int, bins: int, given: NumberLevels | None) -> NumberLevels:
-    """The levels of a column of numbers: its few values, or bins of about equal weight; or those given."""
-    parts = rows.reduce(lambda chunk: [_cells(chunk, column)], dense=1)
+    """The levels of a column of numbers: its few values, or bins of about equal weight; or those given.
+
+    Of rows that are elsewhere a sample tells.
+    """
+    parts = in_memory(rows, SAMPLED_ROWS).reduce(lambda chunk: [_cells(chunk, column)], dense=1)
     values = np.concatenate([part for part, _ in parts])
     weights = [weight for _, weight in parts if weight is not None]
     if weights:

@@ -17,6 +17,7 @@ from posterior._text import first_true
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.math import are_places
+from posterior.notices import CountedRows, RowCount
 from posterior.schema import Schema
 from posterior.schema.columns import Alike
 from posterior.stats.base import FieldSums
@@ -120,16 +121,24 @@ class Design:
 
     # -- what a pass over the rows teaches --------------------------------------------------------
 
-    def learnt(self, rows: Rows, degree: int) -> "Design":
-        """The design with the means, gaps and levels of these rows, and products where `degree` is 2."""
+    def learns_means(self, degree: int) -> bool:
+        """Whether means and gaps of rows are needed: to fill gaps, or as the centre of products."""
+        return self.fill is not None or degree == 2
+
+    def learnt(self, rows: Rows, degree: int, seen: "_Seen | None" = None) -> "Design":
+        """The design with the means, gaps and levels of these rows, and products where `degree` is 2.
+
+        `seen` are their means and gaps, where they were summed up before.
+        """
         if degree == 2 and len(self.numbers) > MOST_SQUARED:
             raise ValueError(
                 f"degree=2 makes a column of every product of two, at most of {MOST_SQUARED} columns; found "
                 f"{len(self.numbers)}: add the products you want as columns of their own"
             )
-        if self.fill is None and degree == 1:
+        if not self.learns_means(degree):
             return self._with_levels(rows)
-        seen = rows.reduce(self._seen, dense=len(self.numbers))
+        if seen is None:
+            seen = rows.reduce(self.means_and_gaps, dense=len(self.numbers))
         mean = seen.total / np.maximum(seen.weight, 1e-300)
         design = self._with_levels(rows)
         if self.fill is not None:
@@ -178,7 +187,7 @@ class Design:
         """Refuse missing values, naming their columns."""
         if not rows.reduce(self.count_gaps, dense=len(self.numbers)):
             return
-        seen = rows.reduce(self._seen, dense=len(self.numbers))
+        seen = rows.reduce(self.means_and_gaps, dense=len(self.numbers))
         places = [*self.numbers, *(f.column for f in self.factors)]
         found = zip(places, [*seen.gaps.tolist(), *seen.unknown.tolist()], strict=True)
         told = [f"column {self.schema.columns[j].name!r} ({int(n)} rows)" for j, n in found if n]
@@ -188,21 +197,22 @@ class Design:
             'out, or pass missing="indicator" (the mean of training plus a column that says so)'
         )
 
-    def new_gaps(self, rows: Rows) -> str:
+    def new_gaps(self, rows: Rows) -> CountedRows | None:
         """What to say of missing values in columns that had none in training, and so have no indicator."""
         if not rows.reduce(self.count_gaps, dense=len(self.numbers)):
-            return ""
-        seen = rows.reduce(self._seen, dense=len(self.numbers))
+            return None
+        seen = rows.reduce(self.means_and_gaps, dense=len(self.numbers))
         new = [
             (j, n) for i, (j, n) in enumerate(zip(self.numbers, seen.gaps, strict=True)) if i not in self.gaps
         ]
         new += [(f.column, n) for f, n in zip(self.factors, seen.unknown, strict=True) if not f.gap]
-        told = [f"column {self.schema.columns[j].name!r} ({int(n)} rows)" for j, n in new if n]
+        names = self.schema.names
+        told = tuple(RowCount(f"column {names[j]!r} (", int(n), " rows)") for j, n in new if n)
         if not told:
-            return ""
-        return (
-            f"missing values in {', '.join(told[:5])}, which had none in training: the mean of training is "
-            "put in, and a missing category adds nothing"
+            return None
+        what = "the mean of training is put in, and a missing category adds nothing"
+        return CountedRows(
+            told[:5], start="missing values in ", joint=", ", end=f", which had none in training: {what}"
         )
 
     def count_gaps(self, chunk: Chunk) -> int:
@@ -213,7 +223,7 @@ class Design:
         return int(kernels.has_missing(values)) + int(codes is not None and bool((codes < 0).any()))
 
     @np.errstate(over="ignore", invalid="ignore")  # numbers too large for a sum are refused elsewhere
-    def _seen(self, chunk: Chunk) -> "_Seen":
+    def means_and_gaps(self, chunk: Chunk) -> "_Seen":
         """Weight, weighted sum and gaps of every number, and the gaps of every category."""
         w = np.ones(chunk.n_rows) if chunk.weight is None else chunk.weight
         matrix = chunk.matrix(self.numbers)

@@ -1,34 +1,43 @@
 """What is looked for in the rows before anything is learnt from them, in one reading."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from posterior.dataset import Chunk, Rows
 from posterior.linear.design import Design
 from posterior.linear.extremes import Ranges, limits, refuse_ranges
 from posterior.stats.base import FieldSums
 
+NO_RANGES = Ranges(np.zeros(0), np.zeros(0))
+
 
 @dataclass(frozen=True, eq=False)
 class FirstLook(FieldSums):
-    """How many chunks have gaps, and the ranges of the numbers."""
+    """How many chunks have gaps, or what the design learns of them; and the ranges of the numbers."""
 
     gaps: int
     ranges: Ranges
+    seen: Any
 
 
-def refuse_unusable(rows: Rows, design: Design, degree: int) -> None:
-    """Refuse gaps where a design has no place for them, and numbers whose squares overflow or vanish."""
+def learnt_design(rows: Rows, design: Design, degree: int) -> Design:
+    """The design with the means, gaps and levels of these rows, and products where `degree` is 2.
+
+    Gaps are refused where a design has no place for them, and so are numbers whose squares overflow or
+    vanish.
+    """
     numbers, largest, smallest = design.numbers, *limits(degree)
+    learns = design.learns_means(degree)
 
     def look(chunk: Chunk) -> FirstLook:
         gaps = 0 if design.fill is not None else design.count_gaps(chunk)
-        return FirstLook(gaps, Ranges.of(chunk.matrix(numbers), largest, smallest))
+        ranges = Ranges.of(chunk.matrix(numbers), largest, smallest) if numbers else NO_RANGES
+        return FirstLook(gaps, ranges, design.means_and_gaps(chunk) if learns else 0)
 
-    if not numbers:
-        if design.fill is None:
-            design.refuse_gaps(rows)
-        return
-    seen = rows.reduce(look, dense=len(numbers))
-    if seen.gaps:
+    found = rows.reduce(look, dense=len(numbers))
+    if found.gaps:
         design.refuse_gaps(rows)
-    refuse_ranges(rows, numbers, design.schema, degree, seen.ranges)
+    refuse_ranges(rows, numbers, design.schema, degree, found.ranges)
+    return design.learnt(rows, degree, found.seen if learns else None)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,12 @@ from posterior.linear.model import LinearModel
 from posterior.linear.objective import Objective, Point
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import Scan
-from posterior.linear.separation import Separation, find_separation, has_finite_optimum
+from posterior.linear.separation import (
+    Separation,
+    find_complete_separation,
+    find_separation,
+    has_finite_optimum,
+)
 from posterior.linear.solvers import (
     LBFGS,
     FisherScoring,
@@ -42,6 +47,8 @@ LARGEST_FIRTH = 4000
 MANY_SCORES = 100
 # Rows that are enough to choose coordinates by.
 SAMPLE = 50_000
+# Rows of a sample that stands for rows which cost much to read.
+LARGE_SAMPLE = 160_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +255,16 @@ def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | N
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
         objective = problem.objective(solver.coordinates)
         theta = None if start is None else _from(objective, start)
+        looked = _by_sample(problem, objective, solver) if theta is None else None
+        if looked is not None and looked.separation is not None:
+            solution = Solution(objective.slope(looked.theta), looked.iterations, False, None, float("nan"))
+            return Fit.of(objective, solution, looked.separation)
+        if looked is not None:
+            theta = looked.theta
         solution = minimum(solver, objective, theta) if objective.size else _nothing(objective)
-        separation = _separation(problem, objective, solution.point, solver)
+        separation = None
+        if looked is None or not looked.finite:
+            separation = _separation(problem, objective, solution.point, solver)
         if separation is not None:
             solution = replace(solution, converged=False, certificate=None)  # there is nowhere to arrive
         return Fit.of(objective, solution, separation)
@@ -272,11 +287,39 @@ def _from(objective: Objective, model: LinearModel) -> Floats:
     return objective.theta(model.coef, level)
 
 
+class _SampleLook(NamedTuple):
+    """What a sample of rows that are elsewhere shows before all are read: a start, and what it proves."""
+
+    theta: Floats
+    iterations: int
+    finite: bool
+    separation: Separation | None = None
+
+
+def _by_sample(problem: Problem, objective: Objective, solver: Solver) -> _SampleLook | None:
+    """A look at a sample of rows that cost much to read, where classes may be separated.
+
+    If the sample has an optimum, so have all rows. If not, those of all rows that contradict are looked for
+    at once: steps towards infinity would read all rows dozens of times.
+    """
+    step = objective.scan.n_rows // max(LARGE_SAMPLE, 10 * objective.size)
+    if not objective.scan.costly or step < 2 or not objective.size or not _may_separate(problem):
+        return None
+    some = objective.every(step).in_memory()
+    found = solver.minimize(some)
+    if _is_finite(some, found.point):
+        return _SampleLook(found.theta, found.iterations, True)
+    separation = find_complete_separation(objective, found.point)
+    return None if separation is None else _SampleLook(found.theta, found.iterations, False, separation)
+
+
+def _may_separate(problem: Problem) -> bool:
+    return problem.loss.detects_separation and problem.penalty.free and not problem.jeffreys
+
+
 def _separation(problem: Problem, objective: Objective, point: Point, solver: Solver) -> Separation | None:
     """Why an unpenalised softmax regression has no optimum, if it has none."""
-    if not problem.loss.detects_separation or not problem.penalty.free or problem.jeffreys:
-        return None
-    if not objective.size:
+    if not objective.size or not _may_separate(problem):
         return None
     if objective.size <= FACTORED_COEFFICIENTS:
         if _is_finite(objective, point):

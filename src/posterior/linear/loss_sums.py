@@ -62,6 +62,14 @@ class CurvatureSums(FieldSums):
     blocks: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class SlopeAndCurvature(FieldSums):
+    """Both sums of the same rows, from one reading."""
+
+    slope: SlopeSums
+    curvature: CurvatureSums
+
+
 def slope_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeSums:
     """Value and slope of some rows."""
     m, d = block.matrix.shape

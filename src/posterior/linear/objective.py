@@ -15,7 +15,14 @@ from posterior._types import Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.basis import Basis
 from posterior.linear.in_memory import InMemoryScan
-from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums, curvature_of, slope_of
+from posterior.linear.loss_sums import (
+    CurvatureSums,
+    LinearScores,
+    SlopeAndCurvature,
+    SlopeSums,
+    curvature_of,
+    slope_of,
+)
 from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
 from posterior.linear.scan import RowBlock, Scan
@@ -24,6 +31,8 @@ from posterior.stats.base import FieldSums
 # Cells of a sample that is copied; rows of a part of it whose sums are kept until all are done.
 IN_MEMORY_CELLS = 1 << 22
 IN_MEMORY_PART = 1 << 13
+# Multiply-adds of a row's curvature that cost no more than to read the row once more from elsewhere.
+MOST_PRODUCTS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +128,44 @@ class Objective:
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
         line = self.line(theta, centred=self.basis.far and not self.scan.sparse)
-        sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, self.loss, line), as_stored=True)
+        sums = self._slope_sums(theta, line)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
             pull = pull - np.outer(level, self.basis.centre)
         coef = self.shown(theta)[0]
-        loss = sums.value / sums.weight
+        mean = sums.value / sums.weight
         charged = self.basis.shown_pulled(self.contrasts.T @ self.penalty.slope(coef))
         parts = [self.basis.pulled(pull) + charged]
         if self.basis.intercept:
             parts.append(level[:, None])
-        smooth = loss + 0.5 * self.penalty.l2 * float((coef * coef).sum())
-        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, loss, pull, level)
+        smooth = mean + 0.5 * self.penalty.l2 * float((coef * coef).sum())
+        return Point(theta, smooth, np.hstack(parts).ravel(), sums.weight, mean, pull, level)
+
+    def _slope_sums(self, theta: Floats, line: LinearScores) -> SlopeSums:
+        loss = self.loss  # alone: what is folded may travel to where the rows are
+        if not self.reads_once:
+            sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
+            return sums
+        bend = self.line(theta, centred=not self.scan.sparse)
+
+        def both(block: RowBlock) -> SlopeAndCurvature:
+            return SlopeAndCurvature(slope_of(block, loss, line), curvature_of(block, loss, bend))
+
+        found: SlopeAndCurvature = self.scan.fold(both, as_stored=True)
+        self._last.clear()
+        self._last[theta.tobytes()] = found.curvature
+        return found.slope
+
+    @cached_property
+    def reads_once(self) -> bool:
+        """Whether slope and curvature come from one reading: rows are elsewhere, and the sums are few."""
+        products = self.n_scores * (self.n_scores + 1) * (self.shape[1] + 1) * self.shape[1] // 4
+        return self.scan.costly and products <= MOST_PRODUCTS
+
+    @cached_property
+    def _last(self) -> dict[bytes, CurvatureSums]:
+        """The curvature that came with the last slope, by its θ."""
+        return {}
 
     def value(self, point: Point) -> float:
         """The whole objective at a point."""
@@ -141,11 +176,11 @@ class Objective:
 
         Given the `weight` of more rows than these, it is the part that these have in that of all.
         """
-        centred = not self.scan.sparse
-        line = self.line(theta, centred=centred)
-        sums: CurvatureSums = self.scan.fold(
-            lambda block: curvature_of(block, self.loss, line), as_stored=True
-        )
+        centred, loss = not self.scan.sparse, self.loss
+        sums = self._last.get(theta.tobytes())
+        if sums is None:
+            line = self.line(theta, centred=centred)
+            sums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
@@ -197,15 +232,16 @@ class Objective:
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
         turned = self._turn() @ factor
-        apart = self.basis.far and not self.scan.sparse
-        level = turned[-1] if apart else turned[-1] - self.basis.centre @ turned[:-1]
+        centre, is_sparse = self.basis.centre, self.scan.sparse
+        apart = self.basis.far and not is_sparse
+        level = turned[-1] if apart else turned[-1] - centre @ turned[:-1]
 
         def longest(block: RowBlock) -> "_Largest":
-            fast = None if self.scan.sparse else compiled("longest", block.matrix.size, len(block.target))
+            fast = None if is_sparse else compiled("longest", block.matrix.size, len(block.target))
             if fast is not None:
-                return _Largest(fast.longest(block.matrix, self.basis.centre, turned))
+                return _Largest(fast.longest(block.matrix, centre, turned))
             block = block.packed()
-            z = (block.matrix - self.basis.centre if apart else block.matrix) @ turned[:-1] + level
+            z = (block.matrix - centre if apart else block.matrix) @ turned[:-1] + level
             np.square(z, out=z)
             return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
 

@@ -96,6 +96,11 @@ class Scan:
         return self.dataset.n_rows
 
     @property
+    def costly(self) -> bool:
+        """Whether reading the rows costs more than most sums over them."""
+        return self.dataset.costly
+
+    @property
     def n_features(self) -> int:
         """How many numbers a row has."""
         return self.design.n_features

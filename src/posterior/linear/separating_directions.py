@@ -26,7 +26,7 @@ from posterior.linear.margins import ScaledRows, SmallestMargins
 # Pairs that a program starts with and gets in a round, numbers it may hold, rounds, steps in all of them.
 ROOM = 1000
 CELLS = 1 << 23
-ROUNDS = 100
+ROUNDS, FEW_ROUNDS = 100, 8
 STEPS = 20_000
 # Directions have no scale, so that a wide box makes the solver's absolute tolerance a small relative one.
 BOX = 1e3
@@ -72,6 +72,21 @@ class Program:
         """The direction within the box whose gain is highest; None where no direction gains."""
         b = self._solved(-gain, [(-BOX, BOX)] * len(gain))
         return b if gain @ b > 0 else None
+
+    def widest(self) -> Floats | None:
+        """The direction within the box whose smallest margin is largest; None where that is not positive."""
+        size = self.rows.shape[1]
+        solve: Any = optimize.linprog
+        answer = solve(
+            np.append(np.zeros(size), -1.0),
+            A_ub=np.hstack([-self.rows, np.ones((len(self.rows), 1))]),
+            b_ub=np.zeros(len(self.rows)),
+            bounds=[*[(-BOX, BOX)] * size, (None, None)],
+            method="highs",
+            options={"maxiter": max(self.steps, 1)},
+        )
+        self.steps -= int(answer.nit)
+        return np.asarray(answer.x[:size]) if answer.status == 0 and answer.x[size] > 0 else None
 
     def sparsest(self, gain: Floats) -> Floats:
         """The direction of a given gain with the smallest Σ|b|, levels not counted."""
@@ -144,13 +159,35 @@ def search(table: ScaledRows, start: LinearScores, settled: Sequence[LinearScore
     raise GaveUpError(f"{ROUNDS} linear programs did not settle it")
 
 
-def sparsest(table: ScaledRows, start: LinearScores) -> LinearScores:
-    """A direction that gets no pair wrong and needs few columns, where there is one at all."""
-    program = Program(table)
-    seen = table.smallest_margins(start, (), program.room)
+def widest(table: ScaledRows, start: LinearScores) -> tuple[LinearScores, Program] | None:
+    """A direction that tells all pairs apart beyond doubt, if one is soon found, and the pairs that it met.
+
+    Its smallest margin is the largest among the pairs met, so that few readings of the rows find it.
+    """
+    program, line = Program(table), start
+    for _ in range(FEW_ROUNDS):
+        seen = table.smallest_margins(line, (), program.room)
+        program.add(seen)
+        if seen.smallest > table.strict(line):
+            return line, program
+        b = program.widest()
+        if b is None:
+            return None
+        line = table.direction(b)
+    return None
+
+
+def sparsest(table: ScaledRows, start: LinearScores, met: Program | None = None) -> LinearScores:
+    """A direction that gets no pair wrong and needs few columns, where there is one at all.
+
+    `met` has pairs that are close under the direction to start from, where they were looked for before.
+    """
+    program = met or Program(table)
+    seen = table.smallest_margins(start, (), program.room) if met is None else None
     gain = table.total(()).ravel()
     for _ in range(ROUNDS):
-        program.add(seen)
+        if seen is not None:
+            program.add(seen)
         line = table.direction(program.sparsest(gain))
         seen = table.smallest_margins(line, (), program.room)
         if seen.smallest >= -table.slack(line):

@@ -5,7 +5,8 @@ where it does not, the exact answer by linear programming.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.linear.finite_optimum import has_finite_optimum, unpenalised_softmax
 from posterior.linear.loss_sums import LinearScores
 from posterior.linear.losses import SoftmaxLoss
-from posterior.linear.margins import ScaledRows
+from posterior.linear.margins import ScaledRows, SeparatedRows
 from posterior.linear.objective import Objective, Point
 from posterior.linear.separating_directions import (
     FAINT,
@@ -25,6 +26,7 @@ from posterior.linear.separating_directions import (
     search,
     single_columns,
     sparsest,
+    widest,
 )
 from posterior.notices import SeparationWarning, warn
 
@@ -215,6 +217,31 @@ def find_separation(objective: Objective, point: Point) -> Separation | None:
     return None
 
 
+def find_complete_separation(objective: Objective, point: Point) -> Separation | None:
+    """The separation of all rows beyond doubt, if a few readings of them find one.
+
+    `point` is where a solver stopped on some of the rows, best on its way to infinity.
+    """
+    unpenalised_softmax(objective)
+    with one_blas_thread:
+        table = ScaledRows.of(objective)
+        single = single_columns(table)
+        found = None if single is not None else widest(table, _start(objective, point, table))
+        if found is None:
+            return None
+        line, met = found
+        if table.shape[0] * table.shape[1] <= SPARSE:
+            with suppress(GaveUpError):
+                line = sparsest(table, line, met)
+        rows = table.ranges.rows
+        apart = np.where(np.eye(len(rows), dtype=np.bool_), 0, rows[:, None])
+        separated = SeparatedRows(apart, int(rows.sum()))
+        contrasts = SoftmaxLoss(table.n_classes).contrasts
+        every = np.eye(table.shape[0] * table.shape[1])
+        unbounded = _unbounded(objective, table, every, contrasts)
+        return _separation(objective, table, line, separated, unbounded)
+
+
 def _settled(
     table: ScaledRows, start: LinearScores, single: LinearScores | None
 ) -> tuple[list[LinearScores], str]:
@@ -243,7 +270,6 @@ def _start(objective: Objective, point: Point, table: ScaledRows) -> LinearScore
 def _described(
     objective: Objective, table: ScaledRows, settled: list[LinearScores], alone: bool, reason: str
 ) -> Separation:
-    names = objective.scan.design.names
     contrasts = SoftmaxLoss(table.n_classes).contrasts
     line, unbounded = settled[0], None
     try:
@@ -254,22 +280,34 @@ def _described(
             line = sparsest(table, line)
     except GaveUpError as error:
         reason = str(error)
+    found = _separation(objective, table, line, table.count_separated(settled), unbounded)
+    return replace(found, alone=alone, reason=reason, partly=len(settled) > 1)
+
+
+def _separation(
+    objective: Objective,
+    table: ScaledRows,
+    line: LinearScores,
+    separated: SeparatedRows,
+    unbounded: Bools | None,
+) -> Separation:
+    """What a direction separates, in words of the design."""
+    names = objective.scan.design.names
+    contrasts = SoftmaxLoss(table.n_classes).contrasts
     size = (np.abs(line.coef) * table.scale).max(axis=0)
     used = np.flatnonzero(size > FAINT * size.max(initial=0.0))
     direction = contrasts @ line.coef / max(float(size.max(initial=0.0)), 1e-300)
-    count_separated = table.count_separated(settled)
     return Separation(
         names,
         table.intercept,
         tuple(names[j] for j in used),
-        alone,
+        False,
         direction,
-        count_separated.apart,
+        separated.apart,
         table.ranges.rows,
-        count_separated.rows,
+        separated.rows,
         unbounded,
-        reason,
-        partly=len(settled) > 1,
+        "",
         origins=objective.scan.design.origins(used.tolist()),
     )
 

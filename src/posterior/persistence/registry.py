@@ -94,6 +94,7 @@ FAMILIES = {
     "from-scipy": f.FromScipy,
     "best-of": f.BestOf,
     "histogram": f.Histogram,
+    "few-values": f.FewValues,
     "kernel-density": f.KernelDensity,
     "exponential": f.Exponential,
     "gamma": f.Gamma,

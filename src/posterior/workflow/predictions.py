@@ -1,15 +1,14 @@
 """What a model says of each row of a table, as columns."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from posterior._plain import written
 from posterior._types import AnyArray, Floats
 from posterior.comparison.regression.result import LEVEL
 from posterior.estimators import DecisionClassifier, LinearRegression
-from posterior.notices import PosteriorWarning
+from posterior.estimators.scanned_prediction import class_column, plain_labels
+from posterior.notices import gathered
 
 PREDICTED, ACTION, OUTLIER = "predicted", "action", "outlier_p"
 LOW, HIGH = "low_90", "high_90"
@@ -38,7 +37,7 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
     columns |= {posterior_name(label): np.exp(logs[:, k]) for k, label in enumerate(model.classes_)}
     if isinstance(model, DecisionClassifier):
         if any(knob is not None for knob in (model.costs, model.reject, model.outliers)):
-            columns[ACTION] = _as_text(model.predict(X)) if _names_more(model) else model.predict(X)
+            columns[ACTION] = plain_labels(model.predict(X), model)
         p_values = outlier_p_values(model, X)
         if p_values is not None:
             columns[OUTLIER] = p_values
@@ -56,17 +55,7 @@ def _numbers(model: LinearRegression, X: Any) -> dict[str, AnyArray]:
 
 def posterior_name(label: Any) -> str:
     """The name of the column that holds the posterior of a class."""
-    return f"p_{written(label)}"
-
-
-def _names_more(model: DecisionClassifier) -> bool:
-    """Whether some action is a word where the classes are numbers: then a column of both is one of words."""
-    kinds = {isinstance(action, str) for action in model.actions_.tolist()}
-    return len(kinds) > 1
-
-
-def _as_text(actions: AnyArray) -> AnyArray:
-    return np.array([written(action) for action in actions.tolist()], dtype=object)
+    return class_column("p", label)
 
 
 def outlier_p_values(model: DecisionClassifier, X: Any) -> Floats | None:
@@ -74,7 +63,5 @@ def outlier_p_values(model: DecisionClassifier, X: Any) -> Floats | None:
     rule = model.outlier_rule_
     if rule is None:
         return None
-    with warnings.catch_warnings():
-        # What the rule has not seen, the model says itself.
-        warnings.simplefilter("ignore", PosteriorWarning)
+    with gathered():  # what the rule has not seen, the model says itself
         return rule.p_values(X, priors=None if model.priors is None else model.priors_)

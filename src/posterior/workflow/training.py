@@ -8,9 +8,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
 from posterior.comparison import model_for
+from posterior.comparison.sampling import MAX_ROWS
+from posterior.comparison.scanned import DrawnScan
+from posterior.engines import ScannedTable
 from posterior.estimators import DecisionClassifier, NaiveBayes, OutlierRule
 from posterior.estimators.table_estimator import fit_table
-from posterior.estimators.target import labelled_table
+from posterior.estimators.target import labelled_table, scanned_table
 from posterior.notices import DataWarning, UnseenCategoryWarning
 
 # The rate of false alarms that a rule is made with; what is done at which rate is said when predicting.
@@ -20,7 +23,7 @@ FOLDS = 5
 
 def train(
     X: Any,
-    y: Any,
+    y: Any = None,
     model: Any = "naive-bayes",
     *,
     kinds: Any = None,
@@ -29,7 +32,8 @@ def train(
 ) -> Any:
     """Fit a model, and learn from held-out rows what acting on its probabilities takes.
 
-    The model is given by its name, or as an unfitted estimator.
+    The model is given by its name, or as an unfitted estimator. Of a scan all rows train it; what a name
+    stands for, and what held-out rows tell, comes from a sample.
 
     The result is a `DecisionClassifier` around the model: `set_decision` changes costs, priors, rejecting
     and outliers without training. What rows usually look like is learnt too, from the model itself where it
@@ -42,12 +46,16 @@ def train(
     >>> model.set_decision(reject={"threshold": 0.99}).predict(penguins.X[:3]).tolist()
     ['Adelie', 'Adelie', 'Adelie']
     """
-    table = labelled_table(X, y, who="train", kinds=kinds)
+    rows: Any
+    if isinstance(X, ScannedTable):
+        rows, table = scanned_table(X, y, None, "train"), DrawnScan.of(X, y, MAX_ROWS, kinds=kinds).table
+    else:
+        rows = table = labelled_table(X, y, who="train", kinds=kinds)
     estimator = model_for(model, table, None) if isinstance(model, str) else clone(model)
     if not hasattr(estimator, "predict_proba"):
         if calibration is not None:
             raise ValueError(f"{model!s} has no probabilities to calibrate; leave calibration out")
-        return fit_table(estimator, table)
+        return estimator.fit(rows) if isinstance(rows, ScannedTable) else fit_table(estimator, table)
     labels = {str(label) for label in table.classes.tolist()}
     folds = max(2, min(FOLDS, int(np.bincount(table.codes).max())))
     decision = DecisionClassifier(
@@ -63,7 +71,7 @@ def train(
         warnings.filterwarnings("ignore", ".*which had none in training", DataWarning)
         warnings.filterwarnings("ignore", ".*not seen in training", UnseenCategoryWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        decision.fit(table, table.labels)
+        decision.fit(rows, None if isinstance(rows, ScannedTable) else table.labels)
     return decision
 
 

@@ -74,6 +74,10 @@ class Newton(Solver):
 
     def _from(self, objective: Objective, start: Floats | None, steps: list[Step]) -> Solution:
         """From zero, or a start that is lower, to the minimum."""
+        if start is not None and objective.scan.costly:  # a sample tells how steep it is at zero
+            step = max(1, objective.scan.n_rows // STAGES[-1][0])
+            origin, point = objective.every(step).slope(objective.zero()), objective.slope(start)
+            return self._descend(objective, point, origin, steps)
         origin = point = objective.slope(objective.zero())
         if start is not None:
             point = min(objective.slope(start), origin, key=lambda p: p.value)
@@ -82,8 +86,13 @@ class Newton(Solver):
     def _stages(self, objective: Objective) -> list[tuple[int, float]]:
         """Which samples to begin with: every so many rows, and what is left of the decrement at their end."""
         rows = objective.scan.n_rows
-        found = [(rows // n, left) for n, left in STAGES if self.stages and n >= 10 * objective.size]
-        return [(step, left) for step, left in found if step >= 2]
+        stages = [(rows // n, left) for n, left in STAGES if self.stages and n >= 10 * objective.size]
+        stages = [(step, left) for step, left in stages if step >= 2]
+        if (
+            stages and objective.scan.costly
+        ):  # the last digits of a sample cost less than a reading of all rows
+            stages[-1] = (stages[-1][0], self.tol**2)
+        return stages
 
     def _sampled(
         self, objective: Objective, stages: list[tuple[int, float]], steps: list[Step], parts: Tasks
@@ -99,6 +108,8 @@ class Newton(Solver):
                 walk = self._walk(final, points[-1], steps, partial(_near, left=left), told, inverse)
                 theta, inverse = walk.point.theta, walk.inverse
         # The curvature where the steps on all rows begin, if the sample has any in every direction.
+        if objective.reads_once:  # the first reading of all rows tells their own
+            return points[0], walk.point, None
         hessian = final.curvature(walk.point.theta)
         known = Inverse(cholesky_factor(hessian)) if smallest_residual(hessian) > CLEAR else None
         return points[0], walk.point, known
@@ -114,7 +125,8 @@ class Newton(Solver):
         """From a start to the optimum, and the proof that it is one."""
         scale = gradient_scale(objective, origin)
         # The last digit is worth a pass over the rows where passes are cheap.
-        left = self.tol**2 * min(1.0, max(0.01, objective.scan.n_rows / MANY))
+        cheap = 1.0 if objective.scan.costly else min(1.0, max(0.01, objective.scan.n_rows / MANY))
+        left = self.tol**2 * cheap
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
@@ -177,7 +189,7 @@ class Newton(Solver):
                 # Newton's steps raise the score of a gross row by 1 each; it may have to be some hundreds.
                 further = stretched(objective, point, move)
                 there, whole = further or there, further is None
-            again = whole and self.reuse and decrement * self.reuse <= before
+            again = whole and self.reuse and decrement * self.reuse <= before and not objective.reads_once
             inverse = inverse.corrected(point, there) if again else None
             point, before, iteration = there, decrement, iteration + 1
             stopped = told.end(point.theta)

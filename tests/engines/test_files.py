@@ -1,0 +1,282 @@
+"""Files that are scanned: what they are, what disagrees among them, and how often they are read."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+from engine_cases import TARGET, WEIGHT, in_files, mixed_table
+from posterior import LDA, GaussianNB, LinearRegression, LogisticRegression, NaiveBayes, scan, threads
+from posterior.engines import remote
+from posterior.engines.arrow import FileEngine
+from posterior.engines.base import FragmentError
+from posterior.families import Laplace
+from posterior.notices import DataWarning, SeparationWarning
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return pa.table({"a": rng.normal(size=n) + y, "b": rng.normal(size=n), "y": y})
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """What was asked of the rows, reading by reading."""
+    found = []
+    fold = FileEngine.fold
+
+    def counted(self, work, columns):
+        found.append(type(work).__name__)
+        return fold(self, work, columns)
+
+    monkeypatch.setattr(FileEngine, "fold", counted)
+    return found
+
+
+def same(a, b):
+    return np.array_equal(a.theta_, b.theta_) and np.array_equal(a.var_, b.var_)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "folder", "list", "hive"])
+def test_files_of_every_kind_and_folders_hold_the_same_rows(tmp_path, kind):
+    table, expected = rows(), GaussianNB()
+    expected.fit(table.select(["a", "b"]).to_pandas(), table["y"].to_numpy())
+    if kind == "hive":
+        ds.write_dataset(table, tmp_path, format="parquet", partitioning=["y"], partitioning_flavor="hive")
+        source = tmp_path
+    elif kind == "feather":
+        feather.write_feather(table, source := tmp_path / "rows.feather")
+    elif kind == "csv":
+        table.to_pandas().to_csv(source := tmp_path / "rows.csv", index=False)
+    else:
+        in_files(table, tmp_path, n_files=3)
+        source = tmp_path / "*.parquet" if kind == "parquet" else tmp_path
+        source = sorted(tmp_path.glob("*.parquet")) if kind == "list" else source
+    found = GaussianNB().fit(scan(source, target="y"))
+    np.testing.assert_allclose(found.theta_, expected.theta_, rtol=1e-12)
+    np.testing.assert_allclose(found.var_, expected.var_, rtol=1e-10)
+    assert found.classes_.tolist() == [0, 1]
+
+
+def test_sums_have_the_same_bits_whatever_the_number_of_threads(tmp_path):
+    source = in_files(mixed_table(), tmp_path)
+    models = []
+    for n in (1, 2, 5):
+        with threads(n):
+            models.append(GaussianNB().fit(scan(source, TARGET, columns=["a.b", "far", "single"])))
+    assert same(models[0], models[1])
+    assert same(models[0], models[2])
+
+
+def test_a_generative_model_takes_one_reading_after_the_survey(tmp_path, readings):
+    LDA().fit(scan(in_files(rows(), tmp_path), "y"))
+    assert readings == ["SurveyWork", "RowSum"]
+
+
+def test_a_logistic_regression_takes_five_readings_after_survey_and_sample(tmp_path, readings, monkeypatch):
+    monkeypatch.setattr(remote, "SAMPLE_ROWS", 40_000)
+    LogisticRegression().fit(scan(in_files(rows(90_000), tmp_path, group=20_000), "y"))
+    assert readings[:2] == ["SurveyWork", "FirstReading"]
+    assert len(readings) - 2 <= 5
+
+
+def test_separable_classes_are_recognised_in_ten_readings(tmp_path, readings, monkeypatch):
+    monkeypatch.setattr(remote, "SAMPLE_ROWS", 170_000)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y})
+    source = in_files(table, tmp_path, group=50_000)
+    with pytest.warns(SeparationWarning, match=r"complete separation of classes 0 and 1 by columns 'a', 'b'"):
+        LogisticRegression(penalty=None).fit(scan(source, "y"))
+    assert len(readings) <= 10
+
+
+def test_few_rows_that_were_drawn_are_not_read_again(tmp_path, readings):
+    LogisticRegression().fit(scan(in_files(rows(), tmp_path), "y"))
+    assert readings == ["SurveyWork", "FirstReading"]
+
+
+def test_a_regression_is_fitted_to_numbers(tmp_path):
+    table = rows()
+    found = LinearRegression().fit(scan(in_files(table, tmp_path), "b"))
+    X = table.select(["a", "y"]).to_pandas()
+    expected = LinearRegression().fit(X, table["b"].to_numpy())
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
+    assert found.target_name_ == "b"
+
+
+def test_a_class_and_a_category_in_one_file_only_are_known(tmp_path):
+    table = rows()
+    pq.write_table(table, tmp_path / "0.parquet")
+    late = pa.table({"a": [9.0, 9.5], "b": [0.0, 1.0], "y": [7, 7]})
+    pq.write_table(late, tmp_path / "1.parquet")
+    assert LDA().fit(scan(tmp_path, "y")).classes_.tolist() == [0, 1, 7]
+
+
+# -- files that disagree or cannot be read ------------------------------------------------------------
+
+
+def refused(tmp_path, other, match, error=FragmentError):
+    pq.write_table(rows(), tmp_path / "a.parquet")
+    if isinstance(other, bytes):
+        (tmp_path / "b.parquet").write_bytes(other)
+    else:
+        pq.write_table(other, tmp_path / "b.parquet")
+    with pytest.raises(error, match=match):
+        GaussianNB().fit(scan(tmp_path, "y"))
+
+
+def test_a_file_that_is_none_is_named(tmp_path):
+    refused(tmp_path, b"PAR1 nothing PAR1", r"b\.parquet cannot be read")
+
+
+def test_a_column_of_another_type_is_named_with_both_files(tmp_path):
+    other = rows().set_column(0, "a", pa.array(["x"] * 400))
+    refused(tmp_path, other, r"b\.parquet: column 'a' holds string, and double in .*a\.parquet")
+
+
+def test_a_missing_column_is_named(tmp_path):
+    refused(tmp_path, rows().drop_columns(["b"]), r"a\.parquet: column 'b' is missing in .*b\.parquet")
+
+
+def test_a_new_column_is_named(tmp_path):
+    refused(tmp_path, rows().append_column("c", pa.array([0.0] * 400)), r"b\.parquet: column 'c' is not in")
+
+
+def test_infinity_is_refused_with_its_file_and_column(tmp_path):
+    values = rows()["b"].to_numpy().copy()
+    values[17] = np.inf
+    refused(tmp_path, rows().set_column(1, "b", pa.array(values)), r"b\.parquet, from row 0 on: .*'b'")
+
+
+def test_whole_numbers_in_one_file_and_fractions_in_another_are_fractions(tmp_path):
+    table = rows()
+    whole = table.set_column(1, "b", pa.array(np.arange(400)))
+    pq.write_table(whole, tmp_path / "0.parquet")
+    pq.write_table(table, tmp_path / "1.parquet")
+    found = GaussianNB().fit(scan(tmp_path, "y"))
+    both = np.concatenate([np.arange(400.0), table["b"].to_numpy()])
+    y = np.tile(table["y"].to_numpy(), 2)
+    np.testing.assert_allclose(found.theta_[:, 1], [both[y == k].mean() for k in (0, 1)], rtol=1e-12)
+
+
+def test_an_empty_file_among_others_adds_nothing(tmp_path):
+    table = rows()
+    in_files(table, tmp_path)
+    pq.write_table(table.slice(0, 0), tmp_path / "zero.parquet")
+    expected = GaussianNB().fit(table.select(["a", "b"]).to_pandas(), table["y"].to_numpy())
+    np.testing.assert_allclose(GaussianNB().fit(scan(tmp_path, "y")).theta_, expected.theta_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"target": "z"}, r"target='z' is no column of .*; it has 'a', 'b', 'y'"),
+        ({"target": "y", "weight": "z"}, r"weight='z' is no column"),
+        ({"target": "y", "columns": ["a", "q"]}, r"'q' is no column"),
+        ({"target": "y", "columns": ["y"]}, r"no column to learn from"),
+        ({"target": "y", "weight": "y"}, r"both the target and the weight"),
+        ({"target": "y", "table": "t"}, r"table and query are for databases"),
+    ],
+)
+def test_a_mistake_is_one_helpful_line(tmp_path, options, match):
+    source = in_files(rows(), tmp_path)
+    with pytest.raises(ValueError, match=match):
+        scan(source, **options)
+
+
+def test_no_file_is_no_table(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        scan(tmp_path / "*.parquet", "y")
+    with pytest.raises(ValueError, match="a folder without"):
+        scan(tmp_path, "y")
+    (tmp_path / "x.txt").write_text("a\n")
+    with pytest.raises(ValueError, match="must be one of"):
+        scan(tmp_path / "x.txt", "y")
+
+
+def test_files_of_a_store_are_refused_with_the_remedy():
+    with pytest.raises(ValueError, match="copy or mount them, or let DuckDB"):
+        scan("s3://bucket/rows.parquet", "y")
+
+
+def test_rows_without_a_class_are_refused_or_left_out(tmp_path):
+    table = rows()
+    labels = table["y"].to_pylist()
+    labels[3] = None
+    gappy = table.set_column(2, "y", pa.array(labels))
+    source = in_files(gappy, tmp_path)
+    with pytest.raises(ValueError, match=r"1 of 400 rows have no value in column 'y'.*unlabelled='drop'"):
+        GaussianNB().fit(scan(source, "y"))
+    found = GaussianNB().fit(scan(source, "y", unlabelled="drop"))
+    assert found.class_count_.sum() == 399
+
+
+def test_labels_and_weights_are_named_in_the_scan_not_passed(tmp_path):
+    source = in_files(rows(), tmp_path)
+    with pytest.raises(ValueError, match=r"y was passed to LDA|y was passed to Linear"):
+        LDA().fit(scan(source, "y"), [0, 1])
+    with pytest.raises(ValueError, match=r"scan\(…, weight='column'\)"):
+        GaussianNB().fit(scan(source, "y"), sample_weight=[1.0])
+    with pytest.raises(ValueError, match=r"scan\(…, target='column'\)"):
+        LDA().fit(scan(source))
+
+
+def test_a_negative_weight_is_refused(tmp_path):
+    table = rows().append_column("w", pa.array([-1.0] + [1.0] * 399))
+    with pytest.raises(ValueError, match="column 'w' of weights holds -1"):
+        GaussianNB().fit(scan(in_files(table, tmp_path), "y", weight="w"))
+
+
+def test_families_that_keep_all_rows_are_refused_with_the_remedy(tmp_path):
+    source = in_files(rows(), tmp_path)
+    with pytest.raises(ValueError, match=r"scan\.sample"):
+        NaiveBayes(families={"continuous": Laplace()}).fit(scan(source, "y"))
+    X, y, weight = scan(source, "y").sample(100)
+    assert weight is None
+    assert 60 < len(y) < 140
+    NaiveBayes(families={"continuous": Laplace()}).fit(X, y)
+
+
+def test_the_same_rows_are_drawn_every_time(tmp_path):
+    source = in_files(rows(), tmp_path)
+    first, again = (scan(source, "y").sample(50)[0] for _ in range(2))
+    assert first.equals(again)
+
+
+def test_an_identifier_of_many_strings_is_left_out_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("posterior.engines.survey.MOST_LEVELS", 100)
+    table = rows().append_column("id", pa.array([f"row {i}" for i in range(400)]))
+    with pytest.warns(DataWarning, match="column 'id' has more than"):
+        found = NaiveBayes().fit(scan(in_files(table, tmp_path), "y"))
+    assert found.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_kinds_may_be_declared_of_a_scan(tmp_path):
+    source = in_files(mixed_table(), tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        found = NaiveBayes().fit(
+            scan(source, TARGET, weight=WEIGHT, columns=["whole"], kinds={"whole": "categorical"})
+        )
+    assert found.schema_.kinds == ("categorical",)
+    assert found.schema_.columns[0].categories == tuple(
+        sorted(set(mixed_table()["whole"].to_numpy()[mixed_table()[WEIGHT].to_numpy() > 0].tolist()))
+    )
+
+
+def test_folds_are_dealt_out_by_place(tmp_path):
+    from posterior import GaussianDiscriminantAnalysis
+
+    source = in_files(rows(2_000), tmp_path)
+    tuned = GaussianDiscriminantAnalysis(tied="auto", cv=5)
+    first, again = (tuned.fit(scan(source, "y")).best_params_ for _ in range(2))
+    assert first == again
+    with pytest.raises(ValueError, match="pass a number of folds"):
+        GaussianDiscriminantAnalysis(tied="auto", cv=np.zeros(2_000)).fit(scan(source, "y"))

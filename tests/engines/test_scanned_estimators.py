@@ -1,0 +1,249 @@
+"""Every public estimator is fitted to a scan, or says in one line why not and what to do."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+import posterior
+from posterior import (
+    LDA,
+    QDA,
+    AdditiveClassifier,
+    BernoulliNB,
+    CalibratedClassifier,
+    CategoricalNB,
+    DecisionClassifier,
+    FusionClassifier,
+    GaussianDiscriminantAnalysis,
+    GaussianNB,
+    GenerativeClassifier,
+    LeastSquaresClassifier,
+    LinearRegression,
+    LogisticRegression,
+    MultinomialNB,
+    NaiveBayes,
+    OneDependence,
+    OutlierRule,
+    PoolClassifier,
+    SoftmaxRegression,
+    TreeAugmented,
+    scan,
+)
+from posterior.engines import table_scan
+from posterior.estimators import training_rows
+from posterior.families import Laplace, levels
+
+N = 4_000
+NUMBERS, MIXED, COUNTS, CODES = ["x", "wait"], ["x", "wait", "state"], ["words", "more"], ["state", "size"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, N)
+    return pa.table(
+        {
+            "x": y + rng.normal(size=N),
+            "wait": rng.gamma(2.0, 1.0 + y),
+            "state": np.array(["CA", "NY", "TX"])[(y + rng.integers(0, 2, N)) % 3],
+            "size": np.array(["small", "large"])[(y + rng.integers(0, 3, N)) % 2],
+            "words": rng.poisson(1.0 + y),
+            "more": rng.poisson(3.0 - y),
+            "label": np.array(["a", "b", "c"])[y],
+            "number": 2.0 * y + rng.normal(size=N),
+            "weight": rng.integers(0, 4, N),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    for k, first in enumerate(range(0, N, 900)):
+        pq.write_table(table.slice(first, 900), folder / f"part-{k}.parquet", row_group_size=300)
+    return folder
+
+
+# The estimator, its columns, and how close its log posteriors are to those of rows in memory.
+FITTED = {
+    "NaiveBayes": (NaiveBayes, MIXED, 1e-8),
+    "GaussianNB": (GaussianNB, NUMBERS, 1e-8),
+    "BernoulliNB": (BernoulliNB, COUNTS, 1e-8),
+    "MultinomialNB": (MultinomialNB, COUNTS, 1e-8),
+    "CategoricalNB": (CategoricalNB, CODES, 1e-8),
+    "GenerativeClassifier": (GenerativeClassifier, MIXED, 1e-8),
+    "GaussianDiscriminantAnalysis": (GaussianDiscriminantAnalysis, NUMBERS, 1e-8),
+    "LDA": (LDA, NUMBERS, 1e-8),
+    "QDA": (QDA, NUMBERS, 1e-8),
+    "OneDependence": (OneDependence, MIXED, 1e-8),
+    "TreeAugmented": (TreeAugmented, MIXED, 1e-8),
+    "LogisticRegression": (lambda: LogisticRegression(tol=1e-10), MIXED, 1e-6),
+    "SoftmaxRegression": (lambda: SoftmaxRegression(tol=1e-10), MIXED, 1e-6),
+    "AdditiveClassifier": (lambda: AdditiveClassifier(tol=1e-10), MIXED, 1e-3),
+    "CalibratedClassifier": (lambda: CalibratedClassifier(NaiveBayes()), MIXED, 0.05),
+    "DecisionClassifier": (
+        lambda: DecisionClassifier(NaiveBayes(), calibration="temperature", outliers=0.05),
+        MIXED,
+        0.05,
+    ),
+    "FusionClassifier": (
+        lambda: FusionClassifier([("a", LDA(), NUMBERS), ("b", NaiveBayes(), ["state"])]),
+        MIXED,
+        1e-8,
+    ),
+    "PoolClassifier": (
+        lambda: PoolClassifier(
+            [
+                (
+                    "a",
+                    GaussianNB(),
+                ),
+                ("b", LDA()),
+            ],
+            weights=[0.5, 0.5],
+        ),
+        NUMBERS,
+        1e-8,
+    ),
+    "PoolClassifier, weights learnt": (
+        lambda: PoolClassifier([("a", LogisticRegression()), ("b", NaiveBayes())]),
+        MIXED,
+        0.05,
+    ),
+}
+
+
+def fit(model, *rows, **beside):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*rows, **beside)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_classifier_of_a_scan_is_that_of_the_rows_in_memory(name, table, files):
+    make, columns, close = FITTED[name]
+    counted = table.filter(pa.compute.greater(table["weight"], 0))
+    X = table.select(columns).to_pandas()
+    inside = counted.select(columns).to_pandas()
+    labels, weight = counted["label"].to_numpy(), counted["weight"].to_numpy().astype(float)
+    found = fit(make(), scan(files, target="label", weight="weight", columns=columns))
+    wanted = fit(make(), inside, labels, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logs, expected = found.predict_log_proba(X), wanted.predict_log_proba(X)
+    assert found.classes_.tolist() == ["a", "b", "c"]
+    assert np.abs((logs - expected) / (1 + np.abs(expected))).max() < close
+    assert found.feature_names_in_.tolist() == columns
+
+
+def test_all_public_estimators_are_tried():
+    ours = {name.partition(",")[0] for name in FITTED}
+    elsewhere = {"LinearRegression", "LeastSquaresClassifier", "OutlierRule"}
+    aliases = {"LinearDiscriminantAnalysis": "LDA", "QuadraticDiscriminantAnalysis": "QDA"}
+    public = {name for name in posterior.__all__ if hasattr(getattr(posterior, name), "get_params")}
+    assert {aliases.get(name, name) for name in public} == ours | elsewhere
+
+
+def test_a_regression_of_a_scan_is_that_of_the_rows_in_memory(table, files):
+    found = LinearRegression().fit(scan(files, target="number", columns=MIXED))
+    wanted = LinearRegression().fit(table.select(MIXED).to_pandas(), table["number"].to_numpy())
+    assert np.allclose(found.coef_, wanted.coef_, rtol=1e-8)
+
+
+def test_least_squares_of_a_scan_are_those_of_the_rows_in_memory(table, files):
+    found = LeastSquaresClassifier().fit(scan(files, target="label", columns=MIXED))
+    wanted = LeastSquaresClassifier().fit(table.select(MIXED).to_pandas(), table["label"].to_numpy())
+    assert np.allclose(found.coef_, wanted.coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_an_outlier_rule_learns_from_a_sample(table, files):
+    rule = OutlierRule(NaiveBayes(), alpha=0.05).fit(scan(files, target="label", columns=MIXED))
+    share = (rule.predict(table.select(MIXED).to_pandas()) < 0).mean()
+    assert 0.02 < share < 0.08
+
+
+# -- samples --------------------------------------------------------------------------------------------
+
+
+def test_cuts_of_numbers_come_from_a_sample_and_counts_from_all_rows(table, files, monkeypatch):
+    monkeypatch.setattr(levels, "SAMPLED_ROWS", 500)
+    rows = scan(files, target="label", columns=MIXED)
+    for make in (OneDependence, TreeAugmented):
+        model = fit(make(), rows)
+        assert model.model_.weight == N
+        logs = model.predict_log_proba(table.select(MIXED).to_pandas())
+        wanted = fit(make(), table.select(MIXED).to_pandas(), table["label"].to_numpy())
+        expected = wanted.predict_log_proba(table.select(MIXED).to_pandas())
+        assert 0 < np.abs(np.exp(logs) - np.exp(expected)).mean() < 0.05
+
+
+def test_what_needs_rows_held_out_takes_them_from_a_sample_and_trains_on_all(files, monkeypatch):
+    monkeypatch.setattr(training_rows, "HELD_OUT_ROWS", 1_000)
+    model = fit(CalibratedClassifier(NaiveBayes()), scan(files, target="label", columns=MIXED))
+    assert model.estimator_.model_.weight == N
+    assert 900 < len(model.learnt_.held_out.y) < 1_100
+
+
+def test_a_class_that_a_sample_lacks_is_named_with_the_remedy(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(training_rows, "HELD_OUT_ROWS", 100)
+    labels = ["rare" if i == 7 else str(label) for i, label in enumerate(table["label"].to_pylist())]
+    odd = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
+    pq.write_table(odd, tmp_path / "odd.parquet")
+    with pytest.raises(ValueError, match=r"none of class 'rare' is among them; fit the classifier to the"):
+        CalibratedClassifier(NaiveBayes()).fit(scan(tmp_path, target="label", columns=NUMBERS))
+
+
+def test_a_frozen_classifier_is_calibrated_by_a_sample(table, files):
+    inner = NaiveBayes().fit(table.select(MIXED).to_pandas(), table["label"].to_numpy())
+    model = CalibratedClassifier(FrozenEstimator(inner))
+    assert fit(model, scan(files, target="label", columns=MIXED)).estimator_.estimator is inner
+
+
+# -- refusals -------------------------------------------------------------------------------------------
+
+REFUSED = {
+    "a family that keeps rows": (
+        lambda: NaiveBayes(families={"x": Laplace()}),
+        "use another family, or fit to a sample: X, y, weight = scan.sample",
+    ),
+    "somebody else's classifier": (
+        lambda: CalibratedClassifier(DecisionTreeClassifier()),
+        "DecisionTreeClassifier is not of this library and takes no scan; fit it to some rows",
+    ),
+    "somebody else's member": (
+        lambda: FusionClassifier([("tree", DecisionTreeClassifier(), NUMBERS)]),
+        "takes no scan; fit it to some rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_fitted_to_a_scan_says_why_and_what_to_do(case, files):
+    make, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        make().fit(scan(files, target="label", columns=NUMBERS))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        AdditiveClassifier,
+        lambda: CalibratedClassifier(NaiveBayes()),
+        lambda: PoolClassifier([("a", NaiveBayes())]),
+        lambda: OutlierRule(NaiveBayes()),
+    ],
+)
+def test_a_stream_is_refused_where_rows_are_read_twice(make, files, monkeypatch):
+    monkeypatch.setattr(table_scan.TableScan, "rereads", False)
+    with pytest.raises(ValueError, match="reads the rows several times, and a stream can be read once"):
+        make().fit(scan(files, target="label", columns=NUMBERS))
+
+
+def test_labels_beside_a_scan_are_refused(table, files):
+    with pytest.raises(ValueError, match=r"y was passed to PoolClassifier beside a scan; name its column"):
+        PoolClassifier([("a", NaiveBayes())]).fit(scan(files, target="label"), table["label"].to_numpy())
