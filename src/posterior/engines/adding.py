@@ -20,19 +20,42 @@ def added(parts: Iterable[S | None]) -> S:
     >>> added([1, 2, None, 3])
     6
     """
-    stack: list[tuple[int, Any]] = []
+    total = PairwiseSum()
     for part in parts:
+        total.add(part)
+    found: S = total.whole()
+    return found
+
+
+class PairwiseSum:
+    """A sum on its way: the nodes of the tree that are complete so far, with their levels.
+
+    >>> total = PairwiseSum()
+    >>> for part in (1, 2, None, 3):
+    ...     total.add(part)
+    >>> total.stack, total.whole()
+    ([(2, 6)], 6)
+    """
+
+    def __init__(self, stack: Iterable[tuple[int, Any]] = ()) -> None:
+        self.stack = list(stack)
+
+    def add(self, part: Any) -> None:
+        """Add the next part; None is no part, and has a place."""
         total, level = part, 0
-        while stack and stack[-1][0] == level:
-            total = _plus(stack.pop()[1], total)
+        while self.stack and self.stack[-1][0] == level:
+            total = _plus(self.stack.pop()[1], total)
             level += 1
-        stack.append((level, total))
-    result: S | None = None
-    while stack:
-        result = _plus(stack.pop()[1], result)
-    if result is None:
-        raise NoRowsError("the table has no rows that count; a filter upstream may have removed them all")
-    return result
+        self.stack.append((level, total))
+
+    def whole(self) -> Any:
+        """The sum of all parts."""
+        result = None
+        for _, total in reversed(self.stack):
+            result = _plus(total, result)
+        if result is None:
+            raise NoRowsError("the table has no rows that count; a filter upstream may have removed them all")
+        return result
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -1,7 +1,7 @@
 """From what a user calls a table to the engine that reads it: to add an engine, enter its opener here."""
 
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Literal
 
 from posterior._loading import load_module
@@ -41,6 +41,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     weight: str | None = None,
     unlabelled: Literal["error", "drop"] = "error",
     engine: Any = None,
+    resume: str | PathLike[str] | None = None,
 ) -> TableScan:
     """A table to learn from that is read where it lives, however large it is.
 
@@ -66,6 +67,11 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     engine : Dask client, Spark session, or "arrow", "dask", "spark", default=None
         Who reads files: the threads of this process, or a cluster whose workers see the same files.
 
+    resume : path, default=None
+        A file in which `fit` of a generative model keeps the sums of the fragments that it has read, so that
+        an interrupted one goes on where it stopped; it is removed when the fit is done. For files that this
+        process reads.
+
     Returns
     -------
     table : TableScan
@@ -86,9 +92,21 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     if table is not None and query is not None:
         raise ValueError("give a table or a query, not both")
     opened = _engine_of(source, table, query, engine)
-    return TableScan(
+    found = TableScan(
         opened, target, weight=weight, columns=columns, kinds=kinds, drops_unlabelled=unlabelled == "drop"
     )
+    return found if resume is None else found.resumed_from(_resume(opened, resume))
+
+
+def _resume(engine: Engine, path: str | PathLike[str]) -> Any:
+    resuming = load_module("posterior.engines.resuming")
+    if not isinstance(engine, resuming.FragmentEngine):
+        raise ValueError(
+            "resume= is for files that this process reads (engine='arrow'); a cluster tries again by itself, "
+            f"found {engine.name}"
+        )
+    # How sums are written safely is known above: it is handed down to where they are added up.
+    return resuming.Resume(fspath(path), load_module("posterior.persistence.partial_sums"))
 
 
 def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -> Engine:

@@ -1,12 +1,13 @@
 """Rows that live elsewhere, as models ask for them: sums, and a sample."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from posterior._loading import load_module
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.base import Engine, Place
@@ -246,6 +247,19 @@ class RemoteRows:
         if self.engine is None:
             raise ValueError("these rows were left where they are; fit again to read them")
         return self.engine
+
+    def resumed(self, resume: Any, task: Mapping[str, Any]) -> "RemoteRows":
+        """The same rows, whose sums are kept in a file while they are added up; `task` says what for."""
+        reader, target = self.reader, self.reader.target
+        known = None if target is None or target.classes is None else target.classes.tolist()
+        about = {
+            **task,
+            "columns": list(reader.inputs),
+            "target": [None if target is None else target.name, known],
+            "weight": reader.weight,
+        }
+        resuming = load_module("posterior.engines.resuming")
+        return replace(self, engine=resuming.ResumedEngine(self._engine, resume, about))
 
     def in_folds(self, n: int) -> "RemoteRows":
         """The same rows, dealt out in n folds by their places."""

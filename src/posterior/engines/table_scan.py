@@ -77,6 +77,7 @@ class TableScan(ScannedTable):
         if not self._asked:
             raise ValueError(f"{engine.name} has no column to learn from besides {target!r}")
         self._levels: dict[str, Levels] = {}
+        self.resume: Any = None
 
     def __repr__(self) -> str:
         return f"<scan of {self.engine.name}: {len(self._asked)} columns, target {self.target!r}>"
@@ -218,6 +219,12 @@ class TableScan(ScannedTable):
         )
         some.__dict__["survey"] = self.survey
         some._levels = self._levels
+        return some
+
+    def resumed_from(self, resume: Any) -> "TableScan":
+        """The same rows, of which a fit keeps sums in a file to go on from."""
+        some = copy(self)
+        some.resume = resume
         return some
 
     def watched(self, progress: Progress) -> "TableScan":

@@ -88,7 +88,13 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         spec = self._spec(schema, table.source)
         refuse_kept_rows(spec, schema)
         shown_on_the_way(self._attributes)
-        return self._finished(self._fitted_elsewhere(spec, table.rows(schema, classes), classes))
+        rows = table.rows(schema, classes)
+        if table.resume is None:
+            return self._finished(self._fitted_elsewhere(spec, rows, classes))
+        rows = rows.resumed(table.resume, {"model": repr(self), "settings": repr(self.get_params())})
+        self._finished(self._fitted_elsewhere(spec, rows, classes))
+        rows.engine.finish()
+        return self
 
     def _fit_stream(self, table: Any) -> Self:
         """Learn from parts one after the other, as `partial_fit` does."""

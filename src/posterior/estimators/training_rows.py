@@ -76,6 +76,7 @@ class RowsElsewhere(TrainingRows):
         cls, table: Any, *, classes: bool = True, class_weight: Floats | None = None
     ) -> "RowsElsewhere":
         """The rows of a scan; without classes its target holds numbers."""
+        refuse_resume(table)
         n = len(table.classes) if classes else 0
         return cls(table.source, np.zeros(0), None, n, table.kinds, table=table, class_weight=class_weight)
 
@@ -154,8 +155,18 @@ def refuse_one_reading(table: Any, who: str) -> None:
         )
 
 
+def refuse_resume(table: Any) -> None:
+    """Refuse to keep the sums of a fit by several readings, each of which is another sum."""
+    if table.resume is not None:
+        raise ValueError(
+            "resume= keeps the sums of generative models, which are learnt in one reading; regressions and "
+            "what is made of several models read rows several times: leave it out"
+        )
+
+
 def sampled_table(table: Any) -> LabelledTable:
     """A sample of a scan with its classes, from which rows are held out; every class must be in it."""
+    refuse_resume(table)
     X, y, weight = table.sample(HELD_OUT_ROWS)
     found = LabelledTable.of(X, y, weight).among(table.classes)
     counts = np.bincount(found.codes, minlength=len(found.classes))
