@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from posterior._blas import one_blas_thread
 from posterior.engines.arrow import FileEngine
 from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentSum
+from posterior.engines.batches import even_batches
 from posterior.engines.workers import threads
 
 # Sums that one task adds up. A power of two: the sum of a block is then a node of the tree of `added`, and
@@ -31,34 +30,7 @@ class ArrivedRows:
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Record batches of one size, however the rows arrived."""
-        return rebatched(self.parts, rows)
-
-
-def rebatched(parts: Iterable[Any], size: int = BATCH_ROWS) -> Iterator[Any]:
-    """The same rows in record batches of `size` rows, the last one smaller.
-
-    >>> [len(b) for b in rebatched(pa.record_batch({"x": range(n)}) for n in (3, 1, 5)) ]
-    [9]
-    >>> [len(b) for b in rebatched((pa.record_batch({"x": range(n)}) for n in (3, 1, 5)), size=4)]
-    [4, 4, 1]
-    """
-    waiting: list[Any] = []
-    n_waiting = 0
-    for part in parts:
-        while part.num_rows:
-            some = part.slice(0, size - n_waiting)
-            part = part.slice(some.num_rows)  # noqa: PLW2901  (what is left of it)
-            waiting.append(some)
-            n_waiting += some.num_rows
-            if n_waiting == size:
-                yield _one(waiting)
-                waiting, n_waiting = [], 0
-    if waiting:
-        yield _one(waiting)
-
-
-def _one(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+        return even_batches(self.parts, rows)
 
 
 class FilesOnCluster(Engine):

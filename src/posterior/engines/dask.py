@@ -14,7 +14,8 @@ from posterior._text import listed
 from posterior.engines.adding import added, added_or_none
 from posterior.engines.arrow import FileEngine, plain_type, readable
 from posterior.engines.base import Engine, Fragment, FragmentSum, Work
-from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum, rebatched
+from posterior.engines.batches import even_batches
+from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum
 from posterior.engines.workers import in_order
 
 try:
@@ -189,7 +190,7 @@ def _partition_sum(schema: Any, number: int, one: FragmentSum, frame: Any) -> An
 
 
 def _partition_scores(frame: Any, score: Any, wanted: Any, schema: Any) -> Any:
-    found = [score(batch) for batch in rebatched(_arrow(frame, wanted))]
+    found = [score(batch) for batch in even_batches(_arrow(frame, wanted))]
     return pa.Table.from_batches(found, schema).to_pandas().set_index(frame.index)
 
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from posterior.engines.adding import added, added_or_none
 from posterior.engines.arrow import FileEngine, plain_type
 from posterior.engines.base import Engine, Fragment, FragmentError, FragmentSum, Work
-from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum, rebatched
+from posterior.engines.batches import even_batches
+from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum
 
 try:
     from pyspark import SparkContext, TaskContext
@@ -178,11 +179,11 @@ def _pickled_sum(one: FragmentSum, fragment: Fragment, number: int) -> bytes:
 
 
 def _partition_scores(score: Any, schema: Any, parts: Iterable[Any]) -> Iterator[Any]:
-    yield from map(score, rebatched(_as(schema, part) for part in parts))
+    yield from map(score, even_batches(_as(schema, part) for part in parts))
 
 
 def _packed_batches(schema: Any, parts: Iterable[Any]) -> Iterator[Any]:
-    for batch in rebatched(_as(schema, part) for part in parts):
+    for batch in even_batches(_as(schema, part) for part in parts):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
