@@ -142,7 +142,9 @@ def test_a_column_of_another_type_is_named_with_both_files(tmp_path):
 
 
 def test_a_missing_column_is_named(tmp_path):
-    refused(tmp_path, rows().drop_columns(["b"]), r"a\.parquet: column 'b' is missing in .*b\.parquet")
+    refused(
+        tmp_path, rows().drop_columns(["b"]), r"b\.parquet: column 'b' is missing, and is in .*a\.parquet"
+    )
 
 
 def test_a_new_column_is_named(tmp_path):
@@ -280,3 +282,108 @@ def test_folds_are_dealt_out_by_place(tmp_path):
     assert first == again
     with pytest.raises(ValueError, match="pass a number of folds"):
         GaussianDiscriminantAnalysis(tied="auto", cv=np.zeros(2_000)).fit(scan(source, "y"))
+
+
+# -- what a review of scans found ---------------------------------------------------------------------
+
+
+def test_gaps_of_csv_files_are_gaps(tmp_path):
+    lines = ["q,y"] + ["a,0", ",1", "NA,0", "b,1"] * 20
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    assert scan(tmp_path / "rows.csv", "y").survey.levels["q"].counts == {"a": 20, "b": 20}
+
+
+def test_a_pattern_of_partition_folders_keeps_their_key_and_other_files_are_not_read(tmp_path):
+    for key in "ab":
+        (tmp_path / "data" / f"q={key}").mkdir(parents=True)
+        pq.write_table(rows(), tmp_path / "data" / f"q={key}" / "0.parquet")
+    (tmp_path / "data" / "README.md").write_text("rows\n")
+    for source in (tmp_path / "data", tmp_path / "data" / "q=*"):
+        assert scan(source, "y").engine.schema.names == ["a", "b", "y", "q"]
+        assert set(scan(source, "y").survey.levels["q"].counts) == {"a", "b"}
+
+
+def test_strings_are_strings_however_each_file_encodes_them(tmp_path):
+    table = rows().append_column("q", pa.array(["u", "v"] * 200))
+    pq.write_table(table, tmp_path / "0.parquet")
+    pq.write_table(table.set_column(3, "q", table["q"].dictionary_encode()), tmp_path / "1.parquet")
+    pq.write_table(table.set_column(3, "q", table["q"].cast(pa.large_string())), tmp_path / "2.parquet")
+    found = NaiveBayes().fit(scan(tmp_path, "y"))
+    assert found.schema_.columns[2].categories == ("u", "v")
+    assert len(scan(tmp_path, "y").sample(300)[1]) == 300
+
+
+def test_numbers_that_are_no_classes_are_refused_as_in_memory(tmp_path):
+    table = rows()
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        LDA().fit(scan(in_files(table, tmp_path), "b"))
+    strings = table.set_column(2, "y", pa.array(["1"] * 400))
+    with pytest.raises(ValueError, match=r"holds string; numbers were expected"):
+        LinearRegression().fit(scan(in_files(strings, tmp_path / "s"), "y"))
+
+
+def test_weights_of_many_targets_are_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("posterior.engines.survey.MOST_LEVELS", 300)
+    table = rows().append_column("w", pa.array([2.0] * 400))
+    found = scan(in_files(table, tmp_path), "b", weight="w")
+    assert found.survey.weights is None
+    assert LinearRegression().fit(found).weight_ == 800
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.float32()])
+def test_weights_are_numbers_of_any_type(tmp_path, kind):
+    table = rows()
+    weight = pa.array([1, 0] * 200).cast(kind)
+    source = in_files(table.append_column("w", weight), tmp_path)
+    found = GaussianNB().fit(scan(source, "y", weight="w"))
+    assert found.class_count_.sum() == 200
+
+
+def test_zeros_of_both_signs_are_one_class(tmp_path):
+    labels = [0.0, -0.0, 1.0, 1.0] * 100
+    source = in_files(rows().set_column(2, "y", pa.array(labels)), tmp_path)
+    assert GaussianNB().fit(scan(source, "y")).class_count_.tolist() == [200, 200]
+
+
+def test_a_gap_inside_a_dictionary_is_a_gap(tmp_path):
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 200), pa.array(["a", None]))
+    table = rows().set_column(2, "y", coded)
+    assert scan(table, "y", unlabelled="drop").n_rows == 200
+
+
+def test_large_whole_numbers_are_predicted(tmp_path):
+    table = rows().set_column(2, "y", pa.array(np.arange(1, 401) * 2**52 + 1))
+    LinearRegression().fit(scan(in_files(table, tmp_path), "y"))
+
+
+@pytest.mark.parametrize("n", [1, 3, 50, 400, 1000])
+def test_so_many_rows_are_drawn(tmp_path, n):
+    X, y, _ = scan(in_files(rows(), tmp_path), "y").sample(n)
+    assert len(X) == len(y) == min(n, 400)
+
+
+def test_kinds_of_a_scan_are_those_of_the_columns_that_are_read(tmp_path):
+    table = rows(600).append_column("q", pa.array(np.arange(600) % 4 * 10))
+    source, kinds = in_files(table, tmp_path), {"q": "categorical"}
+    NaiveBayes().fit(scan(source, "y", columns=["a", "b"], kinds=kinds))
+    with pytest.raises(ValueError, match="LinearDiscriminantAnalysis reads columns in its own way"):
+        LDA().fit(scan(source, "y", kinds=kinds))
+    auto = LogisticRegression(C="auto").fit(scan(source, "y", kinds=kinds))
+    X = table.drop_columns(["y"])
+    expected = LogisticRegression(C="auto", kinds=kinds).fit(X, table["y"].to_numpy())
+    assert pytest.approx(expected.C_) == auto.C_
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    assert NaiveBayes().fit(scan(stream, "y", kinds=kinds)).schema_.kinds[2] == "categorical"
+
+
+def test_more_mistakes_are_one_helpful_line(tmp_path):
+    source = in_files(rows(), tmp_path)
+    with pytest.raises(ValueError, match="unlabelled must be 'error' or 'drop'"):
+        scan(source, "y", unlabelled="ignore")
+    with pytest.raises(ValueError, match="names a column twice"):
+        scan(source, "y", columns=["a", "a"])
+    named = rows().append_column("w", pa.array(["heavy"] * 400))
+    with pytest.raises(ValueError, match="weight='w' holds string; a weight must be a number"):
+        scan(named, "y", weight="w")
+    with pytest.raises(TypeError, match="columns must be a list of names"):
+        scan(source, "y", columns="a")

@@ -19,7 +19,7 @@ from posterior.engines.arrow import FileEngine
 from posterior.engines.base import FragmentError
 from posterior.engines.clusters import BLOCK
 
-engine_of = pytest.importorskip("posterior.engines.spark")
+engine_of = pytest.importorskip("posterior.engines.spark", exc_type=ImportError)
 
 NUMBERS = ["a.b", "far", "single", "whole"]
 

@@ -7,6 +7,7 @@ import pytest
 import posterior
 from posterior import NaiveBayes
 from posterior.families import Categorical, FewValues, Normal
+from posterior.notices import DataWarning
 from posterior.schema import Codes
 
 
@@ -154,3 +155,11 @@ def test_what_is_given_stays():
         assert set(NaiveBayes(**settings).fit(X, y).families_.values()) == {"Normal"}
     with pytest.raises(ValueError, match="few_values must be True, False or 'auto', found 'some'"):
         NaiveBayes(few_values="some").fit(X, y)
+
+
+def test_whole_numbers_after_a_date_are_looked_at_in_their_own_column():
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(120) % 50, unit="D")
+    table = pd.DataFrame({"since": days, "visits": np.arange(120) % 4, "flag": np.arange(120) % 2})
+    y = np.arange(120) % 3
+    with pytest.warns(DataWarning, match="flag"):
+        NaiveBayes().fit(table, y)

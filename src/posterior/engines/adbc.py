@@ -48,6 +48,8 @@ class ADBCEngine(DatabaseEngine):
     tables, are not seen.
     """
 
+    keeps_places = False  # a server may start in the middle of a table that another query reads
+
     def __init__(
         self,
         connect: Callable[[], Any],

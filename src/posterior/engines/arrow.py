@@ -13,12 +13,23 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 from posterior._loading import load_module
 from posterior._text import listed
 from posterior.engines.adding import added, added_or_none
-from posterior.engines.base import BATCH_ROWS, Engine, Fragment, FragmentError, FragmentSum, Place, Work
+from posterior.engines.base import (
+    BATCH_ROWS,
+    Engine,
+    Fragment,
+    FragmentError,
+    FragmentSum,
+    Place,
+    Work,
+    unreadable,
+)
 from posterior.engines.workers import in_order
+from posterior.files.options import USUAL_MISSING
 
 S = TypeVar("S")
 
@@ -101,8 +112,7 @@ class ParquetFragment:
                 found.append(pa.repeat(pa.scalar(keys[name], kind), batch.num_rows))
                 continue
             column = batch.column(name)
-            same = column.type == kind or plain_type(column.type) == kind
-            found.append(column if same else column.cast(kind))
+            found.append(column if column.type == kind else column.cast(kind, safe=False))
         return pa.RecordBatch.from_arrays(found, names=list(columns))
 
 
@@ -147,7 +157,7 @@ def readable(fragment: Fragment, columns: Sequence[str], rows: int = BATCH_ROWS)
     try:
         yield from fragment.batches(columns, rows)
     except (OSError, pa.ArrowException) as error:
-        raise FragmentError(f"{fragment.name} cannot be read: {error}") from error
+        raise unreadable(fragment.name, error) from error
 
 
 def batch_work(work: Work[S]) -> Any:
@@ -157,7 +167,7 @@ def batch_work(work: Work[S]) -> Any:
         name, batch, place = piece
         try:
             return work(batch, place)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, NotImplementedError) as error:
             raise FragmentError(f"{name}, from row {place.first:,} on: {error}") from error
 
     return one
@@ -256,8 +266,19 @@ def found_files(source: Any) -> list[Path]:
             raise FileNotFoundError(
                 f"no file matches {name}; give files, a pattern such as 'data/*.parquet', or a folder of them"
             )
-        paths += [Path(one) for one in found]
+        paths += [path for one in found for path in _files_of(Path(one))]
     return paths
+
+
+def _files_of(path: Path) -> list[Path]:
+    """A file, or the files of a folder that can be scanned; hidden ones are none of them."""
+    if not path.is_dir():
+        return [path]
+    inside = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS and each.is_file()]
+    shown = [e for e in inside if not any(p.startswith((".", "_")) for p in e.relative_to(path).parts)]
+    if not shown:
+        raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
+    return shown
 
 
 def _kind_of(paths: Sequence[Path]) -> str:
@@ -268,12 +289,6 @@ def _kind_of(paths: Sequence[Path]) -> str:
 
 
 def _kind(path: Path) -> str:
-    if path.is_dir():
-        inside = (each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS)
-        first = next((each for each in inside if not each.name.startswith((".", "_"))), None)
-        if first is None:
-            raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
-        return FORMATS[first.suffix.lower()]
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(
@@ -285,16 +300,15 @@ def _kind(path: Path) -> str:
 
 def _opened(paths: Sequence[Path], kind: str) -> Any:
     """The data set of Arrow, which knows the files and the keys of their folders."""
-    form: Any = kind
     where = [str(path) for path in paths]
+    form: Any = kind
+    if kind == "csv":  # gaps are called what they are called in files that are read as a whole
+        gaps = csv.ConvertOptions(null_values=list(USUAL_MISSING), strings_can_be_null=True)
+        form = ds.CsvFileFormat(convert_options=gaps)
     try:
-        if len(where) == 1:
-            return ds.dataset(where[0], format=form, partitioning="hive")
-        if any(path.is_dir() for path in paths):
-            return ds.dataset([ds.dataset(each, format=form, partitioning="hive") for each in where])
         return ds.dataset(where, format=form, partitioning="hive")
     except (OSError, pa.ArrowException) as error:
-        raise FragmentError(f"{listed(where, 2)} cannot be read: {error}") from error
+        raise unreadable(listed(where, 2), error) from error
 
 
 def agreed_schema(dataset: Any) -> Any:
@@ -318,16 +332,18 @@ def _physical(fragment: Any) -> tuple[str, Any]:
     try:
         return fragment.path, fragment.physical_schema
     except (OSError, pa.ArrowException) as error:
-        raise FragmentError(f"{fragment.path} cannot be read: {error}") from error
+        raise unreadable(fragment.path, error) from error
 
 
 def _agreed(name: str, files: Sequence[tuple[str, Any]]) -> Any:
     """The field of one column in all files."""
     path, first = files[0]
+    if all(name in found.names and found.field(name).type == first.field(name).type for _, found in files):
+        return pa.field(name, first.field(name).type)
     kind = plain_type(first.field(name).type)
     for other, found in files[1:]:
         if name not in found.names:
-            raise FragmentError(_named(path, name, "is missing in", other))
+            raise FragmentError(_named(other, name, "is missing, and is in", path))
         kind = _common(
             kind,
             plain_type(found.field(name).type),
@@ -377,7 +393,7 @@ def _row_groups(fragment: Any) -> list[tuple[int, ...]]:
     try:
         sizes = [group.num_rows for group in fragment.row_groups]
     except (OSError, pa.ArrowException) as error:
-        raise FragmentError(f"{fragment.path} cannot be read: {error}") from error
+        raise unreadable(fragment.path, error) from error
     if not sizes:
         return []
     groups: list[list[int]] = [[]]

@@ -38,6 +38,17 @@ class FragmentError(ValueError):
     """What went wrong with the rows of a part of a table, which it names."""
 
 
+def unreadable(name: str, error: Exception) -> FragmentError:
+    """The error of a part that cannot be read."""
+    told = " ".join(str(error).split())
+    if "CSV conversion error" in told:
+        told += (
+            "; the types of a CSV file that is scanned are those of its first rows: write it as Parquet, or "
+            "read it as a whole (posterior.files.read)"
+        )
+    return FragmentError(f"{name} cannot be read: {told}")
+
+
 @dataclass(frozen=True)
 class FragmentSum:
     """Adds up `work(batch, place)` over the batches of a fragment. Small, and it can be sent away."""
@@ -56,14 +67,14 @@ class FragmentSum:
             try:
                 batch = next(batches, None)
             except (OSError, ValueError) as error:
-                raise FragmentError(f"{fragment.name} cannot be read: {error}") from error
+                raise unreadable(fragment.name, error) from error
             if batch is None:
                 return
             try:
                 part = self.work(batch, Place(number, first))
             except FragmentError:
                 raise
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, NotImplementedError) as error:
                 raise FragmentError(f"{fragment.name}, from row {first:,} on: {error}") from error
             first += batch.num_rows
             yield part
@@ -77,6 +88,8 @@ class Engine(ABC):
 
     # Whether the rows can be read more than once.
     rereads: ClassVar[bool] = True
+    # Whether rows have the same places in every reading; a query may give them in another order each time.
+    keeps_places: bool = True
     # Whether `scored` gives a lazy frame of the library that reads the rows.
     is_lazy: ClassVar[bool] = False
 

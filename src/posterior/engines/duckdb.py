@@ -39,6 +39,7 @@ class DuckDBEngine(DatabaseEngine):
         self, connection: Any, table: str | None, query: str | None, *, streams: bool = False
     ) -> None:
         self._connection, self._shared = connection, False
+        self.keeps_places = table is not None
         # A query would be run again for each sum.
         self._dialect = None if streams or table is None else DIALECT
         candidates = [subquery(query)] if table is None else possible_tables(table)  # type: ignore[arg-type]
@@ -110,6 +111,7 @@ class RelationEngine(BatchEngine):
     """A relation, such as `connection.sql(…)` gives, read by its own connection."""
 
     name = "the relation"
+    keeps_places = False
 
     def __init__(self, relation: Any) -> None:
         self._relation = relation

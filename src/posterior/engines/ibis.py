@@ -16,6 +16,7 @@ class IbisEngine(BatchEngine):
     """An expression of Ibis, which its backend works out at each reading."""
 
     name = "the Ibis table"
+    keeps_places = False
 
     def __init__(self, expression: Any) -> None:
         self._expression = expression

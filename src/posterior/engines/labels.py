@@ -1,5 +1,6 @@
 """The column to learn of a table that is elsewhere: classes as codes, or numbers."""
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,10 @@ import pyarrow.compute as pc
 
 from posterior._text import listed
 from posterior._types import AnyArray, Floats
-from posterior.engines.survey import plain
+from posterior.engines.survey import is_number, plain
+
+# Dates among labels, which are arrays of dates in memory.
+DATES = {datetime.date, datetime.datetime}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,13 @@ class Target:
 
 def read_numbers(column: Any, name: str) -> AnyArray:
     """Numbers to predict, finite."""
-    numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    column = plain(column)
+    if not is_number(column.type):
+        raise ValueError(
+            f"column {name!r}, which is to be predicted, holds {column.type}; numbers were expected"
+        )
+    wide = column.cast(pa.float64(), safe=False)
+    numbers = np.asarray(wide.to_numpy(zero_copy_only=False), dtype=np.float64)
     bad = ~np.isfinite(numbers)
     if bad.any():
         raise ValueError(f"column {name!r}, which is to be predicted, holds {numbers[bad.argmax()]}")
@@ -54,4 +64,10 @@ def sorted_classes(found: Iterable[Any], name: str) -> AnyArray:
     kinds = {type(label) for label in labels}
     if len(kinds) > 1:
         raise ValueError(f"column {name!r} mixes {listed(sorted(kind.__name__ for kind in kinds))}")
-    return np.unique(np.array(labels))
+    classes = np.unique(np.array(labels))
+    if classes.dtype.kind == "f" and (classes % 1 != 0).any():
+        raise ValueError(
+            f"Unknown label type: continuous. Column {name!r} holds numbers such as {classes[0]:g}, no "
+            "classes; a number is predicted by LinearRegression"
+        )
+    return classes.astype("M8[us]") if classes.dtype.kind == "O" and kinds & DATES else classes

@@ -89,6 +89,8 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     array(['a'], dtype='<U1')
 
     """
+    if unlabelled not in ("error", "drop"):
+        raise ValueError(f"unlabelled must be 'error' or 'drop', found {unlabelled!r}")
     if table is not None and query is not None:
         raise ValueError("give a table or a query, not both")
     opened = _engine_of(source, table, query, engine)

@@ -17,6 +17,8 @@ from posterior.engines.batches import BatchEngine
 class PolarsEngine(BatchEngine):
     """A lazy frame, which is worked out anew at each reading, a few batches of it in memory."""
 
+    keeps_places = False
+
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
 

@@ -261,6 +261,11 @@ class RemoteRows:
         resuming = load_module("posterior.engines.resuming")
         return replace(self, engine=resuming.ResumedEngine(self._engine, resume, about))
 
+    @property
+    def keeps_places(self) -> bool:
+        """Whether rows have the same places in every reading, so that folds are the same."""
+        return self._engine.keeps_places
+
     def in_folds(self, n: int) -> "RemoteRows":
         """The same rows, dealt out in n folds by their places."""
         return replace(self, reader=replace(self.reader, n_folds=n), _samples={}, _drawn={})

@@ -24,10 +24,19 @@ def summed(a: Mapping[Any, T], b: Mapping[Any, T]) -> dict[Any, T]:
 
 
 def plain(column: Any) -> Any:
-    """A column without its encoding: a dictionary's values, decimals as floats."""
+    """A column without its encoding: a dictionary's values, decimals as floats; −0.0 is 0.0, NaN no value."""
     if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+        column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    if not pa.types.is_floating(column.type):
+        return column
+    column = pc.add(column, pa.scalar(0.0, column.type))
+    if not pc.any(pc.is_nan(column)).as_py():
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,6 @@ class Levels:
     @classmethod
     def of(cls, column: Any) -> "Levels":
         """Those of an array of Arrow; NaN is a gap."""
-        if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         valid = plain(column).drop_null()
         found = pc.value_counts(valid)
         missing = len(column) - len(valid)
@@ -60,15 +67,22 @@ class Levels:
 
 @dataclass(frozen=True)
 class Survey:
-    """The number of rows, and the levels of some columns."""
+    """The number of rows, the levels of some columns, and the weights of classes, None if too many."""
 
     n_rows: int
     levels: Mapping[str, Levels]
-    weights: Mapping[Any, float] = field(default_factory=dict)
+    weights: Mapping[Any, float] | None = field(default_factory=dict)
 
     def __add__(self, other: "Survey") -> "Survey":
         both = {name: found + other.levels[name] for name, found in self.levels.items()}
-        return Survey(self.n_rows + other.n_rows, both, summed(self.weights, other.weights))
+        return Survey(self.n_rows + other.n_rows, both, self._both_weights(other))
+
+    def _both_weights(self, other: "Survey") -> Mapping[Any, float] | None:
+        """The weights of both; None where there are too many."""
+        if self.weights is None or other.weights is None:
+            return None
+        weights = summed(self.weights, other.weights)
+        return weights if len(weights) <= MOST_LEVELS else None
 
 
 @dataclass(frozen=True)
@@ -93,9 +107,8 @@ class SurveyWork:
         """The weight of each class, where rows have weights and classes are few."""
         if self.weight is None or self.target is None or self.target not in self.columns:
             return {}
-        if Levels.of(rows.column(self.target)).counts is None:
-            return {}
-        pairs = pa.table({"label": plain(rows.column(self.target)), "weight": rows.column(self.weight)})
+        heavy = rows.column(self.weight).cast(pa.float64())
+        pairs = pa.table({"label": plain(rows.column(self.target)), "weight": heavy})
         found = pairs.group_by("label").aggregate([("weight", "sum")])
         totals = found.column("weight_sum").to_pylist()
         return {k: float(w or 0.0) for k, w in zip(found.column("label").to_pylist(), totals, strict=True)}
@@ -104,7 +117,7 @@ class SurveyWork:
 def counting_rows(batch: Any, target: str | None, weight: str | None) -> Any:
     """The rows of a batch that have a class and do not weigh nothing."""
     if weight is not None:
-        heavy = batch.column(weight)
+        heavy = batch.column(weight).cast(pa.float64())
         if pc.any(pc.equal(heavy, 0)).as_py():
             batch = batch.filter(pc.fill_null(pc.not_equal(heavy, 0), True))
     if target is not None:
@@ -114,19 +127,17 @@ def counting_rows(batch: Any, target: str | None, weight: str | None) -> Any:
 
 def is_there(column: Any) -> Any:
     """Which cells have a value."""
-    return (
-        pc.is_valid(pc.if_else(pc.is_nan(column), None, column)) if _is_float(column) else pc.is_valid(column)
-    )
+    return pc.is_valid(plain(column))
 
 
 def _has_gaps(column: Any) -> bool:
-    if column.null_count:
-        return True
-    return _is_float(column) and bool(pc.any(pc.is_nan(column)).as_py())
+    return bool(plain(column).null_count)
 
 
-def _is_float(column: Any) -> bool:
-    return bool(pa.types.is_floating(column.type))
+def is_number(kind: Any) -> bool:
+    """Whether cells of a type are numbers, or true and false."""
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
 
 
 def columns_of_strings(schema: Any, names: Sequence[str]) -> list[str]:

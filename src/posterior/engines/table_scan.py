@@ -22,6 +22,7 @@ from posterior.engines.survey import (
     SurveyWork,
     columns_of_strings,
     counting_rows,
+    is_number,
     plain,
 )
 from posterior.engines.surveyed import SurveyedSource
@@ -62,12 +63,20 @@ class TableScan(ScannedTable):
         for role, name in (("target", target), ("weight", weight)):
             if name is not None and name not in names:
                 raise ValueError(f"{role}={name!r} is no column of {engine.name}; it has {listed(names, 12)}")
+        if isinstance(columns, str):
+            raise TypeError(
+                f"columns must be a list of names, found the string {columns!r}: use [{columns!r}]"
+            )
         unknown = [name for name in columns or () if name not in names]
         if unknown:
             raise ValueError(f"{listed(unknown)} is no column of {engine.name}; it has {listed(names, 12)}")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{engine.name} has several columns called {listed(twice)}; rename them")
+        if weight is not None and not is_number(engine.schema.field(weight).type):
+            raise ValueError(
+                f"weight={weight!r} holds {engine.schema.field(weight).type}; a weight must be a number"
+            )
         if target is not None and target == weight:
             raise ValueError(f"{target!r} is both the target and the weight; name two columns")
         self.engine, self.target, self.weight, self.kinds = engine, target, weight, kinds
@@ -76,11 +85,33 @@ class TableScan(ScannedTable):
         self._asked = [name for name in asked if name not in (target, weight)]
         if not self._asked:
             raise ValueError(f"{engine.name} has no column to learn from besides {target!r}")
+        if len(set(self._asked)) < len(self._asked):
+            raise ValueError(f"columns={list(columns or ())!r} names a column twice")
         self._levels: dict[str, Levels] = {}
         self.resume: Any = None
 
     def __repr__(self) -> str:
         return f"<scan of {self.engine.name}: {len(self._asked)} columns, target {self.target!r}>"
+
+    def kinds_for(self, estimator: Any) -> Any:
+        """The kinds that were declared here; none where the estimator has some of its own."""
+        if self.kinds is None or getattr(estimator, "kinds", None) is not None:
+            return None
+        if not hasattr(estimator, "kinds"):
+            raise ValueError(
+                f"{type(estimator).__name__} reads columns in its own way, and the scan declares kinds; "
+                "leave them out, or use NaiveBayes, GenerativeClassifier or LogisticRegression"
+            )
+        return self.declared
+
+    @property
+    def declared(self) -> Any:
+        """The kinds that were declared of the columns that are read; None where there are none."""
+        if self.kinds is None:
+            return None
+        pairs = list(self.kinds.items()) if isinstance(self.kinds, Mapping) else list(self.kinds)
+        gone = set(self.engine.schema.names) - set(self.names if self.rereads else self._asked)
+        return [pair for pair in pairs if not (isinstance(pair[0], str) and pair[0] in gone)] or None
 
     @property
     def rereads(self) -> bool:
@@ -185,7 +216,8 @@ class TableScan(ScannedTable):
     def class_weights(self) -> Floats:
         """The weight of the rows of each class."""
         survey = self.survey
-        found = survey.weights if self.weight is not None else survey.levels[str(self.target)].counts or {}
+        counted = survey.levels[str(self.target)].counts if self.weight is None else survey.weights
+        found: Mapping[Any, float] = counted or {}
         return np.array([found[label] for label in self.classes.tolist()], dtype=np.float64)
 
     def rows(
@@ -254,15 +286,19 @@ class TableScan(ScannedTable):
         return tuple(names)
 
     def sample(self, n: int = 100_000) -> tuple[Any, Any, Floats | None]:
-        """About n rows in memory: a table of Arrow, the target, and weights if there are any.
+        """So many rows in memory, or all of fewer: a table of Arrow, the target, and weights if any.
 
         Rows are chosen by their places, so that the same are drawn every time.
         """
-        share = n / max(self.n_rows, 1)
+        if n < 1:
+            raise ValueError(f"n must be at least 1, found {n}")
+        share = (n + 6 * n**0.5) / max(self.n_rows, 1)
         columns = [*self.names, *(name for name in (self.target, self.weight) if name is not None)]
         if self.target is not None:
             self._refuse_unlabelled()
         drawn = self.engine.fold(RowSample(share, self.target, self.weight), columns).table
+        if drawn.num_rows > n:
+            drawn = drawn.take(pa.array(np.linspace(0, drawn.num_rows - 1, n).astype(np.int64)))
         target = None if self.target is None else _as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)
         return drawn.select(list(self.names)), target, weight

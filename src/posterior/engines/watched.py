@@ -43,6 +43,24 @@ class WatchedEngine(Engine):
         """The number of all rows, where it is known without reading them."""
         return self.engine.counted_rows
 
+    def __getattr__(self, name: str) -> Any:
+        """What else the engine has, such as its fragments."""
+        return getattr(self.engine, name)
+
+    @property
+    def rereads(self) -> bool:  # type: ignore[override]
+        """Whether the rows can be read more than once."""
+        return self.engine.rereads
+
+    @property
+    def keeps_places(self) -> bool:  # type: ignore[override]
+        """Whether rows have the same places in every reading."""
+        return self.engine.keeps_places
+
+    def survey(self, work: Any) -> Any:
+        """What the engine counts where the rows are."""
+        return self.engine.survey(work)
+
     def fold(self, work: Work[S], columns: Sequence[str]) -> S:
         """Add up over all rows, and tell how many have been read."""
         self._n_readings += 1

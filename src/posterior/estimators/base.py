@@ -15,7 +15,7 @@ from posterior.estimators.reading import ModelReading
 from posterior.estimators.state import install
 from posterior.estimators.table_estimator import columns_of
 from posterior.estimators.target import labelled_table, scanned_table
-from posterior.estimators.training_rows import kinds_of, refuse_kept_rows
+from posterior.estimators.training_rows import refuse_kept_rows, told_kinds
 from posterior.estimators.validation import Validation
 from posterior.generative import (
     ClassStatistics,
@@ -84,8 +84,9 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         classes = table.classes
         if not self._any_classes:
             refuse_one_class(classes)
-        schema = self._schema(table.source, kinds_of(self, table))
-        spec = self._spec(schema, table.source)
+        told = told_kinds(clone(self), table)
+        schema = told._schema(table.source)
+        spec = told._spec(schema, table.source)
         refuse_kept_rows(spec, schema)
         shown_on_the_way(self._attributes)
         rows = table.rows(schema, classes)
@@ -98,7 +99,7 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
 
     def _fit_stream(self, table: Any) -> Self:
         """Learn from parts one after the other, as `partial_fit` does."""
-        learnt = clone(self)
+        learnt = told_kinds(clone(self), table)
         for X, y, weight in table.parts():
             learnt.partial_fit(X, y, sample_weight=weight)
         if not hasattr(learnt, "model_"):

@@ -250,9 +250,7 @@ class NaiveBayes(GenerativeEstimator):
     @property
     def _first_part_chooses(self) -> bool:  # type: ignore[override]
         """Whether some setting is left to rows."""
-        return any(
-            isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights, self.few_values)
-        )
+        return any(isinstance(setting, str) for setting in (self.alpha, self.tied, self.weights))
 
     _chooses_by_some = True
 
@@ -356,7 +354,8 @@ def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequenc
         for j, column in zip(places, asked, strict=True)
         if column.kind == "continuous" and column.storage == "integer" and not column.declared
     ]
-    return [j for j in whole if _is_zero_or_one(source.column(j))]
+    as_read = schema.read(source)
+    return [j for j in whole if _is_zero_or_one(as_read.column(j))]
 
 
 def _has_few(cells: Cells) -> bool:

@@ -78,7 +78,7 @@ class RowsElsewhere(TrainingRows):
         """The rows of a scan; without classes its target holds numbers."""
         refuse_resume(table)
         n = len(table.classes) if classes else 0
-        return cls(table.source, np.zeros(0), None, n, table.kinds, table=table, class_weight=class_weight)
+        return cls(table.source, np.zeros(0), None, n, table.declared, table=table, class_weight=class_weight)
 
     def dataset(self, schema: Schema) -> Dataset:
         """The rows as a schema reads them, where they are."""
@@ -128,11 +128,6 @@ class _Numbers(FieldSums, largest=max):
         y = np.asarray(chunk.y)
         weight = np.ones(len(y)) if chunk.weight is None else chunk.weight
         return cls(float(weight.sum()), float(weight @ y), float(np.abs(y).max(initial=0.0)))
-
-
-def kinds_of(estimator: Any, table: Any) -> Any:
-    """The kinds that a scan declares, for an estimator that was not told any."""
-    return table.kinds if getattr(estimator, "kinds", None) is None else None
 
 
 def refuse_kept_rows(spec: GenerativeSpec, schema: Schema) -> None:
@@ -197,12 +192,18 @@ def takes_scans(estimator: Any) -> bool:
 
 def settled_by_sample(estimator: Any, table: Any) -> Any:
     """An unfitted copy of an estimator, its settings that are "auto" chosen by a sample of the rows."""
-    copy = clone(estimator)
+    copy = told_kinds(clone(estimator), table)
     if not any(isinstance(value, str) and value == "auto" for value in _tuned_settings(estimator)):
         return copy
     X, y, weight = table.sample(SAMPLED_ROWS)
-    found = clone(estimator).fit(X, y, sample_weight=weight)
+    found = clone(copy).fit(X, y, sample_weight=weight)
     return copy.set_params(**found.best_params_)
+
+
+def told_kinds(estimator: Any, table: Any) -> Any:
+    """An estimator that was told the kinds that a scan declares, unless it has some of its own."""
+    kinds = table.kinds_for(estimator)
+    return estimator if kinds is None else estimator.set_params(kinds=kinds)
 
 
 def _tuned_settings(estimator: Any) -> list[Any]:

@@ -232,18 +232,18 @@ class Validation(GenerativePrediction):
         if not spec.is_open:
             return spec.fit(rows, classes)
         cv: Any = getattr(self, "cv", 10)
-        if self._chooses_by_some or leaves_one_out(cv):
+        if not (isinstance(cv, int | np.integer) or leaves_one_out(cv)):
+            raise ValueError(
+                f"cv={cv!r:.60} says which rows are held out, and those of a scan are dealt out by their "
+                "places; pass a number of folds"
+            )
+        if self._chooses_by_some or leaves_one_out(cv) or not rows.keeps_places:
             some = rows.sample(SAMPLED_ROWS)
             found = self._fitted(spec, some, classes, None)
             model, settled = found.spec, found.tuning
             assert model is not None  # noqa: S101 -- for the type checker: it was fitted to rows
             fitted = model.fit(rows, classes)
             return fitted if settled is None else _tuned(fitted, settled)
-        if not isinstance(cv, int | np.integer):
-            raise ValueError(
-                f"cv={cv!r:.60} says which rows are held out, and those of a scan are dealt out by their "
-                "places; pass a number of folds"
-            )
         parts = Tasks("part", 2, leaves=False)
         with parts.next():
             settled_spec, tuning = self._chosen(spec, rows.in_folds(int(cv)), classes, int(cv))

@@ -60,6 +60,7 @@ def _open(X: Any) -> Source:
         return _open_array(_rows_to_array(X))
     if isinstance(X, dict | str | bytes | set) or np.isscalar(X) or X is None:
         hint = "; pandas.DataFrame(X) makes a table of a dict" if isinstance(X, dict) else ""
+        hint = "; posterior.scan(X, target=…) reads files" if isinstance(X, str) else hint
         raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}{hint}")
     return _open_object(X)
 

@@ -18,6 +18,7 @@ from posterior.families import (
     BetaDistribution,
     ExponentialDistribution,
     GammaDistribution,
+    HistogramDistribution,
     LaplaceDistribution,
     LogNormalDistribution,
     NegativeBinomialDistribution,
@@ -26,6 +27,7 @@ from posterior.families import (
     StudentTDistribution,
 )
 from posterior.families.gamma import CLOSE, HALVES, stirling
+from posterior.families.sums import safe_log
 from posterior.math import LOG_2PI
 from posterior.sql.expressions import (
     Expression,
@@ -145,6 +147,21 @@ def _student_t(distribution: StudentTDistribution, j: int, x: Expression, steps:
         constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi * nu) - np.log(s)
         by_class.append(subtract(number(constant), times(number((nu + 1) / 2), logs)))
     return Density(by_class)
+
+
+def _histogram(distribution: HistogramDistribution, j: int, x: Expression, steps: Steps) -> Density:
+    """The log of a bin's share and width, the same for all of it; outside it falls by 1 each tail."""
+    edges = distribution.edges[j].tolist()
+    bins = [*(below(x, number(edge)) for edge in edges), at_least(x, number(edges[-1]))]
+    width = [distribution.tail[j, 0], *np.diff(edges), distribution.tail[j, 1]]
+    flat = [number(-np.log(w)) for w in width]
+    flat[0] = subtract(flat[0], times(subtract(number(edges[0]), x), number(1 / width[0])))
+    flat[-1] = subtract(flat[-1], times(subtract(x, number(edges[-1])), number(1 / width[-1])))
+    by_class = [
+        case(*zip(bins, map(number, safe_log(share).tolist()), strict=True))
+        for share in distribution.share[j]
+    ]
+    return Density(by_class, case(*zip(bins, flat, strict=True)))
 
 
 # -- positive numbers, and shares ---------------------------------------------------------------------
@@ -269,6 +286,7 @@ register_density(NormalDistribution, _normal)
 register_density(LogNormalDistribution, _log_normal, inside=_is_positive)
 register_density(LaplaceDistribution, _laplace)
 register_density(StudentTDistribution, _student_t)
+register_density(HistogramDistribution, _histogram)
 register_density(ExponentialDistribution, _exponential, inside=_is_not_negative)
 register_density(GammaDistribution, _gamma, inside=_is_positive)
 register_density(BetaDistribution, _beta, inside=_is_between)
