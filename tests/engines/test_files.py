@@ -387,3 +387,11 @@ def test_more_mistakes_are_one_helpful_line(tmp_path):
         scan(named, "y", weight="w")
     with pytest.raises(TypeError, match="columns must be a list of names"):
         scan(source, "y", columns="a")
+
+
+def test_a_rare_class_is_among_the_rows_that_choose_a_strength(tmp_path):
+    rng = np.random.default_rng(0)
+    y = (np.arange(30_000) < 4).astype(int)
+    table = pa.table({"a": rng.normal(size=30_000) + y, "y": y})
+    found = LogisticRegression(C="auto").fit(scan(in_files(table, tmp_path, group=5_000), "y"))
+    assert found.classes_.tolist() == [0, 1]

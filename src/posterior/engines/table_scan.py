@@ -31,6 +31,8 @@ from posterior.notices import DataWarning, warn
 from posterior.schema import Schema
 
 HEAD_ROWS = 10_000
+# Rows of a rare class among those that choose settings.
+FEW_OF_A_CLASS = 50
 
 
 class TableScan(ScannedTable):
@@ -299,6 +301,19 @@ class TableScan(ScannedTable):
         drawn = self.engine.fold(RowSample(share, self.target, self.weight), columns).table
         if drawn.num_rows > n:
             drawn = drawn.take(pa.array(np.linspace(0, drawn.num_rows - 1, n).astype(np.int64)))
+        return self._apart(drawn)
+
+    def sample_by_class(self, n: int) -> tuple[Any, Any, Floats | None]:
+        """About n rows as `sample` gives them, every class in proportion, a rare one with a few rows."""
+        self._refuse_unlabelled()
+        counts = self.survey.levels[self.target_name("a classifier")].counts or {}
+        share = n / max(self.n_rows, 1)
+        return self._apart(
+            self.draw({k: min(c, max(FEW_OF_A_CLASS, round(share * c))) for k, c in counts.items()})
+        )
+
+    def _apart(self, drawn: Any) -> tuple[Any, Any, Floats | None]:
+        """The columns to learn from, the target and the weights of some rows."""
         target = None if self.target is None else _as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)
         return drawn.select(list(self.names)), target, weight

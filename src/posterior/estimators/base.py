@@ -1,6 +1,7 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
@@ -92,7 +93,8 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         rows = table.rows(schema, classes)
         if table.resume is None:
             return self._finished(self._fitted_elsewhere(spec, rows, classes))
-        rows = rows.resumed(table.resume, {"model": repr(self), "settings": repr(self.get_params())})
+        settings = {"model": repr(self), "settings": repr(self.get_params()), "schema": _described(schema)}
+        rows = rows.resumed(table.resume, settings)
         self._finished(self._fitted_elsewhere(spec, rows, classes))
         rows.engine.finish()
         return self
@@ -262,6 +264,12 @@ class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _described(schema: Schema) -> str:
+    """What columns are, all their levels included, in a few letters."""
+    told = [(column.name, column.kind, column.categories) for column in schema.columns]
+    return sha256(repr(told).encode()).hexdigest()
 
 
 def _known_kinds(schema: Schema) -> dict[int, Kind]:

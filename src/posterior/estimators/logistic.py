@@ -222,7 +222,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         """Learn from rows where they live; settings that are "auto" are chosen by a sample of them."""
         refuse_one_class(table.classes)
         refuse_one_reading(table, type(self).__name__)
-        chosen = settled_by_sample(self, table)
+        chosen = settled_by_sample(self, table, classes=True)
         by_class = (
             None
             if chosen.class_weight is None

@@ -214,7 +214,7 @@ class LinearRegression(RegressorMixin, InformationCriteria):
                 "X, y, weight = scan.sample(100_000)"
             )
         rows = RowsElsewhere.scanned(table, classes=False)
-        taken_over(self, settled_by_sample(self, table)._fit_rows(rows, table.target))
+        taken_over(self, settled_by_sample(self, table, classes=False)._fit_rows(rows, table.target))
         return self
 
     def _fit_rows(self, rows: TrainingRows, name: Any) -> Self:

@@ -190,12 +190,16 @@ def takes_scans(estimator: Any) -> bool:
     return type(estimator).__module__.startswith("posterior.")
 
 
-def settled_by_sample(estimator: Any, table: Any) -> Any:
-    """An unfitted copy of an estimator, its settings that are "auto" chosen by a sample of the rows."""
+def settled_by_sample(estimator: Any, table: Any, *, classes: bool) -> Any:
+    """An unfitted copy of an estimator, its settings that are "auto" chosen by a sample of the rows.
+
+    With `classes` a rare one has a few rows in it, however many rows there are.
+    """
     copy = told_kinds(clone(estimator), table)
     if not any(isinstance(value, str) and value == "auto" for value in _tuned_settings(estimator)):
         return copy
-    X, y, weight = table.sample(SAMPLED_ROWS)
+    draw = table.sample_by_class if classes else table.sample
+    X, y, weight = draw(SAMPLED_ROWS)
     found = clone(copy).fit(X, y, sample_weight=weight)
     return copy.set_params(**found.best_params_)
 
