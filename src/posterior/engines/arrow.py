@@ -178,13 +178,17 @@ class FileEngine(FragmentEngine):
 
     def __init__(self, source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> None:
         self._paths = found_files(source)
+        self._given = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
         self.kind = _kind_of(self._paths)
-        self._dataset = _opened(self._paths, self.kind)
+        try:
+            self._dataset = _opened(self._paths, self.kind)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.name, error) from error
 
     @property
     def name(self) -> str:
-        """The files."""
-        return listed([str(path) for path in self._paths], 2)
+        """The files: one or two by themselves, more as they were named."""
+        return listed([str(path) for path in self._paths] if len(self._paths) <= 2 else self._given, 2)
 
     @cached_property
     def schema(self) -> Any:
@@ -305,10 +309,7 @@ def _opened(paths: Sequence[Path], kind: str) -> Any:
     if kind == "csv":  # gaps are called what they are called in files that are read as a whole
         gaps = csv.ConvertOptions(null_values=list(USUAL_MISSING), strings_can_be_null=True)
         form = ds.CsvFileFormat(convert_options=gaps)
-    try:
-        return ds.dataset(where, format=form, partitioning="hive")
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(listed(where, 2), error) from error
+    return ds.dataset(where, format=form, partitioning="hive")
 
 
 def agreed_schema(dataset: Any) -> Any:
