@@ -15,6 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,38 @@ def agree(folder: Path, name: str) -> float:
     return float(np.abs((a - b) / (1 + np.abs(b))).max())
 
 
+def growth(folder: Path, picture: Path) -> None:
+    """Seconds of fits to ever more rows by one thread and by two, as lines of a picture and of a table."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (only where it is asked for)
+
+    files = sorted(folder.glob("*.parquet"))
+    first = pq.ParquetFile(files[0])
+    _, axes = plt.subplots(figsize=(6, 4))
+    with TemporaryDirectory() as scratch:
+        small = Path(scratch) / "small.parquet"
+        pq.write_table(first.read_row_group(0).slice(0, 100_000), small, compression="none")
+        parts = [[small], files[:1], files[: len(files) // 4], files[: len(files) // 2], files]
+        for name in ("GaussianNB", "LDA"):
+            for n_threads in (1, 2):
+                points = []
+                for part in parts:
+                    with posterior.threads(n_threads):
+                        best = min(_seconds(part, name) for _ in range(3))
+                    points.append((sum(pq.ParquetFile(f).metadata.num_rows for f in part), best))
+                axes.plot(*zip(*points, strict=True), marker="o", label=f"{name}, {n_threads} threads")
+                told = ", ".join(f"{rows:,}: {seconds:.2f} s" for rows, seconds in points)
+                print(f"{name}, {n_threads} threads: {told}", flush=True)
+    axes.set(xscale="log", yscale="log", xlabel="rows of 20 columns", ylabel="seconds, survey included")
+    axes.legend()
+    plt.savefig(picture, metadata={"Date": None})
+
+
+def _seconds(files: Sequence[Path], name: str) -> float:
+    begin = time.perf_counter()
+    MODELS[name]().fit(posterior.scan(files, target=TARGET))
+    return time.perf_counter() - begin
+
+
 def in_a_process(*words: str) -> dict[str, Any]:
     """What a process of its own finds."""
     found: dict[str, Any] = ask("-m", "benchmarks.scans", *words)
@@ -113,11 +146,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--pandas", action="store_true", help="also pandas and scikit-learn")
+    parser.add_argument("--growth", type=Path, metavar="SVG", help="only the picture of ever more rows")
     parser.add_argument("--only", choices=("fit", "pandas"), help="used by itself: one measurement")
     asked = parser.parse_args(arguments)
     if asked.only:
         found = (fitted if asked.only == "fit" else by_pandas)(asked.folder, asked.models[0])
         print(json.dumps(found))
+        return
+    if asked.growth:
+        growth(asked.folder, asked.growth)
         return
     for name in asked.models:
         off = agree(asked.folder, name)
