@@ -94,7 +94,3 @@ class NumbersElsewhere(Numbers):
         values = self._values()
         wrong = outside(values, test)
         return (0, values[wrong.argmax()].item()) if wrong.any() else None
-
-    def take(self, rows: Any) -> Numbers:
-        """The cells of some rows."""
-        return Numbers.take(self, rows)
