@@ -92,7 +92,7 @@ def detection_curve(
             f"{'all' if sought.any() else 'none'} of the rows are of class {names[k]!r}, so that nothing can "
             "be told apart; pass rows of both kinds"
         )
-    return _curve(odds, np.exp(logs[:, k]), sought, weight)
+    return _curve(odds, np.exp(logs)[:, k], sought, weight)
 
 
 def _code(names: list[Any], positive: Any) -> int:

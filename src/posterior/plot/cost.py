@@ -87,7 +87,7 @@ class CostThresholdDisplay(PosteriorDisplay):
         split = Split.of(table, names, positive)
         actions = np.array([split.on, split.off])[:, None].repeat(len(codes), axis=1)
         on, off = (incurred(table, codes, action) for action in actions)
-        threshold, cost = _swept(np.exp(logs[:, split.positive]), on, off, weight)
+        threshold, cost = _swept(np.exp(logs)[:, split.positive], on, off, weight)
         threshold[0] = 0.0
         return cls(threshold, cost, split.threshold, split.words)
 

@@ -34,7 +34,9 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
         return {PREDICTED: np.asarray(model.predict(X))}
     logs = np.asarray(model.predict_log_proba(X) if log_posterior is None else log_posterior)
     columns: dict[str, AnyArray] = {PREDICTED: model.classes_[logs.argmax(axis=1)]}
-    columns |= {posterior_name(label): np.exp(logs[:, k]) for k, label in enumerate(model.classes_)}
+    # All at once: of a column alone, the bits of `exp` depend on where NumPy happens to put the result.
+    proba = np.exp(logs)
+    columns |= {posterior_name(label): proba[:, k] for k, label in enumerate(model.classes_)}
     if isinstance(model, DecisionClassifier):
         if any(knob is not None for knob in (model.costs, model.reject, model.outliers)):
             columns[ACTION] = plain_labels(model.predict(X), model)
