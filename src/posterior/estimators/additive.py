@@ -71,6 +71,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         Class labels, sorted, and their frequencies in training, which the probabilities are under.
     coef_, intercept_ : ndarrays of shape (1 or n_classes, n_terms) and (1 or n_classes,)
         What multiplies the functions named in `terms_`, in units of their standard deviations beforehand.
+        Terms that the rows say do not count are not among them.
     strengths_ : dict
         The strength of every term; infinite where the rows say that it does not count.
     pairs_ : list of tuples
@@ -150,7 +151,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         loss, total = SoftmaxLoss(len(classes)), rows.total
         plain = self._learning(rows, reference=False)
         told = Tasks("part", 2, leaves=False)
-        with told.next():
+        with told.next(), one_blas_thread:
             some = _enough_rows(rows, plain)
             design, found = self._strengths(plain.design, some, loss)
         scaled = design.with_strengths(found.kept)
@@ -337,10 +338,10 @@ def _covariances(fit: Fit, design: AdditiveDesign, some: Dataset) -> tuple[Effec
 
 def _start(design: AdditiveDesign, found: Strengths, loss: SoftmaxLoss) -> LinearModel:
     """Where the solver begins: the coefficients that came with the strengths."""
-    root = np.sqrt(found.kept)[design.term_of]
-    gone = np.isinf(root)
-    coef = np.where(gone, 0.0, found.coef * np.where(gone, 0.0, root))
-    return LinearModel(loss.contrasts @ coef, loss.contrasts @ found.level, found.mean / root)
+    kept = design.kept
+    root = np.sqrt(found.kept)[design.term_of][kept]
+    coef = np.where(np.isinf(root), 0.0, found.coef[:, kept] * np.where(np.isinf(root), 0.0, root))
+    return LinearModel(loss.contrasts @ coef, loss.contrasts @ found.level, found.mean[kept] / root)
 
 
 def _fitting(covariances: tuple[EffectCovariance, ...], design: AdditiveDesign, n_classes: int) -> bool:

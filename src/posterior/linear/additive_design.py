@@ -14,7 +14,7 @@ from posterior._text import first_true
 from posterior._types import Bools, Floats, Ints
 from posterior.dataset import Chunk, Dataset
 from posterior.kernels.choice import compiled
-from posterior.linear.curves import Curve
+from posterior.linear.curves import Curve, packed
 from posterior.linear.design import Design, Matrix
 from posterior.linear.scan import Scan
 
@@ -39,7 +39,7 @@ class AdditiveDesign(Design):
 
     `curves` are those of the numbers, in their order; `pairs` are columns of the table whose products join
     in: positions of numbers, levels of categories, both counted from their means (`shares` for levels). All
-    numbers that come out are multiplied by `scale`; a column whose scale is 0 is left out.
+    these are multiplied by `scale`; one whose scale is 0 does not come out.
     """
 
     curves: tuple[Curve, ...] = ()
@@ -73,13 +73,13 @@ class AdditiveDesign(Design):
             np.nan_to_num(np.asarray(some.weights @ coded).ravel()) / some.total if width else np.zeros(0)
         )
         found = replace(plain, curves=tuple(curves), shares=shares)
-        return replace(found, scale=np.concatenate([1 / spread, np.ones(found.n_features - n)]))
+        return replace(found, scale=np.concatenate([1 / spread, np.ones(found._width - n)]))
 
     def with_pairs(self, pairs: Sequence[tuple[int, int]]) -> "AdditiveDesign":
         """The same with the products of some pairs of columns, each in its own units."""
         more = replace(self, pairs=tuple(pairs))
-        kept = self.scale[: self.n_features - self._product_width]
-        return replace(more, scale=np.concatenate([kept, np.ones(more._product_width)]))
+        before = self.scale[: self._width - self._product_width]
+        return replace(more, scale=np.concatenate([before, np.ones(more._product_width)]))
 
     def with_strengths(self, strengths: Floats) -> "AdditiveDesign":
         """The same with terms divided by the roots of their strengths; an infinite one leaves a term out."""
@@ -99,7 +99,7 @@ class AdditiveDesign(Design):
                     ),
                 }
             )
-            or ("" if len(self.scale) == self.n_features else "scales of other columns")
+            or ("" if len(self.scale) == self._width else "scales of other columns")
         )
 
     # -- terms ------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class AdditiveDesign(Design):
             found += [f"{columns[j].name}~{k + 1}" for k in range(curve.n_functions)]
         for i, j in self.pairs:
             found += [f"{a}:{b}" for a in self._paired_names(i) for b in self._paired_names(j)]
-        return tuple(found)
+        return tuple(found[k] for k in self.kept)
 
     @property
     def made_of(self) -> tuple[tuple[int, ...], ...]:
@@ -153,12 +153,28 @@ class AdditiveDesign(Design):
             found += [(j,)] * curve.n_functions
         for i, j in self.pairs:
             found += [(i, j)] * (self._paired[i] * self._paired[j])
-        return tuple(found)
+        return tuple(found[k] for k in self.kept)
+
+    @cached_property
+    def kept(self) -> Ints:
+        """The places, among all numbers, of those that come out; of none the first, which is then zero."""
+        found = np.flatnonzero(self.scale)
+        return found if len(found) else np.arange(min(1, len(self.scale)))
 
     @property
     def n_features(self) -> int:
         """How many numbers come out."""
+        return len(self.kept)
+
+    @cached_property
+    def _width(self) -> int:
+        """How many numbers there would be if all came out."""
         return super().n_features + self._curve_width + self._product_width
+
+    @property
+    def _plain_width(self) -> int:
+        """How many of them are numbers of the table, levels and marks of gaps."""
+        return super().n_features
 
     @property
     def plain(self) -> bool:
@@ -176,28 +192,35 @@ class AdditiveDesign(Design):
         raw = chunk.matrix(self.numbers)
         if kernels.is_sparse(raw):
             raise ValueError(FILLED)
-        base = super().matrix(chunk)
+        kept, first = self.kept, self._plain_width
+        plain = kept[kept < first]
+        base = super().matrix(chunk)[:, plain]
+        curves = self._curves_kept
+        curved, after = len(plain) + curves, first + self._curve_width
         gaps = np.isnan(raw)
         products = list(self._paired_products(chunk, raw, gaps))
         if kernels.is_sparse(base):
-            curved = np.empty((len(raw), self._curve_width))
-            self._write_curves(raw, gaps, curved)
-            first, after = base.shape[1], base.shape[1] + self._curve_width
-            scaled = [base @ sparse.diags_array(self.scale[:first]), sparse.csr_array(curved)]
+            functions = np.empty((len(raw), curves))
+            self._write_curves(raw, gaps, functions)
+            scaled = [base @ sparse.diags_array(self.scale[plain]), sparse.csr_array(functions)]
             if products:
-                scaled.append(sparse.csr_array(np.hstack(products) * self.scale[after:]))
+                scaled.append(sparse.csr_array(np.hstack(products) * self.scale[kept[kept >= after]]))
             return sparse.csr_array(sparse.hstack(scaled, format="csr"))
-        out = np.empty((len(raw), self.n_features))
-        first, after = base.shape[1], base.shape[1] + self._curve_width
-        np.multiply(base, self.scale[:first], out=out[:, :first])
-        self._write_curves(raw, gaps, out[:, first:after])
+        out = np.empty((len(raw), len(kept)))
+        np.multiply(base, self.scale[plain], out=out[:, : len(plain)])
+        self._write_curves(raw, gaps, out[:, len(plain) : curved])
         if products:
-            np.multiply(np.hstack(products), self.scale[after:], out=out[:, after:])
+            np.multiply(np.hstack(products), self.scale[kept[kept >= after]], out=out[:, curved:])
         return out
 
     @cached_property
     def _curve_width(self) -> int:
         return sum(curve.n_functions for curve in self.curves)
+
+    @cached_property
+    def _curves_kept(self) -> int:
+        """How many functions of curves come out."""
+        return sum(curve.n_functions for curve in self._scaled_curves)
 
     def _write_curves(self, raw: Floats, gaps: Bools, out: Floats) -> None:
         """Write the scaled functions of all numbers; those of a gap are zero, as they are on average."""
@@ -214,27 +237,18 @@ class AdditiveDesign(Design):
 
     @cached_property
     def _scaled_curves(self) -> list[Curve]:
-        """The curves with the scale of their functions in them."""
-        ends = super().n_features + np.cumsum([0, *(curve.n_functions for curve in self.curves)])
-        scales = [self.scale[a:b] for a, b in pairwise(ends.tolist())]
-        return [
-            replace(c, heights=c.heights * s, bends=c.bends * s)
-            for c, s in zip(self.curves, scales, strict=True)
-        ]
+        """The curves with the scale of their functions in them, without those that do not come out."""
+        ends = self._plain_width + np.cumsum([0, *(curve.n_functions for curve in self.curves)])
+        found = []
+        for curve, (a, b) in zip(self.curves, pairwise(ends.tolist()), strict=True):
+            own = self.kept[(self.kept >= a) & (self.kept < b)]
+            heights, bends = (part[:, own - a] * self.scale[own] for part in (curve.heights, curve.bends))
+            found.append(replace(curve, heights=heights, bends=bends))
+        return found
 
     @cached_property
-    def _packed_curves(self) -> tuple[Ints, Ints, Floats, Floats, Floats, Floats, Floats]:
-        """The curves as compiled code reads them: as many knots and functions for all, with zeros behind."""
-        n_knots = np.array([len(curve.knots) for curve in self.curves], dtype=np.int64)
-        n_functions = np.array([curve.n_functions for curve in self.curves], dtype=np.int64)
-        d, m, q = len(self.curves), int(n_knots.max(initial=0)), int(n_functions.max(initial=0))
-        lines, stacks = np.zeros((3, d, m)), np.zeros((2, d, m, q))
-        for i, curve in enumerate(self._scaled_curves):
-            for k, part in enumerate((curve.knots, curve.places, curve.slopes)):
-                lines[k, i, : len(part)] = part
-            for k, part in enumerate((curve.heights, curve.bends)):
-                stacks[k, i, : len(part), : part.shape[1]] = part
-        return n_knots, n_functions, *lines, *stacks
+    def _packed_curves(self) -> tuple[Ints, Ints, Floats, Floats, Floats, Floats]:
+        return packed(self._scaled_curves)
 
     # -- products ---------------------------------------------------------------------------------
 
@@ -292,10 +306,28 @@ class AdditiveDesign(Design):
             at += factor.width
 
     def _paired_products(self, chunk: Chunk, raw: Floats, gaps: Bools) -> Iterator[Floats]:
-        if self.pairs:
-            brought = dict(self._brought(chunk, raw, gaps, [j for pair in self.pairs for j in pair]))
-            for i, j in self.pairs:
+        pairs = self._pairs_kept
+        if pairs:
+            brought = dict(self._brought(chunk, raw, gaps, [j for pair in pairs for j in pair]))
+            for i, j in pairs:
                 yield product_of(brought[i], brought[j])
+
+    @cached_property
+    def _pairs_kept(self) -> list[tuple[int, int]]:
+        """The pairs whose products come out; those of one pair have one scale."""
+        at = self._plain_width + self._curve_width
+        found = []
+        for i, j in self.pairs:
+            if self.scale[at]:
+                found.append((i, j))
+            at += self._paired[i] * self._paired[j]
+        return found
+
+    def spread_out(self, kept: Floats) -> Floats:
+        """Values of the numbers that come out, (..., d), among zeros for the others."""
+        out = np.zeros((*kept.shape[:-1], self._width))
+        out[..., self.kept] = kept
+        return out
 
 
 def product_of(a: Floats, b: Floats) -> Floats:

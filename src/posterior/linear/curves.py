@@ -8,6 +8,7 @@ of the prior, because the column itself is there for it. The principal functions
 have independent coefficients of variance 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
@@ -17,6 +18,7 @@ from scipy.interpolate import CubicSpline, pchip_interpolate
 from scipy.linalg import LinAlgError
 
 from posterior._types import Floats, Ints
+from posterior.kernels.choice import compiled
 
 # Positions of the knots: close to the ends, where few rows are, as well as in the middle.
 POSITIONS = (0.0, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.0)
@@ -100,6 +102,11 @@ class Curve:
         """The functions of numbers without gaps, (n, q)."""
         if not self.n_functions:
             return np.zeros((len(x), 0))
+        fast = compiled("curves", len(x) * self.n_functions, len(x))
+        if fast is not None:
+            found = np.empty((len(x), self.n_functions))
+            fast.write_functions(x[:, None], *packed([self]), found)
+            return found
         at = self._interval(x)
         u = self._position(x, at)
         width = np.diff(self.places)[at]
@@ -172,6 +179,36 @@ class Curve:
         # A function and its mirror image are the same one: the same rows give the same signs.
         signs = np.sign(heights[np.abs(heights).argmax(axis=0), np.arange(len(best))])
         return self._with_heights(heights * signs)
+
+
+def packed(curves: Sequence[Curve]) -> tuple[Ints, Ints, Floats, Floats, Floats, Floats]:
+    """Curves as compiled code reads them: as many knots (m) and functions (q) for all, with zeros behind.
+
+    How many of both each has; the knots; for each interval its first knot, one over its width and the cubic
+    of the share of its rise (d, m, 5); the cubics of the functions of that share (d, m, 4, q); and what a
+    unit beyond either end adds to them (d, 2, q).
+    """
+    n_knots = np.array([len(curve.knots) for curve in curves], dtype=np.int64)
+    n_functions = np.array([curve.n_functions for curve in curves], dtype=np.int64)
+    d, m, q = len(curves), int(n_knots.max(initial=0)), int(n_functions.max(initial=0))
+    knots, shares, cubics, beyond = (
+        np.zeros(shape) for shape in ((d, m), (d, m, 5), (d, m, 4, q), (d, 2, q))
+    )
+    for j, curve in enumerate(curves):
+        knots[j, : n_knots[j]] = curve.knots
+        if not n_functions[j]:
+            continue
+        own, to = slice(0, n_knots[j] - 1), slice(0, n_functions[j])
+        width, rise = np.diff(curve.knots), np.diff(curve.places)
+        a, b = curve.slopes[:-1] * width / rise, curve.slopes[1:] * width / rise
+        shares[j, own] = np.column_stack([curve.knots[:-1], 1 / width, a, 3 - 2 * a - b, a + b - 2])
+        bends = curve.bends[:-1] * rise[:, None] ** 2 / 6, curve.bends[1:] * rise[:, None] ** 2 / 6
+        up = np.diff(curve.heights, axis=0)
+        parts = curve.heights[:-1], up - 2 * bends[0] - bends[1], 3 * bends[0], bends[1] - bends[0]
+        cubics[j, own, :, to] = np.stack(parts, axis=1)
+        first, last = curve._end_slopes
+        beyond[j, :, to] = first * curve.slopes[0], last * curve.slopes[-1]
+    return n_knots, n_functions, knots, shares, cubics, beyond
 
 
 def _knots(ordered: Floats, share: Floats) -> Floats:

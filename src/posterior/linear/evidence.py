@@ -33,8 +33,9 @@ ALIKE = 1.5
 LITTLE = 0.1
 # What the rows must add to the log odds that a term is there for it to stay; noise adds about this or less.
 AGAINST = -0.5
-# Updates of the strengths at most, and the largest change of a log strength at which they end.
-UPDATES, CLOSE = 25, 0.05
+# Updates of the strengths at most. They end where the largest change of a log strength is CLOSE, or where all
+# changes together add no more than SLIGHT to the log evidence.
+UPDATES, CLOSE, SLIGHT = 25, 0.05, 0.25
 # Halvings of the range of log strengths: to 1e-8 of it.
 BISECTIONS = 27
 # How many times as far a strength goes that goes on the same way.
@@ -116,7 +117,7 @@ class Evidence:
                     shrunk = _by_score(objective, theta, self.weight)
                 coef, level = objective.free(theta)
                 before = found
-                found, worth = self._updated(objective.contrasts @ coef, shrunk, found)
+                found, worth, steep = self._updated(objective.contrasts @ coef, shrunk, found)
                 change = np.zeros_like(found) if fixed else np.log(found / before)
                 # A strength that goes on the same way goes farther: updates approach their end slowly.
                 change = np.where(change * last > 0, FARTHER, 1.0) * change
@@ -125,7 +126,8 @@ class Evidence:
                 # Coordinates are those of the prior: coefficients times the roots of the strengths.
                 root = np.append(np.exp(0.5 * change)[self.term_of], 1.0)
                 theta = (theta.reshape(objective.shape) * root).ravel()
-                if update >= FIRST_STEPS and np.abs(change).max(initial=0.0) < CLOSE:
+                added = float(np.abs(steep * change).sum())
+                if update >= FIRST_STEPS and (added < SLIGHT or np.abs(change).max(initial=0.0) < CLOSE):
                     break
         evidence = np.full(len(found), np.inf)
         if whole and not fixed:
@@ -159,8 +161,11 @@ class Evidence:
         basis = Basis(self.mean, unit, shown=np.ones_like(unit))
         return Objective(self.scan, self.loss, ElasticNet(l2=1.0 / self.weight), basis)
 
-    def _updated(self, shown: Floats, shrunk: Floats, found: Floats) -> tuple[Floats, Floats]:
-        """The next strengths, and what each term is worth; `shrunk` is what each number is not worth."""
+    def _updated(self, shown: Floats, shrunk: Floats, found: Floats) -> tuple[Floats, Floats, Floats]:
+        """The next strengths, what each term is worth, and the slope of the log evidence by log strength.
+
+        `shrunk` is what each number is not worth.
+        """
         n, n_scores = len(found), self.loss.n_scores
         count = np.bincount(self.term_of, minlength=n) * float(n_scores)
         worth = np.clip(count - np.bincount(self.term_of, shrunk, minlength=n), 1e-8, count)
@@ -171,7 +176,7 @@ class Evidence:
             own = self.kind_of == kind
             pooled = (worth[own].sum() + LITTLE) / (found[own] @ size[own] + LITTLE)
             usual[own] = np.average(np.log(found[own]), weights=worth[own] + LITTLE) + np.log(pooled)
-        return np.exp(_log_strengths(worth, size, usual)), worth
+        return np.exp(_log_strengths(worth, size, usual)), worth, 0.5 * (worth - found * size)
 
 
 def _log_strengths(worth: Floats, size: Floats, usual: Floats) -> Floats:

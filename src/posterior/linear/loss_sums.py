@@ -20,7 +20,7 @@ CURVATURE_TILE = 2048
 # Products of two columns are formed once for all pairs of scores where there are at most PRODUCTS of them; by
 # compiled code, for at least MANY_PAIRS pairs of scores, where there are at most MANY_PRODUCTS.
 PRODUCTS = 1024
-MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 13
+MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 14
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,8 @@ from posterior.sql.log_functions import TINY, deviation
 
 def additive_scores(design: AdditiveDesign, model: LinearModel, cells: Cells) -> list[Expression]:
     """The scores of a design of curves, one for each row of coefficients."""
-    scaled = replace(model, coef=model.coef * design.scale, centre=_divided(model.centre, design.scale))
+    coef, centre = design.spread_out(model.coef), design.spread_out(model.centre)
+    scaled = replace(model, coef=coef * design.scale, centre=_divided(centre, design.scale))
     parts = CurveParts(design, scaled, cells)
     return parts.summed([*parts.numbers(), *parts.factors(), *parts.curves(), *parts.pairs()])
 

@@ -14,8 +14,8 @@ from posterior.kernels.compiled.series import share
 from posterior.kernels.layouts import in_rows
 from posterior.kernels.memory import weights_of
 
-# Rows whose products with each other stay in the second cache, for some hundred columns.
-TILE = 256
+# Rows whose products with each other stay in the second cache, for some ten columns; fewer of many columns.
+TILE, MOST_PRODUCTS = 256, 1 << 21
 
 ROWS = "float64[:, ::1], float64[::1], float64[::1]"
 SCORES = "float64[:, ::1], float64[::1], int64"
@@ -113,8 +113,9 @@ def curvature(
     first = n_classes - R
     base = np.zeros(d) if shift is None else shift
     w = weights_of(weight)
-    T = min(TILE, m)
-    by_class, by_column = np.empty((R * (R + 1) // 2, T)), np.empty(((d + 1) * (d + 2) // 2, T))
+    n_products = (d + 1) * (d + 2) // 2
+    T = min(TILE, m, MOST_PRODUCTS // n_products)
+    by_class, by_column = np.empty((R * (R + 1) // 2, T)), np.empty((n_products, T))
     out, part = (np.zeros((len(by_class), len(by_column))) for _ in range(2))
     coef, offset = np.ascontiguousarray(coef), np.ascontiguousarray(offset)
     for at in range(0, m, T):
