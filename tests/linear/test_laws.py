@@ -335,16 +335,18 @@ def test_a_sample_proves_no_more_than_all_rows_would():
             assert some is None or some.gap >= every.gap * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("K", [3, 5])
-def test_no_row_moves_further_than_its_reach(K):
+@pytest.mark.parametrize("decrement", [1.0, 1e-9])  # a short step needs a bound of the reach only
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_no_row_moves_further_than_its_reach(K, d, decrement):
     from posterior.linear.certificate import _reach
 
     rng = np.random.default_rng(2)
-    X, y = table(rng, 200, 3, K)
+    X, y = table(rng, 200, d, K)
     objective = Problem(scan_of(X, y), SoftmaxLoss(K)).objective("whitened")
-    theta = rng.normal(size=objective.size) * 0.5
+    theta = rng.normal(size=objective.size) * (0.5 if d < 10 else 0.1)
     hessian = objective.curvature(theta)
-    reach = _reach(objective, hessian)
+    reach = _reach(objective, hessian, decrement)
     vectors = np.linalg.eigh(hessian)[1].T
     for move in [*vectors, *rng.normal(size=(50, objective.size))]:
         step = move / np.sqrt(move @ hessian @ move)
