@@ -213,14 +213,19 @@ def packed(curves: Sequence[Curve]) -> tuple[Ints, Ints, Floats, Floats, Floats,
 
 def _knots(ordered: Floats, share: Floats) -> Floats:
     """The values where knots are: all if they are few, else those at the usual positions."""
-    distinct = _apart(np.unique(ordered))
+    distinct = _apart(_distinct(ordered))
     if len(distinct) <= len(POSITIONS):
         return distinct
     # The last position is that of the last value, whatever rounding makes of the sum of the weights.
     places = np.minimum(
         np.searchsorted(share, np.array(POSITIONS) * share[-1] * (1 - 1e-12)), len(ordered) - 1
     )
-    return _apart(np.unique(ordered[places]))
+    return _apart(_distinct(ordered[places]))
+
+
+def _distinct(ordered: Floats) -> Floats:
+    """The values of numbers in their order, each once."""
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]])
 
 
 def _apart(values: Floats) -> Floats:
@@ -234,7 +239,7 @@ def _apart(values: Floats) -> Floats:
 
 def _places(ordered: Floats, share: Floats, knots: Floats) -> Floats:
     """The positions of the knots: shares of the rows, or evenly spread where every value is a knot."""
-    if len(np.unique(ordered)) <= len(POSITIONS):
+    if len(_distinct(ordered)) <= len(POSITIONS):
         return np.linspace(0.0, 1.0, len(knots))
     middle = (_below(ordered, share, knots, "left") + _below(ordered, share, knots, "right")) / 2
     return np.asarray((middle - middle[0]) / (middle[-1] - middle[0]))
