@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
@@ -60,7 +61,8 @@ def fitted(folder: Path, name: str) -> dict[str, Any]:
         return found
 
     FileEngine.fold = timed  # type: ignore[method-assign]
-    some = pq.ParquetFile(next(iter(sorted(folder.glob("*.parquet"))))).read_row_group(0)
+    first = pq.ParquetFile(next(iter(sorted(folder.glob("*.parquet")))), pre_buffer=False)
+    some = pa.Table.from_batches([next(first.iter_batches(1 << 16))])
     MODELS[name]().fit(some.drop_columns([TARGET]), some[TARGET].to_pylist())  # what is compiled is compiled
     begin = time.perf_counter()
     MODELS[name]().fit(posterior.scan(folder, target=TARGET))

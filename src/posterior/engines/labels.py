@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from posterior._text import listed
-from posterior._types import AnyArray, Floats
-from posterior.engines.survey import is_number, plain
+from posterior._types import AnyArray, Floats, Ints
+from posterior.engines.survey import CLOSE, is_number, plain, whole_numbers
 
 # Dates among labels, which are arrays of dates in memory.
 DATES = {datetime.date, datetime.datetime}
@@ -32,6 +33,11 @@ class Target:
         column = plain(column)
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
+        whole = whole_numbers(column)
+        if whole is not None and self._places is not None:
+            found = self._places.of(whole)
+            if found is not None:
+                return found
         known = pa.array(self.classes.tolist(), type=column.type)
         codes = pc.index_in(column, value_set=known)
         if codes.null_count:
@@ -41,6 +47,37 @@ class Target:
                 "the rows have changed since; scan them again"
             )
         return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    @cached_property
+    def _places(self) -> "_Places | None":
+        """Where each class stands, if classes are whole numbers that lie close together."""
+        classes = self.classes
+        if classes is None or classes.dtype.kind not in "iu" or not len(classes):
+            return None
+        first, last = int(classes[0]), int(classes[-1])
+        if last - first >= CLOSE:
+            return None
+        places = np.full(last - first + 1, -1, dtype=np.int64)
+        places[classes.astype(np.int64) - first] = np.arange(len(classes))
+        return _Places(first, places)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The places of whole numbers from `first` on, −1 of those that have none."""
+
+    first: int
+    places: Ints
+
+    def of(self, numbers: AnyArray) -> Ints | None:
+        """The places of numbers; None where one of them has none."""
+        if not len(numbers):
+            return np.zeros(0, dtype=np.int64)
+        low, high = int(numbers.min()), int(numbers.max())
+        if low < self.first or high >= self.first + len(self.places):
+            return None
+        found = self.places[numbers.astype(np.int64, copy=False) - self.first]
+        return found if found.min() >= 0 else None
 
 
 def read_numbers(column: Any, name: str) -> AnyArray:

@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from posterior._types import AnyArray
 from posterior.engines.base import Place
 
 T = TypeVar("T")
 
 # Different values of a column that are kept; of an identifier there would be as many as rows.
 MOST_LEVELS = 100_000
+# Whole numbers that are no further apart are counted and looked up by their places.
+CLOSE = 1 << 12
 
 
 def summed(a: Mapping[Any, T], b: Mapping[Any, T]) -> dict[Any, T]:
@@ -39,6 +43,13 @@ def plain(column: Any) -> Any:
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
+def whole_numbers(column: Any) -> AnyArray | None:
+    """The cells of a column of whole numbers without a gap, as they lie; None of another one."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return None
+    return np.asarray(column.to_numpy())
+
+
 @dataclass(frozen=True)
 class Levels:
     """The different values of a column with their numbers of rows, None where they are too many; and gaps."""
@@ -56,6 +67,13 @@ class Levels:
     @classmethod
     def of(cls, column: Any) -> "Levels":
         """Those of an array of Arrow; NaN is a gap."""
+        whole = whole_numbers(column)
+        if whole is not None and len(whole):
+            low, high = int(whole.min()), int(whole.max())
+            if high - low < CLOSE:
+                counted = np.bincount((whole - whole.dtype.type(low)).astype(np.int64, copy=False))
+                there = np.flatnonzero(counted)
+                return cls(dict(zip((there + low).tolist(), counted[there].tolist(), strict=True)), 0)
         valid = plain(column).drop_null()
         found = pc.value_counts(valid)
         missing = len(column) - len(valid)

@@ -1,25 +1,38 @@
-"""Class scatter: rows less the pivot of their class, put together by class, and a product of each."""
+"""Class scatter: rows less the pivot of their class, put together by class, and a product of each.
+
+A few rows at a time, so that they stay in a core's cache between the two.
+"""
 
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.columns import TILE, pack
-from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
+from posterior.kernels.compiled.columns import WIDTH, pack
+from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, STACK, TABLE, kernel
 from posterior.kernels.compiled.moments import FAR_PIVOT, first_rows
-from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
+from posterior.kernels.compiled.vectors import (
+    add_products,
+    put_4_deviations,
+    put_8_deviations,
+    put_deviation,
+)
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter, ratio
 
-# Cells, and rows of a class, that are put together for one product.
-TOGETHER = 1 << 19
-ROWS_OF_A_CLASS = 64
+# Columns and lines of products that are worked out at a time.
+ACROSS, DOWN = 8, 4
+# Cells that are put together for one product, and rows at least; of many classes, rows of each and cells.
+TOGETHER, FEWEST = 1 << 14, 256
+ROWS_OF_A_CLASS, MOST_TOGETHER = 16, 1 << 18
+# Columns up to which the products are ours: those of wide tables are BLAS's, of more rows at a time.
+OURS, WIDE_TOGETHER, WIDE_ROWS_OF_A_CLASS = 128, 1 << 19, 64
 GRID = 1024.0
 
 
-SUMS = f"{ROWS}, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]"
+SUMS = f"{ROWS}, float64[::1], {TABLE}, float64[::1]"
 
 
-@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, int64[::1], {SUMS})")
+@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, int64[::1], {SUMS}, {TABLE})")
 def gather(
     values: Floats,
     y: Ints,
@@ -34,60 +47,104 @@ def gather(
     """Write rows less their pivot, times the root of their weight, to the next place of their class.
 
     With one place for all classes the rows keep their order. Adds up weights and deviations, and keeps the
-    largest size of a value in each column.
+    largest size of a value in each column. Lines of pivots, sums and `out` may be longer than rows.
     """
     n, d = values.shape
-    apart = len(place) > 1
-    weighted = len(weight) > 0
+    apart, weighted = len(place) > 1, len(weight) > 0
+    line, own_line = WIDTH * out.shape[1], WIDTH * pivot.shape[1]
+    xs, ps, ss, os = values.ctypes.data, pivot.ctypes.data, first.ctypes.data, out.ctypes.data
+    sizes = largest.ctypes.data
     for i in range(n):
         k = y[i]
         g = k if apart else 0
-        p, s, z = pivot[k], first[k], out[place[g]]
-        place[g] += 1
-        if not weighted:
-            total[k] += 1.0
-            for j in range(d):
-                x = values[i, j]
-                v = x - p[j]
-                z[j] = v
-                s[j] += v
-                size = abs(x)
-                if size > largest[j]:
-                    largest[j] = size
-            continue
-        w = weight[i]
-        root = np.sqrt(w)
+        w = weight[i] if weighted else 1.0
+        root = np.sqrt(w) if weighted else 1.0
         total[k] += w
-        for j in range(d):
-            x = values[i, j]
-            v = x - p[j]
-            z[j] = v * root
-            s[j] += v * w
-            size = abs(x)
-            if size > largest[j]:
-                largest[j] = size
+        x, p, s, z = xs + WIDTH * d * i, ps + own_line * k, ss + own_line * k, os + line * place[g]
+        place[g] += 1
+        j = 0
+        while j + 8 * WIDTH <= WIDTH * d:
+            put_8_deviations(x + j, p + j, s + j, sizes + j, z + j, w, root)
+            j += 8 * WIDTH
+        if j + 4 * WIDTH <= WIDTH * d:
+            put_4_deviations(x + j, p + j, s + j, sizes + j, z + j, w, root)
+            j += 4 * WIDTH
+        while j < WIDTH * d:
+            put_deviation(x + j, p + j, s + j, sizes + j, z + j, w, root)
+            j += WIDTH
 
 
-@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, int64[::1], {SUMS})")
-def gather_columns(
-    addresses: Ints,
-    start: int,
+@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {STACK})")
+def add_rows(
+    values: Floats,
     y: Ints,
     weight: Floats,
-    place: Ints,
     pivot: Floats,
     total: Floats,
     first: Floats,
     largest: Floats,
-    out: Floats,
+    buffer: Floats,
+    second: Floats,
 ) -> None:
-    """What `gather` does, from columns that lie apart."""
-    tile = np.empty((TILE, len(addresses)))
-    for i in range(0, len(y), TILE):
-        end = min(i + TILE, len(y))
-        rows = tile[: end - i]
+    """Add up deviations and, above the diagonal, their products: as many rows at a time as `buffer` holds.
+
+    All have lines of a multiple of `ACROSS` numbers, and `second` a multiple of `DOWN` lines.
+    """
+    (n, d), n_groups, at_once = values.shape, len(second), len(buffer)
+    line, lines = WIDTH * buffer.shape[1], buffer.ctypes.data
+    count, place = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+    for start in range(0, n, at_once):
+        end = min(start + at_once, n)
+        count[:] = 0
+        if n_groups == 1:
+            count[0] = end - start
+        else:
+            for i in range(start, end):
+                count[y[i]] += 1
+        at = 0
+        for g in range(n_groups):
+            place[g] = at
+            at += count[g]
+        some = weight[start:end] if len(weight) else weight
+        gather(values[start:end], y[start:end], some, place, pivot, total, first, largest, buffer)
+        for g in range(n_groups):
+            if count[g]:
+                rows, out = lines + line * (place[g] - count[g]), second[g].ctypes.data
+                for i in range(0, d, DOWN):
+                    for j in range(i // ACROSS * ACROSS, d, ACROSS):
+                        add_products(rows, line, count[g], i, j, out, line)
+
+
+@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {TABLE}, {STACK})")
+def add_columns(
+    addresses: Ints,
+    start: int,
+    y: Ints,
+    weight: Floats,
+    pivot: Floats,
+    total: Floats,
+    first: Floats,
+    largest: Floats,
+    packed: Floats,
+    buffer: Floats,
+    second: Floats,
+) -> None:
+    """What `add_rows` does, from columns that lie apart."""
+    for i in range(0, len(y), len(buffer)):
+        end = min(i + len(buffer), len(y))
+        rows = packed[: end - i]
         pack(addresses, start + i, rows)
-        gather(rows, y[i:end], weight[i:end], place, pivot, total, first, largest, out)
+        some = weight[i:end] if len(weight) else weight
+        add_rows(rows, y[i:end], some, pivot, total, first, largest, buffer, second)
+
+
+@kernel(f"void({STACK}, int64)")
+def mirror(second: Floats, d: int) -> None:
+    """Copy what is above the diagonals below them."""
+    for g in range(len(second)):
+        for i in range(d):
+            for j in range(i):
+                second[g, i, j] = second[g, j, i]
 
 
 @kernel(f"void({ROWS}, boolean[::1], boolean[::1])")
@@ -114,32 +171,54 @@ class _ScatterSums:
     def __init__(self, pivot: Floats, pooled: bool) -> None:
         n_classes, d = pivot.shape
         self.pivot, self.pooled = pivot, pooled
-        self.total, self.first, self.largest = np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros(d)
-        self.second = np.zeros((1 if pooled else n_classes, d, d))
+        n_groups = 1 if pooled else n_classes
+        width = d if d > OURS else -(-d // ACROSS) * ACROSS
+        self.total, self.largest = np.zeros(n_classes), np.zeros(width)
+        self._pivot, self._first = np.zeros((n_classes, width)), np.zeros((n_classes, width))
+        self._pivot[:, :d] = pivot
+        self._second = np.zeros((n_groups, width if d > OURS else -(-d // DOWN) * DOWN, width))
 
     def add(self, table: NumberTable, y: Ints, weight: Floats) -> "_ScatterSums":
         """Add rows, as many at a time as one product is worth, whatever their layout."""
+        n_groups, _, width = self._second.shape
         d = self.pivot.shape[1]
-        at_once = max(1, min(max(TOGETHER // d, ROWS_OF_A_CLASS * len(self.second)), len(y)))
-        buffer = scratch("scatter", at_once, d)
-        for start in range(0, len(y), at_once):
-            part = slice(start, start + at_once)
-            self._add(table[part], y[part], weight[part], buffer)
+        if d > OURS:
+            at_once = max(1, min(max(WIDE_TOGETHER // d, WIDE_ROWS_OF_A_CLASS * n_groups), len(y)))
+            buffer = scratch("scatter", at_once, d)
+            for start in range(0, len(y), at_once):
+                part = slice(start, start + at_once)
+                self._add_wide(table[part], y[part], weight[part], buffer)
+        else:
+            of_classes = min(ROWS_OF_A_CLASS * n_groups, MOST_TOGETHER // width)
+            buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
+            buffer[:, d:] = 0.0
+            self._add(table, y, weight, buffer)
+        self.first, self.second = self._first[:, :d], self._second[:, :d, :d]
         return self
 
     def _add(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
-        counts = np.array([len(y)]) if self.pooled else np.bincount(y, minlength=len(self.second))
-        ends = np.cumsum(counts)
-        place, sums = ends - counts, (self.pivot, self.total, self.first, self.largest)
+        sums = self._pivot, self.total, self._first, self.largest
         if isinstance(table, SeparateColumns):
-            gather_columns(table.addresses, table.start, y, weight, place, *sums, buffer)
+            packed = scratch("packed", len(buffer), table.shape[1])
+            add_columns(table.addresses, table.start, y, weight, *sums, packed, buffer, self._second)
+        elif table.dtype == np.float64 and table.flags.c_contiguous:
+            add_rows(in_rows(table), y, weight, *sums, buffer, self._second)
         else:
-            for rows, tile in tiles(table):
-                gather(tile, y[rows], weight[rows], place, *sums, buffer)
+            for start in range(0, len(y), len(buffer)):
+                part = slice(start, start + len(buffer))
+                add_rows(in_rows(table[part], "tile"), y[part], weight[part], *sums, buffer, self._second)
+        mirror(self._second, table.shape[1])
+
+    def _add_wide(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
+        counts = np.array([len(y)]) if self.pooled else np.bincount(y, minlength=len(self._second))
+        ends = np.cumsum(counts)
+        place, sums = ends - counts, (self._pivot, self.total, self._first, self.largest)
+        for rows, tile in tiles(table):
+            gather(tile, y[rows], weight[rows], place, *sums, buffer)
         for g, (end, count) in enumerate(zip(ends.tolist(), counts.tolist(), strict=True)):
             if count:
                 z = buffer[end - count : end]
-                self.second[g] += np.matmul(z.T, z, out=scratch("square", z.shape[1], z.shape[1]))
+                self._second[g] += np.matmul(z.T, z, out=scratch("square", z.shape[1], z.shape[1]))
 
     @property
     def is_finite(self) -> bool:
@@ -177,7 +256,7 @@ def class_scatter(
         sums = _ScatterSums(pivot, pooled).add(table, y, w)
         remainder, scatter, _ = sums.centred()
     found = ClassScatter(sums.total, sums.pivot, remainder, scatter, None, None)
-    return found, _rounding(table, sums.largest)
+    return found, _rounding(table, sums.largest[: table.shape[1]])
 
 
 def _rounding(table: NumberTable, largest: Floats) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 DOUBLE = ir.DoubleType()
@@ -63,3 +64,93 @@ def add_apart(typing_context: Any, a: Any, b: Any, c: Any, d: Any, sums: Any) ->
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
+
+
+def _spread(builder: Any, number: Any, width: int) -> Any:
+    """A register with one number in every place."""
+    vector, places = ir.VectorType(DOUBLE, width), ir.VectorType(ir.IntType(32), width)
+    empty = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, empty, ir.Constant(places, [0] * width))
+
+
+def _put(n: int) -> Any:
+    """The type and the code of a step that takes n deviations."""
+    vector = ir.VectorType(DOUBLE, n)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[:5]]
+        value, pivots, sums, sizes = (builder.load(p, align=ALIGNED) for p in pointers[:4])
+        w, r = (_spread(builder, number, n) for number in arguments[5:7])
+        v = builder.fsub(value, pivots)
+        builder.store(builder.fmul(v, r), pointers[4], align=ALIGNED)
+        more = builder.fadd(sums, builder.fmul(v, w, flags=FUSED), flags=FUSED)
+        builder.store(more, pointers[2], align=ALIGNED)
+        zero = ir.Constant(vector, None)
+        size = builder.select(builder.fcmp_ordered("<", value, zero), builder.fsub(zero, value), value)
+        larger = builder.select(builder.fcmp_ordered(">", size, sizes), size, sizes)
+        builder.store(larger, pointers[3], align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5, types.float64, types.float64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_8_deviations(
+    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+) -> Any:
+    """Write 8 deviations times `root`, add them times `weight` to `first`, and keep the largest |x|."""
+    return _put(8)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_4_deviations(
+    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+) -> Any:
+    """The same of 4."""
+    return _put(4)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_deviation(
+    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+) -> Any:
+    """The same of one."""
+    return _put(1)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_products(
+    typing_context: Any, rows: Any, line: Any, n: Any, i: Any, j: Any, out: Any, out_line: Any
+) -> Any:
+    """Add Σ x_a x_b over n rows, a = i … i+3 and b = j … j+7, to lines a of `out`; a line has so many bytes.
+
+    Sums of 32 products stay in registers, whatever the number of rows.
+    """
+    whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, 8)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, line, n, i, j, out, out_line = arguments
+        left = cgutils.alloca_once_value(builder, builder.add(rows, builder.mul(i, whole(8))))
+        right = cgutils.alloca_once_value(builder, builder.add(rows, builder.mul(j, whole(8))))
+        sums = [cgutils.alloca_once_value(builder, ir.Constant(vector, None)) for _ in range(4)]
+        for each in sums:
+            builder.store(ir.Constant(vector, None), each)
+        with cgutils.for_range(builder, n):
+            at = builder.inttoptr(builder.load(left), DOUBLE.as_pointer())
+            y = builder.load(builder.inttoptr(builder.load(right), vector.as_pointer()), align=ALIGNED)
+            for a, each in enumerate(sums):
+                x = builder.load(builder.gep(at, [whole(a)]), align=ALIGNED)
+                product = builder.fmul(_spread(builder, x, 8), y, flags=FUSED)
+                builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
+            for place in (left, right):
+                builder.store(builder.add(builder.load(place), line), place)
+        for a, each in enumerate(sums):
+            own = builder.add(out, builder.mul(builder.add(i, whole(a)), out_line))
+            to = builder.inttoptr(builder.add(own, builder.mul(j, whole(8))), vector.as_pointer())
+            builder.store(
+                builder.fadd(builder.load(to, align=ALIGNED), builder.load(each)), to, align=ALIGNED
+            )
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
