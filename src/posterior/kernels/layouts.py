@@ -66,14 +66,20 @@ class SeparateColumns:
 NumberTable: TypeAlias = Floats | SeparateColumns
 
 
+def lies_in_rows(table: Any) -> bool:
+    """Whether a table is float64 in C order."""
+    if isinstance(table, SeparateColumns):
+        return False
+    return bool(table.dtype == np.float64 and table.flags.c_contiguous)
+
+
 def in_rows(table: Any, use: str | None = None) -> Floats:
     """A table as float64 in C order: itself where it is, else a copy, in `scratch` where a use is named."""
-    apart = isinstance(table, SeparateColumns)
-    if not apart and table.dtype == np.float64 and table.flags.c_contiguous:
+    if lies_in_rows(table):
         rows: Floats = writable(table)
         return rows
     out = np.empty(table.shape) if use is None else scratch(use, *table.shape)
-    if apart:
+    if isinstance(table, SeparateColumns):
         table.in_rows(out)
     else:
         out[:] = table
@@ -86,13 +92,18 @@ def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
     Those are a multiple of `TILE_ROWS`, so that kernels see the same tiles in any layout.
     """
     n, d = table.shape
-    if not isinstance(table, SeparateColumns) and table.dtype == np.float64 and table.flags.c_contiguous:
+    if lies_in_rows(table):
         yield slice(0, n), writable(table)
         return
-    size = max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
+    size = tile_rows(d)
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         yield rows, in_rows(table[rows], "tile")
+
+
+def tile_rows(d: int) -> int:
+    """How many rows of d columns are brought into C order at a time."""
+    return max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
 
 
 def as_they_lie(arrays: Sequence[AnyArray]) -> "NumberTable | None":

@@ -9,23 +9,17 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, pack
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, STACK, TABLE, kernel
 from posterior.kernels.compiled.moments import FAR_PIVOT, first_rows
-from posterior.kernels.compiled.vectors import (
-    add_products,
-    put_4_deviations,
-    put_8_deviations,
-    put_deviation,
-)
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
+from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
+from posterior.kernels.compiled.vectors import put_4_deviations, put_8_deviations, put_deviation
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, lies_in_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter, ratio
 
-# Columns and lines of products that are worked out at a time.
-ACROSS, DOWN = 8, 4
 # Cells that are put together for one product, and rows at least; of many classes, rows of each and cells.
 TOGETHER, FEWEST = 1 << 14, 256
 ROWS_OF_A_CLASS, MOST_TOGETHER = 16, 1 << 18
-# Columns up to which the products are ours: those of wide tables are BLAS's, of more rows at a time.
-OURS, WIDE_TOGETHER, WIDE_ROWS_OF_A_CLASS = 128, 1 << 19, 64
+# The same of tables that are wide.
+WIDE_TOGETHER, WIDE_ROWS_OF_A_CLASS = 1 << 19, 64
 GRID = 1024.0
 
 
@@ -91,7 +85,6 @@ def add_rows(
     All have lines of a multiple of `ACROSS` numbers, and `second` a multiple of `DOWN` lines.
     """
     (n, d), n_groups, at_once = values.shape, len(second), len(buffer)
-    line, lines = WIDTH * buffer.shape[1], buffer.ctypes.data
     count, place = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
     for start in range(0, n, at_once):
         end = min(start + at_once, n)
@@ -109,10 +102,7 @@ def add_rows(
         gather(values[start:end], y[start:end], some, place, pivot, total, first, largest, buffer)
         for g in range(n_groups):
             if count[g]:
-                rows, out = lines + line * (place[g] - count[g]), second[g].ctypes.data
-                for i in range(0, d, DOWN):
-                    for j in range(i // ACROSS * ACROSS, d, ACROSS):
-                        add_products(rows, line, count[g], i, j, out, line)
+                add_square(buffer[place[g] - count[g] :], count[g], d, second[g])
 
 
 @kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {TABLE}, {STACK})")
@@ -201,7 +191,7 @@ class _ScatterSums:
         if isinstance(table, SeparateColumns):
             packed = scratch("packed", len(buffer), table.shape[1])
             add_columns(table.addresses, table.start, y, weight, *sums, packed, buffer, self._second)
-        elif table.dtype == np.float64 and table.flags.c_contiguous:
+        elif lies_in_rows(table):
             add_rows(in_rows(table), y, weight, *sums, buffer, self._second)
         else:
             for start in range(0, len(y), len(buffer)):
