@@ -15,7 +15,7 @@ from posterior.engines.labels import Target
 from posterior.engines.local import LocalDataset
 from posterior.engines.survey import counting_rows
 from posterior.engines.workers import threads
-from posterior.schema import Schema, Source, read_table
+from posterior.schema import ArrowSource, Schema, Source
 from posterior.stats import ClassSums
 
 S = TypeVar("S")
@@ -76,7 +76,7 @@ class RowReader:
 
     def source(self, batch: Any) -> Source:
         """The columns of a batch that models read."""
-        return read_table(table_of(batch).select(list(self.inputs)))
+        return ArrowSource(table_of(batch).select(list(self.inputs)))
 
 
 def _kept(batch: Any, reader: RowReader) -> Ints:

@@ -6,12 +6,13 @@ from posterior.schema.folds import Folds
 from posterior.schema.kinds import KINDS, RULE, Kind
 from posterior.schema.labelled_table import LabelledTable
 from posterior.schema.opening import read_table
-from posterior.schema.sources import Source
+from posterior.schema.sources import ArrowSource, Source
 from posterior.schema.table import Schema
 
 __all__ = [
     "KINDS",
     "RULE",
+    "ArrowSource",
     "Codes",
     "Column",
     "Encoded",

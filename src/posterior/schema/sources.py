@@ -335,6 +335,33 @@ class FrameSource:
         return FrameSource(self.frame[:, [where[label] for label in labels if label in where]], labels)
 
 
+class ArrowSource(FrameSource):
+    """A table of pyarrow, which becomes a frame of narwhals only where that is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self._table, self._frame, self._part = table, None, None
+        self.labels = self.names = tuple(table.column_names)
+        self.whole, self.readings, self.known = None, (), {}
+        self.n_rows, self.n_columns = table.shape
+        self.container, self._read = "pyarrow", {}
+
+    @property
+    def frame(self) -> nw.DataFrame[Any]:
+        """The rows as a frame of narwhals."""
+        if self._frame is None:
+            self._frame = nw.from_native(self._table, eager_only=True)
+        return self._frame
+
+    @property
+    def native(self) -> Any:
+        """The table."""
+        return self._table
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {label: k for k, label in enumerate(self.labels)}
+
+
 class ReadFrame(FrameSource):
     """A data frame of which some columns are read otherwise than by their type, as none, one or several."""
 
