@@ -215,6 +215,16 @@ def test_what_cannot_be_written_is_refused_with_the_remedy(case, table, tmp_path
     assert (tmp_path / "part-0.parquet").read_bytes() == before
 
 
+@pytest.mark.parametrize("source", ["", "*.parquet"])
+def test_scores_that_the_next_scan_would_take_for_rows_are_refused(source, table, tmp_path):
+    pq.write_table(table, tmp_path / "part-0.parquet")
+    model, _ = fitted("naive Bayes", table)
+    rows = scan(str(tmp_path / source))
+    with pytest.raises(ValueError, match="the next scan would take the scores for rows"):
+        model.predict(rows, out=tmp_path / "scores.parquet")
+    assert model.predict(rows, out=tmp_path / "scores.jsonl").n_rows == N
+
+
 def test_a_table_in_memory_is_not_written(table):
     model, columns = fitted("naive Bayes", table)
     with pytest.raises(TypeError, match="out= is for rows that are read where they live"):

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sqlglot import exp, parse_one
 
 import posterior
@@ -111,3 +112,16 @@ def test_what_makes_no_query_is_refused(hostile, settings, words):
 def test_only_what_is_asked_for_comes_out(hostile):
     query = parse_one(posterior.to_sql(hostile[0], table="t", output=["predicted"], keep=["a"]), "duckdb")
     assert query.named_selects == ["a", "predicted"]
+
+
+def test_the_dialect_may_be_the_second_word_and_the_table_be_left_out():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    model = posterior.GaussianNB().fit(X, y)
+    query = posterior.to_sql(model, "postgres")
+    assert query == posterior.to_sql(model, dialect="postgres", table="data")
+    assert "data" in {table.name for table in parse_one(query, "postgres").find_all(exp.Table)}
+
+
+def test_a_model_that_is_not_fitted_is_told_so():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        posterior.to_sql(posterior.LDA(), "duckdb")

@@ -3,6 +3,7 @@
 import glob
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -191,6 +192,18 @@ class FileEngine(FragmentEngine):
     def name(self) -> str:
         """The files: one or two by themselves, more as they were named."""
         return listed([str(path) for path in self._paths] if len(self._paths) <= 2 else self._given, 2)
+
+    def would_read(self, path: Path) -> bool:
+        """Whether a scan of the same folders and patterns would read a file at this path."""
+        if path.suffix.lower() not in FORMATS:
+            return False
+        where = path.resolve()
+        for given in self._given:
+            named = Path(given).expanduser()
+            inside = named.is_dir() and where.is_relative_to(named.resolve())
+            if inside or (not named.exists() and fnmatch(str(where), str(named.resolve()))):
+                return True
+        return False
 
     @cached_property
     def schema(self) -> Any:

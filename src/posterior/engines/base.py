@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from posterior.engines.adding import added_or_none
@@ -102,6 +103,10 @@ class Engine(ABC):
     @abstractmethod
     def schema(self) -> Any:
         """Names and types of the columns, a schema of Arrow."""
+
+    def would_read(self, path: Path) -> bool:
+        """Whether a file at this path would be read the next time."""
+        return False
 
     @abstractmethod
     def fold(self, work: Work[S], columns: Sequence[str]) -> S:

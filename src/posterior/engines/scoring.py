@@ -155,8 +155,13 @@ def refuse_columns(engine: Engine, keep: Sequence[str]) -> None:
 
 
 def refuse_inputs(engine: Engine, out: str | os.PathLike[str]) -> None:
-    """Refuse to write to one of the files that are read."""
+    """Refuse to write to one of the files that are read, or where the next scan would read it."""
     where = Path(out).expanduser()
+    if engine.would_read(where):
+        raise ValueError(
+            f"out={os.fspath(out)!r} lies where {engine.name} is read from: the next scan would take the "
+            "scores for rows; write to another folder"
+        )
     if not where.exists():
         return
     for name in engine.paths:

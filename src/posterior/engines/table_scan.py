@@ -200,7 +200,8 @@ class TableScan(ScannedTable):
                 "LinearRegression"
             )
         if not found.counts:
-            raise ValueError(f"{self.engine.name} has no rows with a value in column {name!r}")
+            heavy = "" if self.weight is None else f" and a weight above zero in {self.weight!r}"
+            raise ValueError(f"{self.engine.name} has no rows with a value in column {name!r}{heavy}")
         return sorted_classes(found.counts, name)
 
     def _refuse_unlabelled(self) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
 from sqlglot import exp
 
 from posterior._text import listed
@@ -30,9 +31,9 @@ OUTPUTS = ("log_joint", "log_posterior", "posterior", "predicted")
 
 def to_sql(
     model: Any,
-    *,
-    table: str | Sequence[str],
     dialect: str = "duckdb",
+    *,
+    table: str | Sequence[str] = "data",
     keep: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     output: Iterable[str] | None = None,
@@ -45,10 +46,10 @@ def to_sql(
     model : fitted classifier
         Naive Bayes and other generative classifiers whose families have a closed form, LDA, QDA, logistic and
         softmax regression, additive models; DecisionClassifier or CalibratedClassifier around one of these.
-    table : str or sequence of str
-        The table, or ("schema", "table"). A name is quoted, whatever is in it: "a.b" is a table of that name.
     dialect : {"duckdb", "postgres"}, default="duckdb"
         The database.
+    table : str or sequence of str, default="data"
+        The table, or ("schema", "table"). A name is quoted, whatever is in it: "a.b" is a table of that name.
     keep : sequence of str, default=()
         Columns of the table that come out as they are, such as a key. Rows come out in no particular order.
     columns : mapping, default=None
@@ -77,6 +78,8 @@ def to_sql(
     [(6,)]
 
     """
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
     spoken, schema = dialect_named(dialect), schema_of(model)
     wanted = _wanted(output)
     steps = Steps(_table(table))
