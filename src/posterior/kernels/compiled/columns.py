@@ -1,13 +1,15 @@
-"""Columns that lie apart in memory, read through their addresses."""
+"""Rows that do not lie one after the other as doubles: columns apart, single precision, other orders."""
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import carray, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-from posterior._types import Floats, Ints
-from posterior.kernels.compiled.jit import CODES, kernel
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels.compiled.jit import ANY_ROWS, CODES, kernel
+from posterior.kernels.layouts import NumberTable, SeparateColumns
 
 WIDTH = 8
 TILE = 512
@@ -47,3 +49,32 @@ def pack(addresses: Ints, start: int, out: Floats) -> None:
             for r in range(size):
                 out[first + r, j] = a[r]
             j += 1
+
+
+# The types of what `load_rows` reads: the addresses of columns, or an array of any order.
+SOURCES = (CODES, ANY_ROWS, "Array(float32, 2, 'A', True)")
+
+
+def source_of(table: NumberTable) -> tuple[AnyArray, int] | None:
+    """What `load_rows` reads a table from, and its first row there; None where it does not know how."""
+    if isinstance(table, SeparateColumns):
+        return table.addresses, table.start
+    return (table, 0) if table.dtype in (np.float64, np.float32) else None
+
+
+def load_rows(source: AnyArray, start: int, out: Floats) -> None:
+    """Write the rows of a source from `start` on, one after the other, as doubles; for compiled code."""
+    raise NotImplementedError
+
+
+@overload(load_rows)  # type: ignore[untyped-decorator]  # numba has no types
+def _load_rows(source: Any, start: Any, out: Any) -> Any:
+    def columns(source: Any, start: Any, out: Any) -> None:
+        pack(source, start, out)
+
+    def rows(source: Any, start: Any, out: Any) -> None:
+        for r in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[r, j] = source[start + r, j]
+
+    return columns if source.ndim == 1 else rows

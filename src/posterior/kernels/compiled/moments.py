@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from numba import carray
 
-from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, doubles_at
-from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, kernel
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.kernels.compiled.columns import SOURCES, WIDTH, doubles_at, load_rows, source_of
+from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, TABLE, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
-from posterior.kernels.memory import codes_of, weights_of
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, lies_in_rows, tile_rows, tiles
+from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks, ratio
 
 # A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
@@ -62,6 +62,27 @@ def add_complete(
             v = values[i, j] - p[j]
             s[j] += w * v
             q[j] += w * v * v
+
+
+@kernel(*(f"void({each}, int64, {TABLE}, {CODES}, {NUMBERS}, {SUMS})" for each in SOURCES))
+def add_complete_of(
+    source: AnyArray,
+    start: int,
+    room: Floats,
+    y: Ints,
+    weight: Floats,
+    pivot: Floats,
+    total: Floats,
+    first: Floats,
+    second: Floats,
+) -> None:
+    """What `add_complete` does, of rows that must be brought into order, as many as there is room for."""
+    for at in range(0, len(y), len(room)):
+        end = min(at + len(room), len(y))
+        rows = room[: end - at]
+        load_rows(source, start + at, rows)
+        some = weight[at:end] if len(weight) else weight
+        add_complete(rows, y[at:end], some, pivot, total, first, second)
 
 
 @kernel(f"void({ROWS}, {CODES}, {NUMBERS}, {SUMS})")
@@ -198,9 +219,12 @@ class _MomentSums:
         sums = cls(pivot)
         if isinstance(table, SeparateColumns):
             add_columns(table.addresses, table.start, y, weight, *sums)
-        else:
+        elif lies_in_rows(table) or source_of(table) is None:
             for rows, tile in tiles(table):
                 add_complete(tile, y[rows], weight[rows], *sums)
+        else:
+            room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
+            add_complete_of(table, 0, room, y, weight, *sums)
         sums.total[:] = sums.total[:, :1]
         return sums
 

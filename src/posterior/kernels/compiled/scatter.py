@@ -5,8 +5,8 @@ A few rows at a time, so that they stay in a core's cache between the two.
 
 import numpy as np
 
-from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, pack
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.kernels.compiled.columns import SOURCES, WIDTH, load_rows, source_of
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, STACK, TABLE, kernel
 from posterior.kernels.compiled.moments import FAR_PIVOT, first_rows
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
@@ -105,9 +105,9 @@ def add_rows(
                 add_square(buffer[place[g] - count[g] :], count[g], d, second[g])
 
 
-@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {TABLE}, {STACK})")
-def add_columns(
-    addresses: Ints,
+@kernel(*(f"void({each}, int64, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {TABLE}, {STACK})" for each in SOURCES))
+def add_loaded(
+    source: AnyArray,
     start: int,
     y: Ints,
     weight: Floats,
@@ -115,17 +115,17 @@ def add_columns(
     total: Floats,
     first: Floats,
     largest: Floats,
-    packed: Floats,
+    room: Floats,
     buffer: Floats,
     second: Floats,
 ) -> None:
-    """What `add_rows` does, from columns that lie apart."""
-    for i in range(0, len(y), len(buffer)):
-        end = min(i + len(buffer), len(y))
-        rows = packed[: end - i]
-        pack(addresses, start + i, rows)
-        some = weight[i:end] if len(weight) else weight
-        add_rows(rows, y[i:end], some, pivot, total, first, largest, buffer, second)
+    """What `add_rows` does, of rows that have to be brought into order first."""
+    for at in range(0, len(y), len(buffer)):
+        end = min(at + len(buffer), len(y))
+        rows = room[: end - at]
+        load_rows(source, start + at, rows)
+        some = weight[at:end] if len(weight) else weight
+        add_rows(rows, y[at:end], some, pivot, total, first, largest, buffer, second)
 
 
 @kernel(f"void({STACK}, int64)")
@@ -188,11 +188,12 @@ class _ScatterSums:
 
     def _add(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
         sums = self._pivot, self.total, self._first, self.largest
-        if isinstance(table, SeparateColumns):
-            packed = scratch("packed", len(buffer), table.shape[1])
-            add_columns(table.addresses, table.start, y, weight, *sums, packed, buffer, self._second)
-        elif lies_in_rows(table):
+        source = source_of(table)
+        if lies_in_rows(table):
             add_rows(in_rows(table), y, weight, *sums, buffer, self._second)
+        elif source is not None:
+            room = scratch("tile", len(buffer), table.shape[1])
+            add_loaded(*source, y, weight, *sums, room, buffer, self._second)
         else:
             for start in range(0, len(y), len(buffer)):
                 part = slice(start, start + len(buffer))
@@ -252,8 +253,9 @@ def class_scatter(
 def _rounding(table: NumberTable, largest: Floats) -> Floats:
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     double, off_grid = (np.zeros(len(largest), dtype=np.bool_) for _ in range(2))
+    is_single = not isinstance(table, SeparateColumns) and table.dtype == np.float32
     for _, tile in tiles(table):
-        if double.all():
+        if double.all() or (is_single and off_grid.all()):
             break
         find_precision(tile, double, off_grid)
     single = ~double & off_grid
