@@ -131,9 +131,10 @@ def add_products(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, line, n, i, j, out, out_line = arguments
-        left = cgutils.alloca_once_value(builder, builder.add(rows, builder.mul(i, whole(8))))
-        right = cgutils.alloca_once_value(builder, builder.add(rows, builder.mul(j, whole(8))))
-        sums = [cgutils.alloca_once_value(builder, ir.Constant(vector, None)) for _ in range(4)]
+        left, right = (cgutils.alloca_once(builder, whole) for _ in range(2))
+        builder.store(builder.add(rows, builder.mul(i, whole(8))), left)
+        builder.store(builder.add(rows, builder.mul(j, whole(8))), right)
+        sums = [cgutils.alloca_once(builder, vector) for _ in range(4)]
         for each in sums:
             builder.store(ir.Constant(vector, None), each)
         with cgutils.for_range(builder, n):
@@ -154,3 +155,41 @@ def add_products(
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 7), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_squared_coordinates(
+    typing_context: Any, columns: Any, line: Any, factors: Any, n: Any, sums: Any
+) -> Any:
+    """Add the squares of 4 coordinates of 8 rows to their sums: Σ over n columns of numbers times factors.
+
+    A column has the numbers of rows side by side, `line` bytes before the next; `factors` are 4 by 4.
+    """
+    whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, 8)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        columns, line, factors, n, sums = arguments
+        column, factor = (cgutils.alloca_once(builder, whole) for _ in range(2))
+        coordinates = [cgutils.alloca_once(builder, vector) for _ in range(4)]
+        for each in coordinates:
+            builder.store(ir.Constant(vector, None), each)
+        builder.store(columns, column)
+        builder.store(factors, factor)
+        with cgutils.for_range(builder, n):
+            x = builder.load(builder.inttoptr(builder.load(column), vector.as_pointer()), align=ALIGNED)
+            at = builder.inttoptr(builder.load(factor), DOUBLE.as_pointer())
+            for a, each in enumerate(coordinates):
+                f = builder.load(builder.gep(at, [whole(a)]), align=ALIGNED)
+                product = builder.fmul(_spread(builder, f, 8), x, flags=FUSED)
+                builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
+            builder.store(builder.add(builder.load(column), line), column)
+            builder.store(builder.add(builder.load(factor), whole(4 * ALIGNED)), factor)
+        to = builder.inttoptr(sums, vector.as_pointer())
+        total = builder.load(to, align=ALIGNED)
+        for each in coordinates:
+            z = builder.load(each)
+            total = builder.fadd(total, builder.fmul(z, z, flags=FUSED), flags=FUSED)
+        builder.store(total, to, align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
