@@ -236,7 +236,7 @@ def add_distances(
                 at += WIDTH * COORDINATES * n_columns
             for r in range(rows):
                 out[start + r, k] -= 0.5 * sums[0, r]
-    return n
+    return len(values)
 
 
 class NarrowQuadratic:
