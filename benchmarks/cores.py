@@ -1,0 +1,94 @@
+"""How fits and predictions scale with the number of threads, beside the machine's read bandwidth.
+
+    python -m benchmarks.cores                 # 4,000,000 x 20, 10 classes; 1, 2, 4 … threads up to all cores
+
+Log posteriors of some rows must have the same bits as those of one thread. Seconds are the least of three
+runs.
+"""
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+import posterior
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "GaussianNB": posterior.GaussianNB,
+    "LDA": posterior.LDA,
+    "QDA": posterior.QDA,
+    "softmax": posterior.LogisticRegression,
+}
+SOME = 100_000
+
+
+def table(n_rows: int, n_columns: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian rows about class means."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n_rows)
+    X = rng.normal(size=(n_rows, n_columns))
+    X += 0.3 * rng.normal(size=(n_classes, n_columns))[y]
+    return X, y
+
+
+def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
+    """The least of some runs, after one that is not counted."""
+    work()
+    found = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - begin)
+    return min(found)
+
+
+def bandwidth(X: np.ndarray, n_threads: int) -> float:
+    """Bytes a second of sums of all cells by so many threads."""
+
+    def read() -> None:
+        workers = [Thread(target=part.sum) for part in np.array_split(X, n_threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    return X.nbytes / seconds(read)
+
+
+def main() -> None:
+    """Print a table of seconds."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--classes", type=int, default=10)
+    options = parser.parse_args()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    counts = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= cores]
+    X, y = table(options.rows, options.columns, options.classes)
+    shape = f"{options.rows:,} x {options.columns}, {options.classes} classes"
+    print(f"{shape}; {platform.machine()}, {cores} cores")
+    print("| threads | " + " | ".join(str(n) for n in counts) + " |")
+    print("|---" + "|---:" * len(counts) + "|")
+    for name, make in MODELS.items():
+        first, fits, predictions = None, [], []
+        for n in counts:
+            with posterior.threads(n):
+                model = make().fit(X, y)
+                said = model.predict_log_proba(X[:SOME])
+                first = said if first is None else first
+                if not np.array_equal(said, first):
+                    raise AssertionError(f"{name} has other bits with {n} threads")
+                fits.append(seconds(lambda make=make: make().fit(X, y), 1 if name == "softmax" else 3))
+                predictions.append(seconds(lambda model=model: model.predict_proba(X)))
+        for what, found in (("fit", fits), ("predict_proba", predictions)):
+            print(f"| {name} {what} | " + " | ".join(f"{s:.3f}" for s in found) + " |", flush=True)
+    print("| read bandwidth, GB/s | " + " | ".join(f"{bandwidth(X, n) / 1e9:.0f}" for n in counts) + " |")
+
+
+if __name__ == "__main__":
+    main()
