@@ -317,7 +317,8 @@ def _enough_rows(rows: TrainingRows, scan: Scan) -> Any:
         return dataset
     order = np.random.default_rng(0).permutation(n)
     drawn = [order[:ENOUGH_ROWS]]
-    drawn += [order[rows.target[order] == k][:FEW_ROWS] for k in range(rows.n_classes)]
+    seen = np.bincount(rows.target[drawn[0]], minlength=rows.n_classes)
+    drawn += [order[rows.target[order] == k][:FEW_ROWS] for k in np.flatnonzero(seen < FEW_ROWS)]
     part = np.unique(np.concatenate(drawn))
     schema = scan.design.schema
     data = schema.encode(read_table(rows_of(rows.source, part)))
