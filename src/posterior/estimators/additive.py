@@ -233,7 +233,7 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         """The pairs of columns whose products joined in."""
         design: Any = self.design_
         columns = design.schema.columns
-        return [(columns[i].name, columns[j].name) for i, j in design.pairs]
+        return [(columns[i].name, columns[j].name) for i, j in design.pairs_kept]
 
     def effect_errors(self, X: TableLike) -> Floats:
         """Standard errors of what each column of the table adds to the log odds, (n, n_features, 1 or K).

@@ -306,14 +306,14 @@ class AdditiveDesign(Design):
             at += factor.width
 
     def _paired_products(self, chunk: Chunk, raw: Floats, gaps: Bools) -> Iterator[Floats]:
-        pairs = self._pairs_kept
+        pairs = self.pairs_kept
         if pairs:
             brought = dict(self._brought(chunk, raw, gaps, [j for pair in pairs for j in pair]))
             for i, j in pairs:
                 yield product_of(brought[i], brought[j])
 
     @cached_property
-    def _pairs_kept(self) -> list[tuple[int, int]]:
+    def pairs_kept(self) -> list[tuple[int, int]]:
         """The pairs whose products come out; those of one pair have one scale."""
         at = self._plain_width + self._curve_width
         found = []
