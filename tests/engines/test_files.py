@@ -395,3 +395,23 @@ def test_a_rare_class_is_among_the_rows_that_choose_a_strength(tmp_path):
     table = pa.table({"a": rng.normal(size=30_000) + y, "y": y})
     found = LogisticRegression(C="auto").fit(scan(in_files(table, tmp_path, group=5_000), "y"))
     assert found.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"),
+    [
+        (pa.int8(), [-100, 0, 100]),
+        (pa.uint8(), [0, 3, 255]),
+        (pa.int16(), [-300, 3000, 5]),
+        (pa.int64(), [-(2**63), 2**63 - 1, 0]),
+        (pa.uint64(), [2**63 + 1, 2**63 + 5, 2**63 + 9]),
+    ],
+)
+def test_classes_are_whole_numbers_of_any_size(kind, labels, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 50)
+    column = pa.array([labels[k] for k in y], kind)
+    pq.write_table(pa.table({"x": rng.normal(y, 1.0), "y": column}), tmp_path / "rows.parquet")
+    model = GaussianNB().fit(scan(tmp_path / "rows.parquet", target="y"))
+    assert model.classes_.tolist() == sorted(labels)
+    assert model.priors_ == pytest.approx(np.full(3, 1 / 3))

@@ -1,6 +1,7 @@
 """What a model says of a scan is what it says of the same rows in memory, written whole or not at all."""
 
 import pickle
+import shutil
 import warnings
 
 import numpy as np
@@ -31,6 +32,7 @@ from posterior import (
     threads,
 )
 from posterior.engines import arrow, base, scoring
+from posterior.engines.arrow import found_files
 from posterior.estimators.scanned_prediction import NAMES
 from posterior.families import Gamma
 from posterior.files import read
@@ -215,14 +217,28 @@ def test_what_cannot_be_written_is_refused_with_the_remedy(case, table, tmp_path
     assert (tmp_path / "part-0.parquet").read_bytes() == before
 
 
-@pytest.mark.parametrize("source", ["", "*.parquet"])
+SOURCES = ["", "*.parquet", "**/*.parquet", "part?", "part1/part-0.parquet"]
+PLACES = ["scores.parquet", "part1/new.parquet", "_s.parquet", ".h.parquet", "_x/new.parquet", "s.jsonl"]
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_scores_that_the_next_scan_would_take_for_rows_are_refused(source, table, tmp_path):
+    (tmp_path / "part1").mkdir()
+    (tmp_path / "_x").mkdir()
     pq.write_table(table, tmp_path / "part-0.parquet")
+    pq.write_table(table, tmp_path / "part1" / "part-0.parquet")
     model, _ = fitted("naive Bayes", table)
-    rows = scan(str(tmp_path / source))
-    with pytest.raises(ValueError, match="the next scan would take the scores for rows"):
-        model.predict(rows, out=tmp_path / "scores.parquet")
-    assert model.predict(rows, out=tmp_path / "scores.jsonl").n_rows == N
+    for place in PLACES:
+        out = tmp_path / place
+        shutil.copy(tmp_path / "part-0.parquet", out)
+        found = out in found_files(str(tmp_path / source))
+        out.unlink()
+        if found:
+            with pytest.raises(ValueError, match="the next scan would take the scores for rows"):
+                model.predict(scan(str(tmp_path / source)), out=out)
+        else:
+            assert model.predict(scan(str(tmp_path / source)), out=out).n_rows >= N
+            out.unlink()
 
 
 def test_a_table_in_memory_is_not_written(table):

@@ -192,3 +192,15 @@ def test_what_keeps_time_with_the_rows_of_a_large_table_is_learnt():
     y = np.where(rng.random(n) < 0.9, side, 1 - side)
     X = np.column_stack([rng.normal(size=n), side])
     assert AdditiveClassifier(pairs=0).fit(X, y).score(X, y) > 0.88
+
+
+def test_a_column_whose_terms_do_not_count_has_no_error():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    X = np.column_stack([x, np.ones(400)])
+    y = (x + rng.logistic(size=400) > 0).astype(int)
+    model = AdditiveClassifier().fit(X, y)
+    errors = model.effect_errors(X[:5])
+    assert (errors[:, 0] > 0).all()
+    assert (errors[:, 1] == 0).all()
+    assert not any("x1" in term for term in model.terms_)

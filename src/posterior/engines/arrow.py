@@ -1,9 +1,10 @@
 """Files on disk, read by Arrow in fragments: Parquet, Feather, CSV; one, many, or a partitioned folder."""
 
 import glob
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -197,11 +198,16 @@ class FileEngine(FragmentEngine):
         """Whether a scan of the same folders and patterns would read a file at this path."""
         if path.suffix.lower() not in FORMATS:
             return False
-        where = path.resolve()
+        where = Path(os.path.abspath(path.expanduser()))
         for given in self._given:
-            named = Path(given).expanduser()
-            inside = named.is_dir() and where.is_relative_to(named.resolve())
-            if inside or (not named.exists() and fnmatch(str(where), str(named.resolve()))):
+            named = Path(os.path.abspath(Path(given).expanduser()))
+            if named.is_file():
+                continue
+            pattern = named.parts if not named.is_dir() else tuple(glob.escape(part) for part in named.parts)
+            if not named.is_dir() and _matches(where.parts, pattern):
+                return True
+            folders = [folder for folder in where.parents if _matches(folder.parts, pattern)]
+            if any(_is_shown(where.relative_to(folder)) for folder in folders):
                 return True
         return False
 
@@ -294,10 +300,33 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     inside = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS and each.is_file()]
-    shown = [e for e in inside if not any(p.startswith((".", "_")) for p in e.relative_to(path).parts)]
+    shown = [each for each in inside if _is_shown(each.relative_to(path))]
     if not shown:
         raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
     return shown
+
+
+def _is_shown(path: Path) -> bool:
+    """Whether no part of a path is hidden, as names are that begin with a dot or an underscore."""
+    return not any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path is one that `glob` would find by a pattern, part by part.
+
+    >>> [_matches(("data", "a.csv"), pattern) for pattern in (("data", "*.csv"), ("**", "*.csv"), ("*.csv",))]
+    [True, True, False]
+    """
+    if not pattern:
+        return not parts
+    first, rest = pattern[0], pattern[1:]
+    if first == "**" and _matches(parts, rest):
+        return True
+    if not parts or (parts[0].startswith(".") and not first.startswith(".")):
+        return False
+    if first == "**":
+        return _matches(parts[1:], pattern)
+    return fnmatchcase(parts[0], first) and _matches(parts[1:], rest)
 
 
 def _kind_of(paths: Sequence[Path]) -> str:

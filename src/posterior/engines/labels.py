@@ -55,7 +55,7 @@ class Target:
         if classes is None or classes.dtype.kind not in "iu" or not len(classes):
             return None
         first, last = int(classes[0]), int(classes[-1])
-        if last - first >= CLOSE:
+        if last - first >= CLOSE or last > np.iinfo(np.int64).max:
             return None
         places = np.full(last - first + 1, -1, dtype=np.int64)
         places[classes.astype(np.int64) - first] = np.arange(len(classes))
@@ -69,14 +69,14 @@ class _Places:
     first: int
     places: Ints
 
-    def of(self, numbers: AnyArray) -> Ints | None:
+    def of(self, numbers: Ints) -> Ints | None:
         """The places of numbers; None where one of them has none."""
         if not len(numbers):
             return np.zeros(0, dtype=np.int64)
         low, high = int(numbers.min()), int(numbers.max())
         if low < self.first or high >= self.first + len(self.places):
             return None
-        found = self.places[numbers.astype(np.int64, copy=False) - self.first]
+        found = self.places[numbers - self.first]
         return found if found.min() >= 0 else None
 
 

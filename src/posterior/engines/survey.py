@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from posterior._types import AnyArray
+from posterior._types import Ints
 from posterior.engines.base import Place
 
 T = TypeVar("T")
@@ -43,11 +43,14 @@ def plain(column: Any) -> Any:
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
-def whole_numbers(column: Any) -> AnyArray | None:
-    """The cells of a column of whole numbers without a gap, as they lie; None of another one."""
+def whole_numbers(column: Any) -> Ints | None:
+    """The cells of a column of whole numbers without a gap; None of another one, or beyond 64 bits."""
     if not pa.types.is_integer(column.type) or column.null_count:
         return None
-    return np.asarray(column.to_numpy())
+    numbers = np.asarray(column.to_numpy())
+    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > np.iinfo(np.int64).max:
+        return None
+    return numbers.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Levels:
         if whole is not None and len(whole):
             low, high = int(whole.min()), int(whole.max())
             if high - low < CLOSE:
-                counted = np.bincount((whole - whole.dtype.type(low)).astype(np.int64, copy=False))
+                counted = np.bincount(whole - low)
                 there = np.flatnonzero(counted)
                 return cls(dict(zip((there + low).tolist(), counted[there].tolist(), strict=True)), 0)
         valid = plain(column).drop_null()

@@ -244,7 +244,9 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         scan, model = self._reading(X), self._current
         contrasts = SoftmaxLoss(len(self.classes_)).contrasts
         made = self.design_.made_of
-        out = np.full((scan.n_rows, len(self.design_.schema), len(contrasts)), np.nan)
+        known = bool(self.effect_covariances_) or all(len(columns) > 1 for columns in made)
+        # A column whose terms do not count adds nothing, for certain.
+        out = np.full((scan.n_rows, len(self.design_.schema), len(contrasts)), 0.0 if known else np.nan)
         if self.effect_covariances_:
             columns = [made[one.numbers[0]][0] for one in self.effect_covariances_]
             out[:, columns] = scan.each(

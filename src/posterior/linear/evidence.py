@@ -33,9 +33,9 @@ ALIKE = 1.5
 LITTLE = 0.1
 # What the rows must add to the log odds that a term is there for it to stay; noise adds about this or less.
 AGAINST = -0.5
-# Updates of the strengths at most. They end where the largest change of a log strength is CLOSE, or where all
-# changes together add no more than SLIGHT to the log evidence.
-UPDATES, CLOSE, SLIGHT = 25, 0.05, 0.25
+# Updates of the strengths at most. They end where no log strength changes by more than CLOSE or, of a LARGE
+# number of coefficients, where all changes add no more than SLIGHT to the log evidence: updates take long.
+UPDATES, CLOSE, SLIGHT, LARGE = 25, 0.05, 0.25, 500
 # Halvings of the range of log strengths: to 1e-8 of it.
 BISECTIONS = 27
 # How many times as far a strength goes that goes on the same way.
@@ -126,8 +126,8 @@ class Evidence:
                 # Coordinates are those of the prior: coefficients times the roots of the strengths.
                 root = np.append(np.exp(0.5 * change)[self.term_of], 1.0)
                 theta = (theta.reshape(objective.shape) * root).ravel()
-                added = float(np.abs(steep * change).sum())
-                if update >= FIRST_STEPS and (added < SLIGHT or np.abs(change).max(initial=0.0) < CLOSE):
+                slight = objective.size > LARGE and np.abs(steep * change).sum() < SLIGHT
+                if update >= FIRST_STEPS and (slight or np.abs(change).max(initial=0.0) < CLOSE):
                     break
         evidence = np.full(len(found), np.inf)
         if whole and not fixed:
