@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
@@ -247,3 +248,24 @@ def test_a_stream_is_refused_where_rows_are_read_twice(make, files, monkeypatch)
 def test_labels_beside_a_scan_are_refused(table, files):
     with pytest.raises(ValueError, match=r"y was passed to PoolClassifier beside a scan; name its column"):
         PoolClassifier([("a", NaiveBayes())]).fit(scan(files, target="label"), table["label"].to_numpy())
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("model", [LDA(), LogisticRegression(), CalibratedClassifier(GaussianNB())], ids=str)
+def test_the_accuracy_of_a_scan_is_that_of_its_rows(model, weight, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 3000)]
+    X = rng.normal(size=(3000, 2)) + (y == "a")[:, None]
+    w = rng.integers(0, 3, 3000).astype(float)
+    table = pa.table({"x0": X[:, 0], "x1": X[:, 1], "w": w, "y": y})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=700)
+    rows = scan(tmp_path / "rows.parquet", target="y", weight=weight, columns=["x0", "x1"])
+    fitted = clone(model).fit(table.select(["x0", "x1"]), y)
+    weights = None if weight is None else w
+    assert fitted.score(rows) == pytest.approx(
+        fitted.score(table.select(["x0", "x1"]), y, weights), abs=1e-12
+    )
+    with pytest.raises(ValueError, match="y was passed"):
+        fitted.score(rows, y)
+    with pytest.raises(TypeError, match="score needs the classes"):
+        fitted.score(X)

@@ -8,12 +8,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from posterior._text import counted, listed
-from posterior._types import AnyArray, Progress
-from posterior.engines.base import Engine, FragmentError
-from posterior.engines.remote import table_of
+from posterior._types import AnyArray, Floats, Progress
+from posterior.engines.base import Engine, FragmentError, Place
+from posterior.engines.remote import read_weight, table_of
+from posterior.engines.survey import as_array, counting_rows
 from posterior.engines.workers import in_order
 from posterior.files import write_batches
 from posterior.notices import Notice, gathered, warn_once
@@ -61,6 +63,25 @@ class BatchScorer:
             raise ValueError(f"{engine.name} has no rows to score")
         with gathered():  # the rows themselves will tell
             return replace(self, schema=self(few).schema)
+
+
+@dataclass(frozen=True)
+class RightAnswers:
+    """Weighs the rows of a batch that a model is right about, and all of them. It can be pickled."""
+
+    predict: Callable[[Any], AnyArray]
+    inputs: tuple[str, ...]
+    target: str
+    weight: str | None
+
+    def __call__(self, batch: Any, place: Place) -> Floats | None:
+        """Both weights; None where no row counts."""
+        rows = table_of(counting_rows(batch, self.target, self.weight))
+        if not rows.num_rows:
+            return None
+        right = self.predict(rows.select(list(self.inputs))) == as_array(rows.column(self.target))
+        w = np.ones(len(right)) if self.weight is None else read_weight(rows.column(self.weight), self.weight)
+        return np.array([w @ right, w.sum()])
 
 
 @dataclass(frozen=True)

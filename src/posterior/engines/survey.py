@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from posterior._types import Ints
+from posterior._types import AnyArray, Ints
 from posterior.engines.base import Place
 
 T = TypeVar("T")
@@ -51,6 +51,14 @@ def whole_numbers(column: Any) -> Ints | None:
     if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > np.iinfo(np.int64).max:
         return None
     return numbers.astype(np.int64, copy=False)
+
+
+def as_array(column: Any) -> AnyArray:
+    """The cells of a column as an array of NumPy."""
+    column = plain(column)
+    if not pa.types.is_primitive(column.type):
+        return np.asarray(column.to_pylist())
+    return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False))
 
 
 @dataclass(frozen=True)

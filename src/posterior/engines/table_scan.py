@@ -20,10 +20,10 @@ from posterior.engines.survey import (
     Levels,
     Survey,
     SurveyWork,
+    as_array,
     columns_of_strings,
     counting_rows,
     is_number,
-    plain,
 )
 from posterior.engines.surveyed import SurveyedSource
 from posterior.engines.watched import WatchedEngine
@@ -129,7 +129,7 @@ class TableScan(ScannedTable):
             if not labelled.num_rows:
                 continue
             weight = None if self.weight is None else read_weight(labelled.column(self.weight), self.weight)
-            yield table_of(labelled).select(self._asked), _as_array(labelled.column(name)), weight
+            yield table_of(labelled).select(self._asked), as_array(labelled.column(name)), weight
 
     # -- what all rows show -----------------------------------------------------------------------
 
@@ -315,13 +315,6 @@ class TableScan(ScannedTable):
 
     def _apart(self, drawn: Any) -> tuple[Any, Any, Floats | None]:
         """The columns to learn from, the target and the weights of some rows."""
-        target = None if self.target is None else _as_array(drawn.column(self.target))
+        target = None if self.target is None else as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)
         return drawn.select(list(self.names)), target, weight
-
-
-def _as_array(column: Any) -> AnyArray:
-    column = plain(column)
-    if not pa.types.is_primitive(column.type):
-        return np.asarray(column.to_pylist())
-    return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False))

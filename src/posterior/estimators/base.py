@@ -13,6 +13,7 @@ from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
+from posterior.estimators.scanned_prediction import ScoresScans
 from posterior.estimators.state import install
 from posterior.estimators.table_estimator import columns_of
 from posterior.estimators.target import labelled_table, scanned_table
@@ -30,7 +31,7 @@ from posterior.schema import Kind, Schema, Source
 from posterior.schema.classes import refuse_one_class
 
 
-class GenerativeEstimator(ClassifierMixin, ModelReading, Validation):
+class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation):
     """A classifier that learns p(row | class) and p(class) and applies Bayes' rule.
 
     A preset says how to read the table (`_schema`) and which columns go to which family (`_spec`).

@@ -19,11 +19,11 @@ from posterior.estimators.fitted_classifier import (
 )
 from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.parameters import AnyRows, Classifier, FoldsLike, Labels, Weights
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
 from posterior.estimators.state import install
 
 
-class CalibratedClassifier(MetaClassifier):
+class CalibratedClassifier(ScoresScans, MetaClassifier):
     """Temperature or vector scaling of the log posteriors of any classifier (Guo et al. 2017).
 
     The scaling is fitted to rows held out, each scored by a clone of the classifier that was trained without

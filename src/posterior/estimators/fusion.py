@@ -41,7 +41,7 @@ from posterior.estimators.parameters import (
     TableLike,
     Weights,
 )
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
 from posterior.estimators.splits import read_folds
 from posterior.estimators.state import install, named_columns
 from posterior.estimators.table_estimator import warn_of_names
@@ -54,7 +54,7 @@ from posterior.schema.select import ColumnSelection
 from posterior.schema.sources import names_of
 
 
-class FusionClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseComposition):
+class FusionClassifier(CallbackSupport, ScoresScans, ClassifierMixin, MetaEstimatorMixin, BaseComposition):
     """One posterior from classifiers that see different columns, the prior counted once.
 
     p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'

@@ -10,7 +10,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Degree, Kinds, Labels, Missing, TableLike, Weights
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
 from posterior.estimators.state import RefusedError
 from posterior.estimators.target import labelled_table, scanned_table
 from posterior.estimators.training_rows import RowsElsewhere, TrainingRows, refuse_one_reading
@@ -19,7 +19,7 @@ from posterior.schema.classes import refuse_one_class
 from posterior.schema.select import ColumnSelection
 
 
-class LeastSquaresClassifier(ClassifierMixin, LinearEstimator):
+class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
     """The class whose indicator a linear regression predicts highest.
 
     A discriminant without probabilities: its scores sum to 1 but leave [0, 1], and points far on the right

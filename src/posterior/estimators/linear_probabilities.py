@@ -11,13 +11,13 @@ from posterior.estimators.boundaries import Boundaries
 from posterior.estimators.contributions import Contributions
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Label, TableLike
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
 from posterior.estimators.state import RefusedError
 from posterior.forms import QuadraticScores
 from posterior.linear.boundaries import quadratic_scores
 
 
-class LinearProbabilities(Boundaries, ClassifierMixin, LinearEstimator):
+class LinearProbabilities(Boundaries, ScoresScans, ClassifierMixin, LinearEstimator):
     """A fitted linear score for each class, or for the second of two, as probabilities."""
 
     classes_: AnyArray

@@ -14,6 +14,7 @@ from posterior._loading import load_module
 from posterior._plain import written
 from posterior._types import AnyArray, Progress
 from posterior.engines import ScannedTable
+from posterior.estimators.target import scanned_table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,6 +117,39 @@ class MethodScores:
             labels = self.estimator.classes_.tolist()
             return {class_column(name, label): scores[:, k] for k, label in enumerate(labels)}
         return {name: plain_labels(scores, self.estimator) if self.method == "predict" else scores}
+
+
+class ScoresScans:
+    """Adds to a classifier's `score` the accuracy of a scan."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted, by weight; a scan has its own classes and weights."""
+        if not isinstance(X, ScannedTable):
+            if y is None:
+                raise TypeError("score needs the classes of the rows: score(X, y)")
+            found: float = super().score(X, y, sample_weight)  # type: ignore[misc]  # scikit-learn's
+            return found
+        scanned = scanned_table(X, y, sample_weight, type(self).__name__)
+        check_is_fitted(self)
+        names, n = getattr(self, "feature_names_in_", None), getattr(self, "n_features_in_", 0)
+        inputs = scanned.inputs_of(None if names is None else names.tolist(), n, type(self).__name__)
+        target = scanned.target_name(type(self).__name__)
+        scoring = load_module("posterior.engines.scoring")
+        work = scoring.RightAnswers(Predictions(self), inputs, target, scanned.weight)
+        columns = [*inputs, target, *([] if scanned.weight is None else [scanned.weight])]
+        right, total = scanned.engine.fold(work, list(dict.fromkeys(columns)))
+        return float(right / total)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions of a fitted estimator. It can be pickled."""
+
+    estimator: Any
+
+    def __call__(self, X: Any) -> AnyArray:
+        """Those of some rows."""
+        return np.asarray(self.estimator.predict(X))
 
 
 def class_column(name: str, label: Any) -> str:
