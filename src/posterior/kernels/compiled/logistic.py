@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import SOURCES, load_rows, source_of
-from posterior.kernels.compiled.jit import ANY_ORDER, TABLE, exp, kernel
+from posterior.kernels.compiled.columns import pack
+from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, exp, kernel
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square, mirrored
 from posterior.kernels.compiled.series import add_up, log1p, share
-from posterior.kernels.layouts import in_rows, lies_in_rows, tile_rows, tiles
+from posterior.kernels.layouts import SeparateColumns, in_rows, lies_in_rows, tile_rows, tiles
 from posterior.kernels.memory import NO_WEIGHTS, codes_of, scratch, weights_of
 
 TILE = 32
@@ -91,9 +91,9 @@ def add_slope(
                 pull[j] += one + two
 
 
-@kernel(*(f"void({each}, int64, {TABLE}, int64[::1], {VECTORS}, {TABLE}, float64[::1])" for each in SOURCES))
-def add_slope_of(
-    source: AnyArray,
+@kernel(f"void({CODES}, int64, {TABLE}, int64[::1], {VECTORS}, {TABLE}, float64[::1])")
+def add_slope_of_columns(
+    addresses: Ints,
     start: int,
     room: Floats,
     target: Ints,
@@ -104,11 +104,11 @@ def add_slope_of(
     value: Floats,
     pull: Floats,
 ) -> None:
-    """What `add_slope` does, of rows that must be brought into order, as many as there is room for."""
+    """What `add_slope` does, from columns that lie apart; as many rows at a time as there is room for."""
     for at in range(0, len(target), len(room)):
         end = min(at + len(room), len(target))
         rows = room[: end - at]
-        load_rows(source, start + at, rows)
+        pack(addresses, start + at, rows)
         some = weight[at:end] if len(weight) else weight
         add_slope(rows, target[at:end], some, shift, coef, offset, value, pull)
 
@@ -151,9 +151,9 @@ def add_curvature(
         add_square(room, end - at, d + 1, out)
 
 
-@kernel(*(f"void({each}, int64, int64, {TABLE}, {VECTORS}, {TABLE}, {TABLE})" for each in SOURCES))
-def add_curvature_of(
-    source: AnyArray,
+@kernel(f"void({CODES}, int64, int64, {TABLE}, {VECTORS}, {TABLE}, {TABLE})")
+def add_curvature_of_columns(
+    addresses: Ints,
     start: int,
     m: int,
     loaded: Floats,
@@ -164,11 +164,11 @@ def add_curvature_of(
     room: Floats,
     out: Floats,
 ) -> None:
-    """What `add_curvature` does, of rows that have to be brought into order."""
+    """What `add_curvature` does, from columns that lie apart."""
     for at in range(0, m, len(room)):
         end = min(at + len(room), m)
         rows = loaded[: end - at]
-        load_rows(source, start + at, rows)
+        pack(addresses, start + at, rows)
         some = weight[at:end] if len(weight) else weight
         add_curvature(rows, some, shift, coef, offset, room, out)
 
@@ -187,10 +187,9 @@ def slope(
     base = NO_WEIGHTS if shift is None else shift
     beta = np.ascontiguousarray(coef[0])
     line = base, beta, offset[0], value, pull[0]
-    source = None if lies_in_rows(table) else source_of(table)
-    if source is not None:
+    if isinstance(table, SeparateColumns):
         room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
-        add_slope_of(*source, room, y, w, *line)
+        add_slope_of_columns(table.addresses, table.start, room, y, w, *line)
     else:
         for rows, X in tiles(table):
             add_slope(X, y[rows], w[rows], *line)
@@ -210,12 +209,11 @@ def curvature(
     room = scratch("roots", size, -(-(d + 1) // ACROSS) * ACROSS)
     room[:, d + 1 :] = 0.0
     out = np.zeros((-(-(d + 1) // DOWN) * DOWN, room.shape[1]))
-    source = source_of(table)
     if lies_in_rows(table):
         add_curvature(in_rows(table), w, base, beta, offset[0], room, out)
-    elif source is not None:
-        loaded = scratch("tile", size, d)
-        add_curvature_of(*source, m, loaded, w, base, beta, offset[0], room, out)
+    elif isinstance(table, SeparateColumns):
+        loaded, line = scratch("tile", size, d), (w, base, beta, offset[0], room, out)
+        add_curvature_of_columns(table.addresses, table.start, m, loaded, *line)
     else:
         for at in range(0, m, size):
             rows = slice(at, at + size)

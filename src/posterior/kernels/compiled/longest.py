@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats
-from posterior.kernels.compiled.columns import SOURCES, load_rows, source_of
-from posterior.kernels.compiled.jit import ANY_ORDER, TABLE, kernel
-from posterior.kernels.layouts import lies_in_rows, tile_rows, tiles
+from posterior._types import Floats, Ints
+from posterior.kernels.compiled.columns import pack
+from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, kernel
+from posterior.kernels.layouts import SeparateColumns, tile_rows, tiles
 from posterior.kernels.memory import scratch
 
 TILE = 128
@@ -55,15 +55,15 @@ def largest_square(X: Floats, shift: Floats, upper: Floats) -> float:
     return largest
 
 
-@kernel(*(f"float64({each}, int64, int64, {TABLE}, float64[::1], {TABLE})" for each in SOURCES))
-def largest_square_of(
-    source: AnyArray, start: int, m: int, room: Floats, shift: Floats, upper: Floats
+@kernel(f"float64({CODES}, int64, int64, {TABLE}, float64[::1], {TABLE})")
+def largest_square_of_columns(
+    addresses: Ints, start: int, m: int, room: Floats, shift: Floats, upper: Floats
 ) -> float:
-    """What `largest_square` finds, of rows that must be brought into order, as many as there is room for."""
+    """What `largest_square` finds, from columns that lie apart; as many rows at a time as there is room."""
     largest = 0.0
     for at in range(0, m, len(room)):
         rows = room[: min(len(room), m - at)]
-        load_rows(source, start + at, rows)
+        pack(addresses, start + at, rows)
         largest = max(largest, largest_square(rows, shift, upper))
     return largest
 
@@ -73,9 +73,8 @@ def longest(table: Any, shift: Floats, turn: Floats) -> float:
     upper = np.linalg.qr(turn.T, mode="r")
     square = np.zeros((len(turn), len(turn)))
     square[: len(upper)] = upper
-    source = None if lies_in_rows(table) else source_of(table)
-    if source is not None:
+    if isinstance(table, SeparateColumns):
         m, d = table.shape
         room = scratch("tile", tile_rows(d), d)
-        return float(largest_square_of(*source, m, room, shift, square))
+        return float(largest_square_of_columns(table.addresses, table.start, m, room, shift, square))
     return max(float(largest_square(X, shift, square)) for _, X in tiles(table))

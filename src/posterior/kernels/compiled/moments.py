@@ -64,7 +64,7 @@ def add_complete(
             q[j] += w * v * v
 
 
-@kernel(*(f"void({each}, int64, {TABLE}, {CODES}, {NUMBERS}, {SUMS})" for each in SOURCES))
+@kernel(*(f"void({each}, int64, {TABLE}, {CODES}, {NUMBERS}, {SUMS})" for each in SOURCES[1:]))
 def add_complete_of(
     source: AnyArray,
     start: int,

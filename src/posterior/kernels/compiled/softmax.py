@@ -12,10 +12,10 @@ import numba
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import SOURCES, load_rows, source_of
-from posterior.kernels.compiled.jit import ANY_ORDER, TABLE, kernel
+from posterior.kernels.compiled.columns import pack
+from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, kernel
 from posterior.kernels.compiled.series import add_up, log1p, share
-from posterior.kernels.layouts import lies_in_rows, tile_rows, tiles
+from posterior.kernels.layouts import SeparateColumns, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 
 TILE = 128
@@ -141,14 +141,11 @@ def add_slope(
 
 
 @kernel(
-    *(
-        f"void({each}, int64, {TABLE}, int64[::1], float64[::1], float64[::1], {SCORES}, float64[::1], "
-        f"{TABLE}, float64[::1])"
-        for each in SOURCES
-    )
+    f"void({CODES}, int64, {TABLE}, int64[::1], float64[::1], float64[::1], {SCORES}, float64[::1], {TABLE}, "
+    "float64[::1])"
 )
-def add_slope_of(
-    source: AnyArray,
+def add_slope_of_columns(
+    addresses: Ints,
     start: int,
     room: Floats,
     target: Ints,
@@ -161,11 +158,11 @@ def add_slope_of(
     pull: Floats,
     level: Floats,
 ) -> None:
-    """What `add_slope` does, of rows that must be brought into order, as many as there is room for."""
+    """What `add_slope` does, from columns that lie apart; as many rows at a time as there is room for."""
     for at in range(0, len(target), len(room)):
         end = min(at + len(room), len(target))
         rows = room[: end - at]
-        load_rows(source, start + at, rows)
+        pack(addresses, start + at, rows)
         some = weight[at:end] if len(weight) else weight
         add_slope(rows, target[at:end], some, shift, coef, offset, first, value, pull, level)
 
@@ -212,10 +209,9 @@ def slope(
     y, w, first = codes_of(target), weights_of(weight), n_classes - len(coef)
     coef, offset = np.ascontiguousarray(coef), np.ascontiguousarray(offset)
     line: Any = base, coef, offset, first, value, pull, level
-    source = None if lies_in_rows(table) else source_of(table)
-    if source is not None:
+    if isinstance(table, SeparateColumns):
         room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
-        add_slope_of(*source, room, y, w, *line)
+        add_slope_of_columns(table.addresses, table.start, room, y, w, *line)
     else:
         for rows, X in tiles(table):
             add_slope(X, y[rows], w[rows], *line)
