@@ -87,8 +87,8 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
     >>> model = AdditiveClassifier().fit(X, y)
     >>> model.predict_proba(X[3:4]).round(2)  # of which only the island and the year are known
     array([[0.8 , 0.06, 0.14]])
-    >>> model.pairs_
-    [('island', 'bill_length_mm')]
+    >>> [name for name, strength in model.strengths_.items() if strength < 1e6]  # the terms that count
+    ['bill_length_mm', 'bill_depth_mm', 'flipper_length_mm', 'body_mass_g', 'island', 'sex']
 
     """
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import pack
-from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, exp, kernel
-from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square, mirrored
+from posterior.kernels.compiled.jit import ANY_ORDER, exp, kernel
 from posterior.kernels.compiled.series import add_up, log1p, share
-from posterior.kernels.layouts import SeparateColumns, in_rows, lies_in_rows, tile_rows, tiles
-from posterior.kernels.memory import NO_WEIGHTS, codes_of, scratch, weights_of
+from posterior.kernels.layouts import in_rows, tiles
+from posterior.kernels.memory import NO_WEIGHTS, codes_of, weights_of
 
 TILE = 32
 # Rows by columns of which the products are added up at a time.
@@ -91,29 +89,7 @@ def add_slope(
                 pull[j] += one + two
 
 
-@kernel(f"void({CODES}, int64, {TABLE}, int64[::1], {VECTORS}, {TABLE}, float64[::1])")
-def add_slope_of_columns(
-    addresses: Ints,
-    start: int,
-    room: Floats,
-    target: Ints,
-    weight: Floats,
-    shift: Floats,
-    coef: Floats,
-    offset: float,
-    value: Floats,
-    pull: Floats,
-) -> None:
-    """What `add_slope` does, from columns that lie apart; as many rows at a time as there is room for."""
-    for at in range(0, len(target), len(room)):
-        end = min(at + len(room), len(target))
-        rows = room[: end - at]
-        pack(addresses, start + at, rows)
-        some = weight[at:end] if len(weight) else weight
-        add_slope(rows, target[at:end], some, shift, coef, offset, value, pull)
-
-
-@kernel(f"void(float64[:, ::1], {VECTORS}, {TABLE})", fastmath=ANY_ORDER)
+@kernel(f"void(float64[:, ::1], {VECTORS}, float64[:, ::1])", fastmath=ANY_ORDER)
 def fill_roots(X: Floats, weight: Floats, shift: Floats, coef: Floats, offset: float, out: Floats) -> None:
     """Rows (x − shift, 1) times √(w p (1 − p)), (m, d + 1), whose products add up to the curvature."""
     m, d = X.shape
@@ -138,41 +114,6 @@ def fill_roots(X: Floats, weight: Floats, shift: Floats, coef: Floats, offset: f
         out[r, d] = s[r]
 
 
-@kernel(f"void(float64[:, ::1], {VECTORS}, {TABLE}, {TABLE})")
-def add_curvature(
-    X: Floats, weight: Floats, shift: Floats, coef: Floats, offset: float, room: Floats, out: Floats
-) -> None:
-    """Add the products of the rows that `fill_roots` writes, above the diagonal of `out`."""
-    m, d = X.shape
-    for at in range(0, m, len(room)):
-        end = min(at + len(room), m)
-        some = weight[at:end] if len(weight) else weight
-        fill_roots(X[at:end], some, shift, coef, offset, room)
-        add_square(room, end - at, d + 1, out)
-
-
-@kernel(f"void({CODES}, int64, int64, {TABLE}, {VECTORS}, {TABLE}, {TABLE})")
-def add_curvature_of_columns(
-    addresses: Ints,
-    start: int,
-    m: int,
-    loaded: Floats,
-    weight: Floats,
-    shift: Floats,
-    coef: Floats,
-    offset: float,
-    room: Floats,
-    out: Floats,
-) -> None:
-    """What `add_curvature` does, from columns that lie apart."""
-    for at in range(0, m, len(room)):
-        end = min(at + len(room), m)
-        rows = loaded[: end - at]
-        pack(addresses, start + at, rows)
-        some = weight[at:end] if len(weight) else weight
-        add_curvature(rows, some, shift, coef, offset, room, out)
-
-
 def slope(
     table: Any,
     target: AnyArray,
@@ -186,13 +127,8 @@ def slope(
     y, w = codes_of(target), weights_of(weight)
     base = NO_WEIGHTS if shift is None else shift
     beta = np.ascontiguousarray(coef[0])
-    line = base, beta, offset[0], value, pull[0]
-    if isinstance(table, SeparateColumns):
-        room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
-        add_slope_of_columns(table.addresses, table.start, room, y, w, *line)
-    else:
-        for rows, X in tiles(table):
-            add_slope(X, y[rows], w[rows], *line)
+    for rows, X in tiles(table):
+        add_slope(X, y[rows], w[rows], base, beta, offset[0], value, pull[0])
     sums = value.sum(axis=1)
     return float(sums[0]), pull, sums[1:]
 
@@ -204,31 +140,10 @@ def curvature(
     m, d = table.shape
     base, w, beta = np.zeros(d) if shift is None else shift, weights_of(weight), np.ascontiguousarray(coef[0])
     size = max(TILE, min(m, ROOT_CELLS // (d + 1)))
-    if d + 1 > OURS:
-        return _wide_curvature(table, w, base, beta, offset[0], size)
-    room = scratch("roots", size, -(-(d + 1) // ACROSS) * ACROSS)
-    room[:, d + 1 :] = 0.0
-    out = np.zeros((-(-(d + 1) // DOWN) * DOWN, room.shape[1]))
-    if lies_in_rows(table):
-        add_curvature(in_rows(table), w, base, beta, offset[0], room, out)
-    elif isinstance(table, SeparateColumns):
-        loaded, line = scratch("tile", size, d), (w, base, beta, offset[0], room, out)
-        add_curvature_of_columns(table.addresses, table.start, m, loaded, *line)
-    else:
-        for at in range(0, m, size):
-            rows = slice(at, at + size)
-            add_curvature(in_rows(table[rows], "tile"), w[rows], base, beta, offset[0], room, out)
-    return mirrored(out, d + 1)
-
-
-def _wide_curvature(
-    table: Any, weight: Floats, shift: Floats, coef: Floats, offset: float, size: int
-) -> Floats:
-    m, d = table.shape
     room, out = np.empty((size, d + 1)), np.zeros((d + 1, d + 1))
     for at in range(0, m, size):
         rows = slice(at, min(at + size, m))
         Z = room[: rows.stop - at]
-        fill_roots(in_rows(table[rows]), weight[rows], shift, coef, offset, Z)
+        fill_roots(in_rows(table[rows]), w[rows], base, beta, offset[0], Z)
         out += Z.T @ Z
     return out

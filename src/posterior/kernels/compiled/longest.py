@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from posterior._types import Floats, Ints
-from posterior.kernels.compiled.columns import pack
-from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, kernel
-from posterior.kernels.layouts import SeparateColumns, tile_rows, tiles
-from posterior.kernels.memory import scratch
+from posterior._types import Floats
+from posterior.kernels.compiled.jit import ANY_ORDER, kernel
+from posterior.kernels.layouts import tiles
 
 TILE = 128
 
@@ -55,26 +53,9 @@ def largest_square(X: Floats, shift: Floats, upper: Floats) -> float:
     return largest
 
 
-@kernel(f"float64({CODES}, int64, int64, {TABLE}, float64[::1], {TABLE})")
-def largest_square_of_columns(
-    addresses: Ints, start: int, m: int, room: Floats, shift: Floats, upper: Floats
-) -> float:
-    """What `largest_square` finds, from columns that lie apart; as many rows at a time as there is room."""
-    largest = 0.0
-    for at in range(0, m, len(room)):
-        rows = room[: min(len(room), m - at)]
-        pack(addresses, start + at, rows)
-        largest = max(largest, largest_square(rows, shift, upper))
-    return largest
-
-
 def longest(table: Any, shift: Floats, turn: Floats) -> float:
     """Max ‖(x − shift, 1)·turn‖² over rows, turn being (d + 1, q)."""
     upper = np.linalg.qr(turn.T, mode="r")
     square = np.zeros((len(turn), len(turn)))
     square[: len(upper)] = upper
-    if isinstance(table, SeparateColumns):
-        m, d = table.shape
-        room = scratch("tile", tile_rows(d), d)
-        return float(largest_square_of_columns(table.addresses, table.start, m, room, shift, square))
     return max(float(largest_square(X, shift, square)) for _, X in tiles(table))

@@ -12,11 +12,10 @@ import numba
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import pack
-from posterior.kernels.compiled.jit import ANY_ORDER, CODES, TABLE, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, kernel
 from posterior.kernels.compiled.series import add_up, log1p, share
-from posterior.kernels.layouts import SeparateColumns, tile_rows, tiles
-from posterior.kernels.memory import codes_of, scratch, weights_of
+from posterior.kernels.layouts import tiles
+from posterior.kernels.memory import codes_of, weights_of
 
 TILE = 128
 
@@ -140,33 +139,6 @@ def add_slope(
                 pull[R - 1, j] += s
 
 
-@kernel(
-    f"void({CODES}, int64, {TABLE}, int64[::1], float64[::1], float64[::1], {SCORES}, float64[::1], {TABLE}, "
-    "float64[::1])"
-)
-def add_slope_of_columns(
-    addresses: Ints,
-    start: int,
-    room: Floats,
-    target: Ints,
-    weight: Floats,
-    shift: Floats,
-    coef: Floats,
-    offset: Floats,
-    first: int,
-    value: Floats,
-    pull: Floats,
-    level: Floats,
-) -> None:
-    """What `add_slope` does, from columns that lie apart; as many rows at a time as there is room for."""
-    for at in range(0, len(target), len(room)):
-        end = min(at + len(room), len(target))
-        rows = room[: end - at]
-        pack(addresses, start + at, rows)
-        some = weight[at:end] if len(weight) else weight
-        add_slope(rows, target[at:end], some, shift, coef, offset, first, value, pull, level)
-
-
 @kernel("float64(float64[:, ::1], int64[::1], float64[::1], int64)", fastmath=ANY_ORDER)
 def turn_to_forces(scores: Floats, target: Ints, weight: Floats, first: int) -> float:
     """The loss of rows whose scores (R, m) become its derivatives."""
@@ -208,13 +180,8 @@ def slope(
     base = np.zeros(table.shape[1]) if shift is None else shift
     y, w, first = codes_of(target), weights_of(weight), n_classes - len(coef)
     coef, offset = np.ascontiguousarray(coef), np.ascontiguousarray(offset)
-    line: Any = base, coef, offset, first, value, pull, level
-    if isinstance(table, SeparateColumns):
-        room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
-        add_slope_of_columns(table.addresses, table.start, room, y, w, *line)
-    else:
-        for rows, X in tiles(table):
-            add_slope(X, y[rows], w[rows], *line)
+    for rows, X in tiles(table):
+        add_slope(X, y[rows], w[rows], base, coef, offset, first, value, pull, level)
     return float(value.sum()), pull, level
 
 
