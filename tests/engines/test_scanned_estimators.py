@@ -269,3 +269,10 @@ def test_the_accuracy_of_a_scan_is_that_of_its_rows(model, weight, tmp_path):
         fitted.score(rows, y)
     with pytest.raises(TypeError, match="score needs the classes"):
         fitted.score(X)
+
+
+def test_what_needs_rows_in_memory_says_how_to_get_some(tmp_path):
+    pq.write_table(pa.table({"x": [0.0, 1.0, 2.0, 5.0], "y": [0, 0, 1, 1]}), tmp_path / "rows.parquet")
+    rows = scan(tmp_path / "rows.parquet", target="y")
+    with pytest.raises(TypeError, match=r"X, y, weight = scan.sample\(100_000\)"):
+        LDA().fit(rows).transform(rows)

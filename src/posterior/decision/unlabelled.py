@@ -44,7 +44,7 @@ def unlabelled(logs: Floats, sample_weight: Any, known: Bools, names: list[Any])
 
 def _kept(logs: Floats, known: Bools, names: list[Any], what: str) -> Floats:
     """The columns of the classes that have a prior; the others must be impossible in every row."""
-    held = np.exp(logs)[:, ~known] > NOT_ONE
+    held = np.exp(logs[:, ~known]) > NOT_ONE
     if held.any():
         row, k = np.argwhere(held)[0].tolist()
         column = np.flatnonzero(~known)[k]

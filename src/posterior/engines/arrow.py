@@ -201,12 +201,12 @@ class FileEngine(FragmentEngine):
         where = Path(os.path.abspath(path.expanduser()))
         for given in self._given:
             named = Path(os.path.abspath(Path(given).expanduser()))
-            if named.is_file():
-                continue
-            pattern = named.parts if not named.is_dir() else tuple(glob.escape(part) for part in named.parts)
-            if not named.is_dir() and _matches(where.parts, pattern):
+            if named.exists():
+                folders = [named] if named.is_dir() and named in where.parents else []
+            elif _matches(where.parts, named.parts):
                 return True
-            folders = [folder for folder in where.parents if _matches(folder.parts, pattern)]
+            else:
+                folders = [folder for folder in where.parents if _matches(folder.parts, named.parts)]
             if any(_is_shown(where.relative_to(folder)) for folder in folders):
                 return True
         return False

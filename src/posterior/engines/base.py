@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeVar
 
 from posterior.engines.adding import added_or_none
 
@@ -156,6 +156,13 @@ class Engine(ABC):
 
 class ScannedTable:
     """A table that is read where it lives, as `posterior.scan` returns it."""
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: what asks for an array needs the rows in memory."""
+        raise TypeError(
+            "this reads rows in memory, and those of a scan are elsewhere; pass some of them: "
+            "X, y, weight = scan.sample(100_000)"
+        )
 
 
 def taken(batches: Iterator[Any], empty: Any, n: int) -> Any:

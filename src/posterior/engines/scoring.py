@@ -74,12 +74,18 @@ class RightAnswers:
     target: str
     weight: str | None
 
+    @property
+    def columns(self) -> list[str]:
+        """All columns that are read."""
+        return list(dict.fromkeys([*self.inputs, self.target, *([self.weight] if self.weight else [])]))
+
     def __call__(self, batch: Any, place: Place) -> Floats | None:
         """Both weights; None where no row counts."""
         rows = table_of(counting_rows(batch, self.target, self.weight))
         if not rows.num_rows:
             return None
-        right = self.predict(rows.select(list(self.inputs))) == as_array(rows.column(self.target))
+        said = np.asarray(self.predict(rows.select(list(self.inputs))))
+        right = said == as_array(rows.column(self.target))
         w = np.ones(len(right)) if self.weight is None else read_weight(rows.column(self.weight), self.weight)
         return np.array([w @ right, w.sum()])
 

@@ -343,7 +343,7 @@ def _start(design: AdditiveDesign, found: Strengths, loss: SoftmaxLoss) -> Linea
     """Where the solver begins: the coefficients that came with the strengths."""
     kept = design.kept
     root = np.sqrt(found.kept)[design.term_of][kept]
-    coef = np.where(np.isinf(root), 0.0, found.coef[:, kept] * np.where(np.isinf(root), 0.0, root))
+    coef = found.coef[:, kept] * np.where(np.isinf(root), 0.0, root)
     return LinearModel(loss.contrasts @ coef, loss.contrasts @ found.level, found.mean[kept] / root)
 
 

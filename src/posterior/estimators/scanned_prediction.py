@@ -81,8 +81,7 @@ def score_scan(
     """The scores of all rows of a scan: written to a file, or as a lazy frame."""
     check_is_fitted(estimator)
     scoring = load_module("posterior.engines.scoring")
-    names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
-    inputs = table.inputs_of(None if names is None else names.tolist(), n, type(estimator).__name__)
+    inputs = _inputs(estimator, table)
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
     scorer = scoring.BatchScorer(MethodScores(estimator, method, dict(arguments)), inputs, kept)
     engine = table.engine
@@ -131,25 +130,21 @@ class ScoresScans:
             return found
         scanned = scanned_table(X, y, sample_weight, type(self).__name__)
         check_is_fitted(self)
-        names, n = getattr(self, "feature_names_in_", None), getattr(self, "n_features_in_", 0)
-        inputs = scanned.inputs_of(None if names is None else names.tolist(), n, type(self).__name__)
         target = scanned.target_name(type(self).__name__)
         scoring = load_module("posterior.engines.scoring")
-        work = scoring.RightAnswers(Predictions(self), inputs, target, scanned.weight)
-        columns = [*inputs, target, *([] if scanned.weight is None else [scanned.weight])]
-        right, total = scanned.engine.fold(work, list(dict.fromkeys(columns)))
+        predict: Any = self.predict  # type: ignore[attr-defined]  # of the classifier
+        work = scoring.RightAnswers(predict, _inputs(self, scanned), target, scanned.weight)
+        right, total = scanned.engine.fold(work, work.columns)
         return float(right / total)
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """The predictions of a fitted estimator. It can be pickled."""
-
-    estimator: Any
-
-    def __call__(self, X: Any) -> AnyArray:
-        """Those of some rows."""
-        return np.asarray(self.estimator.predict(X))
+def _inputs(estimator: Any, table: Any) -> tuple[str, ...]:
+    """The columns of a scan that a fitted estimator reads."""
+    names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
+    found: tuple[str, ...] = table.inputs_of(
+        None if names is None else names.tolist(), n, type(estimator).__name__
+    )
+    return found
 
 
 def class_column(name: str, label: Any) -> str:

@@ -85,11 +85,6 @@ def _open_object(X: Any) -> Source:
         return _open_frame(nw.from_arrow(X, backend="pyarrow"))
     if hasattr(X, "__array__"):
         return _open_array(np.asarray(X))
-    if hasattr(X, "engine") and hasattr(X, "sample"):
-        raise TypeError(
-            "this reads rows in memory, and those of a scan are elsewhere; pass some of them: "
-            "X, y, weight = scan.sample(100_000)"
-        )
     raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}")
 
 

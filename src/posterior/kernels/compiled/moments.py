@@ -9,7 +9,7 @@ import numpy as np
 from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.columns import SOURCES, WIDTH, doubles_at, load_rows, source_of
+from posterior.kernels.compiled.columns import SOURCES, WIDTH, doubles_at, load_rows
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, TABLE, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, lies_in_rows, tile_rows, tiles
@@ -219,12 +219,12 @@ class _MomentSums:
         sums = cls(pivot)
         if isinstance(table, SeparateColumns):
             add_columns(table.addresses, table.start, y, weight, *sums)
-        elif lies_in_rows(table) or source_of(table) is None:
-            for rows, tile in tiles(table):
-                add_complete(tile, y[rows], weight[rows], *sums)
-        else:
+        elif not lies_in_rows(table) and table.dtype in (np.float64, np.float32):
             room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
             add_complete_of(table, 0, room, y, weight, *sums)
+        else:
+            for rows, tile in tiles(table):
+                add_complete(tile, y[rows], weight[rows], *sums)
         sums.total[:] = sums.total[:, :1]
         return sums
 

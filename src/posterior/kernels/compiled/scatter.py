@@ -183,7 +183,6 @@ class _ScatterSums:
             buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
             buffer[:, d:] = 0.0
             self._add(table, y, weight, buffer)
-        self.first, self.second = self._first[:, :d], self._second[:, :d, :d]
         return self
 
     def _add(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
@@ -210,6 +209,17 @@ class _ScatterSums:
             if count:
                 z = buffer[end - count : end]
                 self._second[g] += np.matmul(z.T, z, out=scratch("square", z.shape[1], z.shape[1]))
+
+    @property
+    def first(self) -> Floats:
+        """The sums of deviations, (K, d)."""
+        return self._first[:, : self.pivot.shape[1]]
+
+    @property
+    def second(self) -> Floats:
+        """The sums of their products, of each class or of all, (K or 1, d, d)."""
+        d = self.pivot.shape[1]
+        return self._second[:, :d, :d]
 
     @property
     def is_finite(self) -> bool:
