@@ -101,6 +101,7 @@ MISTAKES = [
     (["compare", "good.csv", "one_row.csv", "-t", "bought", "--engine", "memory"], ["one file", "2 files"]),
     (["compare", "go*.csv", "-t", "bought", "--engine", "memory"], ["one file", "go*.csv"]),
     (["compare", "good.csv", "-t", "bought", "--engine", "magic"], ["memory, arrow, dask, spark"]),
+    (["compare", "good.csv", "-t", "bought", "--cluster", "tcp://here:1"], ["--engine dask", "spark"]),
     (["compare", "go*.csv"], ["--target", "'size'", "'bought'"]),
     (["compare", "go*.csv", "-t", "bougth"], ["'bougth'", "did you mean 'bought'?"]),
     (["compare", "go*.csv", "-t", "bought", "--drop", "sise"], ["--drop", "did you mean 'size'?"]),

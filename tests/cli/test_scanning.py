@@ -66,6 +66,31 @@ def test_a_model_of_scanned_files_is_that_of_one_file_in_memory(source, table, c
 
 
 @pytest.mark.usefixtures("rows")
+def test_a_cluster_is_called_by_its_address(dask_cluster, table, capsysbinary):
+    address = dask_cluster.scheduler.address
+    before = set(dask_cluster.scheduler_info()["workers"])
+    on = ("--engine", "dask", "--cluster", address)
+    printed(capsysbinary, "fit", "data", *on, *FIT, "there.model")
+    printed(capsysbinary, "fit", "data", *FIT, "here.model")
+    X = table.select(["x", "state"])
+    there, here = (load(name).predict_log_proba(X) for name in ("there.model", "here.model"))
+    assert np.array_equal(there, here)
+    printed(capsysbinary, "predict", "here.model", "data", *on, "--keep", "id", "-o", "scores.parquet")
+    assert pq.read_table("scores.parquet").num_rows == N
+    assert set(dask_cluster.scheduler_info()["workers"]) == before
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_cluster_is_started_on_this_machine_and_ended(capsysbinary):
+    client = pytest.importorskip("distributed").client
+
+    before = set(map(id, client._global_clients.values()))
+    printed(capsysbinary, "fit", "data", "--engine", "dask", *FIT, "a.model")
+    assert load("a.model").estimator_.model_.weight == N
+    assert {id(each) for each in client._global_clients.values() if each.status != "closed"} <= before
+
+
+@pytest.mark.usefixtures("rows")
 def test_scores_of_scanned_files_are_those_of_one_file(capsysbinary):
     printed(capsysbinary, "fit", "data", *FIT, "a.model")
     one = ran(capsysbinary, "predict", "a.model", "all.parquet", "--keep", "id", "-o", "one.parquet")

@@ -13,6 +13,7 @@ from typer.main import get_command
 import posterior
 from posterior._text import escaped
 from posterior._version import __version__
+from posterior.cli.closing import one_command
 from posterior.cli.errors import (
     INTERRUPTED,
     READER_GONE,
@@ -125,7 +126,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _called(arguments: Sequence[str] | None) -> None:
     given = None if arguments is None else list(arguments)
     try:
-        result = app(given, prog_name="posterior", standalone_mode=False)
+        with one_command():
+            result = app(given, prog_name="posterior", standalone_mode=False)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # for which click would leave with 1
             raise stop.__context__ from None

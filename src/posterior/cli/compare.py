@@ -19,6 +19,7 @@ from posterior.cli.options import ColumnOptions, FileOptions, MaxRows, OutputOpt
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import compare_numbers, numbers_data, refuse_for_numbers
 from posterior.cli.scanning import (
+    ClusterAddress,
     DataFiles,
     EngineName,
     Weight,
@@ -76,6 +77,7 @@ def compare(
         str | None, typer.Option("--report", metavar="FILE", help="Write a report, an HTML file to look at.")
     ] = None,
     engine: EngineName = None,
+    cluster: ClusterAddress = None,
     weight: Weight = None,
     regression: AsNumbers = None,
     reference: Annotated[
@@ -92,7 +94,7 @@ def compare(
     """
     console = CommandConsole(talk)
     chosen = None if models is None else [name.strip() for name in models.split(",")]
-    elsewhere, drawn = open_elsewhere(console, data, engine, reading), None
+    elsewhere, drawn = open_elsewhere(console, data, engine, reading, cluster=cluster), None
     if report is not None:
         inputs = data if elsewhere is None else elsewhere.paths
         refuse_output(report, *inputs, *([costs] if costs is not None and is_file(costs) else []))

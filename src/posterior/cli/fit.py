@@ -21,6 +21,7 @@ from posterior.cli.options import ColumnOptions, FileOptions, MaxRows, OutputOpt
 from posterior.cli.outputs import refuse_output
 from posterior.cli.regressions import fit_numbers, refuse_for_numbers
 from posterior.cli.scanning import (
+    ClusterAddress,
     DataFiles,
     EngineName,
     Weight,
@@ -71,6 +72,7 @@ def fit(
         str, typer.Option("--note", metavar="TEXT", help="Written into the file, such as what it is for.")
     ] = "",
     engine: EngineName = None,
+    cluster: ClusterAddress = None,
     weight: Weight = None,
     regression: AsNumbers = None,
     max_rows: MaxRows = 100_000,
@@ -84,7 +86,7 @@ def fit(
     refuse_model(model)
     if keep not in ("summary", "rows"):
         raise ValueError(f"--keep {keep}: choose summary, or rows")
-    elsewhere = open_elsewhere(console, data, engine, reading)
+    elsewhere = open_elsewhere(console, data, engine, reading, cluster=cluster)
     refuse_output(output, *(data if elsewhere is None else elsewhere.paths))
     refuse_weight(weight, elsewhere)
     scan, drawn = None, None

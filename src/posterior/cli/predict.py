@@ -23,7 +23,7 @@ from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, held_out_words, open_model
 from posterior.cli.options import FileOptions, ModelFile, OutputOptions, known_column
 from posterior.cli.outputs import refuse_output
-from posterior.cli.scanning import DataFiles, EngineName, open_elsewhere
+from posterior.cli.scanning import ClusterAddress, DataFiles, EngineName, open_elsewhere
 from posterior.cli.tables import accuracy_words, number
 from posterior.engines.remote import table_of
 from posterior.engines.scoring import rate_words
@@ -55,6 +55,7 @@ def predict(
         typer.Option("--raw", help="Write texts such as =1+2 into CSV as they are: spreadsheets run them."),
     ] = False,
     engine: EngineName = None,
+    cluster: ClusterAddress = None,
 ) -> None:
     """Write posteriors and actions of rows, and how odd they are.
 
@@ -62,7 +63,7 @@ def predict(
     """
     console = CommandConsole(talk, results=False)
     opened = open_model(file)
-    elsewhere = open_elsewhere(console, data, engine, reading, large=None)
+    elsewhere = open_elsewhere(console, data, engine, reading, cluster=cluster, large=None)
     refuse_output(output, *(data if elsewhere is None else elsewhere.paths), file, *decision.files)
     scored = Scored(opened, listed(data, 2) if elsewhere is not None else data[0], tuple(keep or ()))
     with console.noticing(), console.progress() as told:

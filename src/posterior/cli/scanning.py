@@ -8,8 +8,10 @@ import numpy as np
 import typer
 
 import posterior
+from posterior._loading import load_module
 from posterior._text import counted, listed
 from posterior._types import Progress
+from posterior.cli.closing import when_it_ends
 from posterior.cli.console import CommandConsole
 from posterior.cli.grouped import words_of
 from posterior.cli.options import FILE, ColumnOptions, FileOptions, known_column, listed_columns
@@ -20,7 +22,9 @@ if TYPE_CHECKING:  # models and engines are imported when a table is read
 
 # Bytes of a Parquet file beyond which it is scanned unless the user says otherwise.
 LARGE = 10**9
-ENGINES = ("memory", "arrow", "dask", "spark")
+# Clusters that read files: the module that connects to one, and what ends the connection.
+CLUSTERS = {"dask": ("posterior.engines.dask", "close"), "spark": ("posterior.engines.spark", "stop")}
+ENGINES = ("memory", "arrow", *CLUSTERS)
 WILD = "*?["
 HOW = "--engine memory reads one file as a whole"
 
@@ -41,6 +45,15 @@ EngineName = Annotated[
         "if not given.",
     ),
 ]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Dask's scheduler (tcp://host:8786) or Spark's master (spark://host:7077); as they are "
+        "configured, else this machine, if not given.",
+    ),
+]
 Weight = Annotated[
     str | None,
     typer.Option("--weight", metavar="COL", help="The column of row weights, of files that are scanned."),
@@ -53,6 +66,7 @@ def open_elsewhere(
     engine: str | None,
     reading: FileOptions,
     *,
+    cluster: str | None = None,
     large: int | None = LARGE,
 ) -> Any:
     """The engine that scans some files; None where they are one file that is read into memory.
@@ -61,6 +75,8 @@ def open_elsewhere(
     """
     if engine is not None and engine not in ENGINES:
         raise ValueError(f"--engine {engine}: choose one of {', '.join(ENGINES)}")
+    if cluster is not None and engine not in CLUSTERS:
+        raise ValueError(f"--cluster {cluster}: whose is it? Pass --engine dask or --engine spark too")
     several, why = _several(data), _reason(data, large)
     if engine == "memory" and several:
         raise ValueError(f"--engine memory reads one file as a whole, found {several}; name one file")
@@ -73,10 +89,19 @@ def open_elsewhere(
             "leave it out, or pass --engine memory"
         )
     source = data[0] if len(data) == 1 else list(data)
-    opened = posterior.scan(source, engine=engine or "arrow").engine
+    client = _connected(engine, cluster) if engine in CLUSTERS else "arrow"
+    opened = posterior.scan(source, engine=client).engine
     if engine is None:
         console.note(f"{why} scanned, not read into memory ({HOW})")
     return opened
+
+
+def _connected(engine: str, address: str | None) -> Any:
+    """A client of a cluster, which is closed when the command ends."""
+    module, close = CLUSTERS[engine]
+    client = load_module(module).connected(address)
+    when_it_ends(getattr(client, close))
+    return client
 
 
 def _several(data: Sequence[str]) -> str:
@@ -171,5 +196,4 @@ def class_counts(scan: Any) -> dict[str, int]:
 
 def watched(rows: Any, engine: str | None, progress: Progress) -> Any:
     """A scan whose readings by this process are shown; rows in memory or on a cluster as they are."""
-    by_cluster = engine in ("dask", "spark")
-    return rows if by_cluster or not hasattr(rows, "watched") else rows.watched(progress)
+    return rows if engine in CLUSTERS or not hasattr(rows, "watched") else rows.watched(progress)

@@ -48,7 +48,8 @@ FORMATS = {
 FRAGMENT_ROWS, FEW_FRAGMENTS = 1 << 19, 4
 # Bytes of a column that are read at a time.
 BUFFER = 1 << 16
-# The modules whose `files_on_cluster(files, client)` lets a cluster read files, by what a user names it.
+# The modules whose `files_on_cluster(files, client)` lets a cluster read files, by what a user names it;
+# `connected(address)` of each gives such a client.
 CLUSTERS = {
     "dask": "posterior.engines.dask",
     "distributed": "posterior.engines.dask",
@@ -248,15 +249,17 @@ class FileEngine(FragmentEngine):
 
 def opened(source: Any, engine: Any = None) -> Engine:
     """The engine for files: threads of this process, or the workers of a cluster."""
-    files = FileEngine(source)
     if engine is None or engine == "arrow":
-        return files
+        return FileEngine(source)
     package = engine if isinstance(engine, str) else type(engine).__module__.partition(".")[0]
     module = CLUSTERS.get(package)
     if module is None:
         raise ValueError(
             f"engine must be 'arrow', 'dask', 'spark', a client of Dask or a Spark session, found {engine!r}"
         )
+    # Workers are in another folder: what is named from ours must be named from the root.
+    named = [source] if isinstance(source, str | PathLike) else source
+    files = FileEngine([os.path.abspath(Path(each).expanduser()) for each in named])
     on_cluster: Engine = load_module(module).files_on_cluster(
         files, None if isinstance(engine, str) else engine
     )

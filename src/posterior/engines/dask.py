@@ -64,6 +64,24 @@ def current_client() -> Any:
         ) from None
 
 
+def connected(address: str | None) -> Any:
+    """A client of the scheduler at an address; None: that of Dask's configuration, else of this machine."""
+    try:
+        from distributed import Client  # noqa: PLC0415  (data frames need none)
+    except ImportError as error:
+        raise ImportError(f"{error}; for files on Dask: pip install 'posterior[dask]'") from error
+    address = address or dask.config.get("scheduler-address", None)
+    if address is None:
+        return Client(dashboard_address=None, set_as_default=False)
+    try:
+        return Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no scheduler of Dask answers at {address}: {error}; start one by dask scheduler, or leave the "
+            "address out to work on this machine"
+        ) from error
+
+
 class DaskFiles(FilesOnCluster):
     """Files whose fragments the workers of a Dask cluster read."""
 

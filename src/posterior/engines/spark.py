@@ -63,6 +63,19 @@ def files_on_cluster(files: FileEngine, session: Any | None) -> "SparkFiles":
     return SparkFiles(files, session if isinstance(session, SparkContext) else session.sparkContext)
 
 
+def connected(address: str | None) -> Any:
+    """A session with the master at an address; None: that of Spark's configuration, else of this machine."""
+    builder = SparkSession.builder.appName("posterior")
+    try:
+        return (builder if address is None else builder.master(address)).getOrCreate()
+    except Exception as error:  # Java's, of many kinds
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(
+            f"Spark could not be started with master {address or '(as configured)'}: {reason}; such as "
+            "spark://host:7077 or local[2,4]"
+        ) from error
+
+
 class SparkFiles(FilesOnCluster):
     """Files whose fragments the Python workers of Spark read."""
 
