@@ -171,6 +171,7 @@ MODEL_MISTAKES = [
     (["predict", "good.posterior", "go*.csv", "-o", "good.posterior"], ["would be lost"]),
     (["predict", "good.posterior", "go*.csv", "--keep", "id", "-o", "out.csv"], ["--keep", "'id'"]),
     (["predict", "good.posterior", "go*.csv", "--engine", "memory"], ["one file", "go*.csv"]),
+    (["predict", "good.posterior", "go*.csv", "-o", "gone.csv"], ["gone.csv", "next scan", "another folder"]),
     (["predict", "good.posterior", "go*.csv", "--delimiter", ";"], ["--delimiter", "--engine memory"]),
     (["sql", "good.posterior", "--table", "t", "--dialect", "oracle"], ["'oracle'", "'duckdb'"]),
     (["sql", "good.posterior", "--table", ""], ["table must be a name"]),

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from posterior.files import split_part
 
@@ -24,6 +25,15 @@ def refuse_output(path: str, *inputs: str) -> None:
         there = Path(split_part(source)[0]).expanduser()
         if there.exists() and where.exists() and there.samefile(where):
             raise ValueError(f"{path} is what is read, and would be lost; write to another file")
+
+
+def refuse_scanned(path: str, engine: Any) -> None:
+    """Refuse a path at which the next scan of the same files would take scores for rows."""
+    if path != "-" and engine.would_read(Path(path)):
+        raise ValueError(
+            f"{path} lies where {engine.name} is read from: the next scan would take the scores "
+            "for rows; write to another folder"
+        )
 
 
 def refuse_picture(path: str, *inputs: str) -> None:

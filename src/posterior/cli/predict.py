@@ -22,7 +22,7 @@ from posterior.cli.decision_options import DecisionOptions
 from posterior.cli.grouped import grouped
 from posterior.cli.model_files import Opened, held_out_words, open_model
 from posterior.cli.options import FileOptions, ModelFile, OutputOptions, known_column
-from posterior.cli.outputs import refuse_output
+from posterior.cli.outputs import refuse_output, refuse_scanned
 from posterior.cli.scanning import ClusterAddress, DataFiles, EngineName, open_elsewhere
 from posterior.cli.tables import accuracy_words, number
 from posterior.engines.remote import table_of
@@ -65,6 +65,8 @@ def predict(
     opened = open_model(file)
     elsewhere = open_elsewhere(console, data, engine, reading, cluster=cluster, large=None)
     refuse_output(output, *(data if elsewhere is None else elsewhere.paths), file, *decision.files)
+    if elsewhere is not None:
+        refuse_scanned(output, elsewhere)
     scored = Scored(opened, listed(data, 2) if elsewhere is not None else data[0], tuple(keep or ()))
     with console.noticing(), console.progress() as told:
         decide(opened.model, decision)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from posterior._blas import one_blas_thread
@@ -46,6 +47,10 @@ class FilesOnCluster(Engine):
     def name(self) -> str:
         """The files."""
         return self.files.name
+
+    def would_read(self, path: Path) -> bool:
+        """Whether a scan of the same folders and patterns would read a file at this path."""
+        return self.files.would_read(path)
 
     @property
     def schema(self) -> Any:

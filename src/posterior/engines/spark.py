@@ -5,8 +5,10 @@ faster. A task carries what is to be summed up, never rows; sums are added up in
 order of the fragments. Scheduling and the second try when a worker or an executor dies are Spark's.
 """
 
+import os
 import pickle
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -66,6 +68,8 @@ def files_on_cluster(files: FileEngine, session: Any | None) -> "SparkFiles":
 def connected(address: str | None) -> Any:
     """A session with the master at an address; None: that of Spark's configuration, else of this machine."""
     builder = SparkSession.builder.appName("posterior")
+    if address is None or address.startswith("local"):  # whose workers need the packages of this process
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         return (builder if address is None else builder.master(address)).getOrCreate()
     except Exception as error:  # Java's, of many kinds
