@@ -51,7 +51,7 @@ def others(connection):
     query = (
         "SELECT query FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
     )
-    for _ in range(100):
+    for _ in range(1200):
         if not (found := asked(connection, query)):
             return []
         time.sleep(0.05)

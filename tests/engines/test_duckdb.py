@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from posterior import LDA, GaussianNB, NaiveBayes, scan
+from posterior import LDA, GaussianNB, NaiveBayes, scan, threads
 from posterior.engines import duckdb as engine
 from posterior.engines.base import BATCH_ROWS
 
@@ -45,12 +45,12 @@ def test_batches_have_all_rows_in_order(many):
     assert np.concatenate([batch["i"] for batch in batches]).tolist() == list(range(N))
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_streamed_sums_have_the_same_bits_whatever_the_threads(threads, many):
+@pytest.mark.parametrize("n", [1, 3])
+def test_streamed_sums_have_the_same_bits_whatever_the_threads(n, many):
     many.execute("SET threads = 2")
     fit = lambda: LDA().fit(scan(many, "y", table="many", columns=["x", "z"]))
     expected = fit()
-    many.execute(f"SET threads = {threads}")
+    many.execute(f"SET threads = {n}")
     assert fit().coef_.tobytes() == expected.coef_.tobytes()
 
 
@@ -176,7 +176,7 @@ def test_an_interrupted_fit_lets_go_of_the_database(many):
         calls.append(place)
         raise StopError
 
-    with pytest.raises(StopError):
+    with threads(2), pytest.raises(StopError):
         scan(many, "y", table="many").engine.fold(work, ["i"])
     assert len(calls) <= 3
     many.execute("CREATE OR REPLACE TABLE other AS SELECT 1")

@@ -20,6 +20,7 @@ from posterior import (
     PoolClassifier,
     TreeAugmented,
     scan,
+    threads,
 )
 from posterior.engines import arrow, resuming
 from posterior.persistence import load, partial_sums, save
@@ -89,7 +90,7 @@ def test_an_interrupted_fit_goes_on_with_the_same_bits(name, table, files, tmp_p
     kept = tmp_path / "sums"
     with monkeypatch.context() as patched:
         stop_after(patched, 8)
-        with pytest.raises(InterruptedFitError):
+        with threads(2), pytest.raises(InterruptedFitError):  # so that fragments end about in order
             MODELS[name]().fit(scan(files, target="label", columns=COLUMNS, resume=kept))
     rows = scan(files, target="label", columns=COLUMNS, resume=kept)
     found = MODELS[name]().fit(rows)
@@ -103,7 +104,7 @@ def test_fragments_in_the_file_are_not_read_again(files, tmp_path, monkeypatch):
     make = MODELS["naive Bayes"]
     with monkeypatch.context() as patched:
         stop_after(patched, 8)
-        with pytest.raises(InterruptedFitError):
+        with threads(2), pytest.raises(InterruptedFitError):  # so that fragments end about in order
             make().fit(scan(files, target="label", columns=COLUMNS, resume=kept))
     done = partial_sums.read(str(kept)).done
     assert 1 <= done < 8
@@ -112,17 +113,19 @@ def test_fragments_in_the_file_are_not_read_again(files, tmp_path, monkeypatch):
     assert len(names) == PARTS - done
 
 
+# A fit that does not get further than three fragments, however long it is let.
 KILLED = """
-    import sys, time
+    import sys, threading
+    from itertools import count
     from posterior import GaussianNB, scan
     from posterior.engines import arrow, resuming
     resuming.SECONDS = 0.0
-    read = arrow.ParquetFragment.batches
-    def slow(self, columns, *rows):
-        if len(columns) == 3:
-            time.sleep(0.5)
+    read, calls = arrow.ParquetFragment.batches, count()
+    def stuck(self, columns, *rows):
+        if len(columns) == 3 and next(calls) >= 3:
+            threading.Event().wait()
         return read(self, columns, *rows)
-    arrow.ParquetFragment.batches = slow
+    arrow.ParquetFragment.batches = stuck
     GaussianNB().fit(scan(sys.argv[1], target="label", columns=["x", "wait"], resume=sys.argv[2]))
 """
 
@@ -150,7 +153,7 @@ def left_over(files, tmp_path, monkeypatch):
     kept = tmp_path / "sums"
     with monkeypatch.context() as patched:
         stop_after(patched, 8)
-        with pytest.raises(InterruptedFitError):
+        with threads(2), pytest.raises(InterruptedFitError):  # so that fragments end about in order
             MODELS["naive Bayes"]().fit(scan(files, target="label", columns=COLUMNS, resume=kept))
     return kept
 

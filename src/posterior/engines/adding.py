@@ -1,7 +1,8 @@
 """Sums added up in a fixed pairwise tree, whoever worked them out and whenever."""
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 S = TypeVar("S")
 
@@ -56,6 +57,43 @@ class PairwiseSum:
         if result is None:
             raise NoRowsError("the table has no rows that count; a filter upstream may have removed them all")
         return result
+
+
+class TreeSum(Generic[S]):
+    """The same tree, whose parts come from several threads in any order; each adds up what is complete.
+
+    >>> total = TreeSum()
+    >>> for place in (2, 0, 1):
+    ...     total.put(place, [place])
+    >>> total.whole()
+    [0, 1, 2]
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[int, int], S | None] = {}
+        self._lock = Lock()
+
+    def put(self, place: int, part: S | None) -> None:
+        """Add the part of a place, and all sums that are complete with it."""
+        level, node = 0, part
+        while True:
+            with self._lock:
+                if (level, place ^ 1) not in self._nodes:
+                    self._nodes[level, place] = node
+                    return
+                other = self._nodes.pop((level, place ^ 1))
+            node = _plus(other, node) if place % 2 else _plus(node, other)
+            level, place = level + 1, place // 2
+
+    def whole(self) -> S:
+        """The sum of all parts, whose places are the numbers from 0 on."""
+        nodes = sorted(((level, node) for (level, _), node in self._nodes.items()), key=_level, reverse=True)
+        found: S = PairwiseSum(nodes).whole()
+        return found
+
+
+def _level(node: tuple[int, Any]) -> int:
+    return node[0]
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -1,18 +1,17 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from posterior._blas import one_blas_thread
+from posterior._pool import each
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
-from posterior.engines.adding import added
-from posterior.engines.workers import in_order, n_threads
+from posterior.engines.adding import TreeSum
+from posterior.engines.workers import in_order
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Mixed, Schema
 
@@ -141,8 +140,9 @@ class LocalDataset:
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
-        with closing(in_order(summarize, chunks)) as sums:
-            return added(sums)
+        total: TreeSum[S] = TreeSum()
+        each(lambda i: total.put(i, summarize(chunks[i])), len(chunks))
+        return total.whole()
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
@@ -167,37 +167,5 @@ class LocalDataset:
         chunks = self._cut(size // TILE_ROWS * TILE_ROWS)
         ends = np.cumsum([chunk.n_rows for chunk in chunks]).tolist()
         parts: list[Any] = [out[end - chunk.n_rows : end] for chunk, end in zip(chunks, ends, strict=True)]
-        _each(lambda i: write(chunks[i], parts[i]), len(chunks))
+        each(lambda i: write(chunks[i], parts[i]), len(chunks))
         return out
-
-
-def _each(work: Callable[[int], None], n: int) -> None:
-    """Do all of n pieces of work, in any order; of several errors that of the first piece is raised."""
-    workers = min(n_threads(), n)
-    with one_blas_thread:
-        if workers == 1:
-            for i in range(n):
-                work(i)
-            return
-        pieces = iter(range(n))
-        errors: dict[int, BaseException] = {}
-
-        def run() -> None:
-            for i in pieces:
-                if errors:
-                    return
-                try:
-                    work(i)
-                except Exception as error:
-                    errors[i] = error
-
-        with ThreadPoolExecutor(workers) as pool:
-            running = [pool.submit(run) for _ in range(workers)]
-            try:
-                for done in running:
-                    done.result()
-            except BaseException as interrupt:
-                errors[-1] = interrupt  # such as Ctrl-C, upon which the workers stop
-                raise
-    if errors:
-        raise errors[min(errors)]

@@ -62,6 +62,21 @@ def class_weights(y: Ints, weight: Floats | None, n_classes: int) -> Floats:
     return out
 
 
+def count_small(labels: Ints, most: int) -> Ints | None:
+    """How often each of the numbers 0 … most − 1 is there; None where there are others.
+
+    >>> count_small(np.array([0, 2, 2]), 4), count_small(np.array([0, -2]), 4)
+    (array([1, 0, 2, 0]), None)
+    """
+    kernel = compiled("sums", 0, len(labels)) if labels.dtype in (np.int64, np.int32) else None
+    if kernel is None or not labels.flags.c_contiguous:
+        if len(labels) and (labels.min() < 0 or labels.max() >= most):
+            return None
+        return np.bincount(labels.astype(np.int64, copy=False), minlength=most)
+    count = np.zeros(most, dtype=np.int64)
+    return count if kernel.count_small(labels, count) else None
+
+
 def expected_sums(
     values: Floats, y: Ints, weight: Floats | None, given: Gaussians, *, fourth: bool = False
 ) -> ExpectedSums:

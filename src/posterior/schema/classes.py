@@ -5,8 +5,12 @@ from typing import Any
 import numpy as np
 
 from posterior import kernels
+from posterior._pool import each
 from posterior._types import AnyArray, Ints
 from posterior.schema.cells import sorted_levels
+
+# Rows whose labels a thread looks at at a time, and the numbers that are counted.
+PART, FEW = 1 << 17, 1 << 10
 
 
 def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints]:
@@ -30,16 +34,46 @@ def distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
     Small whole numbers are counted, strings looked up: sorting all rows would take longer than the fit.
     """
     if labels.dtype.kind in "iu" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low < len(labels) and abs(low) < 2**62 and abs(high) < 2**62:
-            places = labels.astype(np.int64) - low if low else labels.astype(np.int64, copy=False)
-            seen = kernels.class_weights(places, None, high - low + 1) > 0
-            found = (np.flatnonzero(seen) + low).astype(labels.dtype)
-            return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
+        counted = _counted(labels) or _spread(labels)
+        if counted is not None:
+            return counted
     if labels.dtype.kind in "OU":
         return sorted_levels(labels)
     found, codes = np.unique(labels, return_inverse=True)
     return found, codes.reshape(-1).astype(np.int64)
+
+
+def _counted(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
+    """Those of whole numbers from 0 on that are few, as most are, by one look at each; None of others."""
+    starts = range(0, len(labels), PART)
+    counts: list[Ints | None] = [None] * len(starts)
+    each(lambda i: counts.__setitem__(i, kernels.count_small(labels[starts[i] :][:PART], FEW)), len(starts))
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    seen = sum(known, np.zeros(FEW, dtype=np.int64)) > 0
+    found = np.flatnonzero(seen)
+    if found[-1] + 1 == len(found) and labels.dtype == np.int64:
+        return found, labels
+    codes, code_of = np.empty(len(labels), dtype=np.int64), np.cumsum(seen) - 1
+
+    def look_up(i: int) -> None:
+        part = slice(starts[i], starts[i] + PART)
+        np.take(code_of, labels[part], out=codes[part], mode="clip")  # which needs no copy of `out`
+
+    each(look_up, len(starts))
+    return found.astype(labels.dtype), codes
+
+
+def _spread(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
+    """Those of whole numbers in a range no wider than there are rows; None of others."""
+    low, high = int(labels.min()), int(labels.max())
+    if high - low >= len(labels) or abs(low) >= 2**62 or abs(high) >= 2**62:
+        return None
+    places = labels.astype(np.int64) - low
+    seen = kernels.class_weights(places, None, high - low + 1) > 0
+    found = (np.flatnonzero(seen) + low).astype(labels.dtype)
+    return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
 
 
 def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:

@@ -27,6 +27,8 @@ T = TypeVar("T")
 NOTICEABLE = 1e-6
 # Bytes that scatter matrices may take; a fit needs about three times as much in all.
 LARGEST = 4 << 30
+# Cells of scatter matrices that are changed at once.
+SMALL = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,24 +130,26 @@ class Scatter(Statistics):
         scatter = self.scatter + other.scatter
         if self.pooled:
             scatter += pull.T @ pull
+        elif scatter.size <= SMALL:
+            scatter += pull[:, :, None] * pull[:, None, :]
         else:
             for k, apart in enumerate(pull):  # one by one: there may be many
                 scatter[k] += apart[:, None] * apart
-        rounding = np.maximum(self.rounding, other.rounding)
-        whole = replace(
-            self,
-            weight=weight[:, 0],
-            location=location,
-            scatter=scatter,
-            rounding=rounding,
-            gaps=_added(self.gaps, other.gaps),
-            pairs=_added(self.pairs, other.pairs),
+        third, fourth = None, None
+        if self.third is not None and other.third is not None:
+            a, b = self._recentred(share * shift), other._recentred((share - 1) * shift)
+            third, fourth = a[0] + b[0], a[1] + b[1]
+        return type(self)(
+            weight[:, 0],
+            location,
+            scatter,
+            np.maximum(self.rounding, other.rounding),
+            third,
+            fourth,
+            self.pooled,
+            _added(self.gaps, other.gaps),
+            _added(self.pairs, other.pairs),
         )
-        if self.third is None or other.third is None:
-            return replace(whole, third=None, fourth=None)
-        a = self._recentred(share * shift)
-        b = other._recentred((share - 1) * shift)
-        return replace(whole, third=a[0] + b[0], fourth=a[1] + b[1])
 
     def _recentred(self, by: Floats) -> tuple[Floats, Floats]:
         """Third and fourth moments about the mean moved by `by` (K, d), by expanding (z − by)."""

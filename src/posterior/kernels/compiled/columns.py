@@ -8,7 +8,7 @@ from numba import carray, types
 from numba.extending import intrinsic, overload
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ROWS, CODES, kernel
+from posterior.kernels.compiled.jit import ANY_ROWS, CODES, ROWS, SINGLE_ROWS, kernel
 from posterior.kernels.layouts import NumberTable, SeparateColumns
 
 WIDTH = 8
@@ -53,6 +53,9 @@ def pack(addresses: Ints, start: int, out: Floats) -> None:
 
 # The types of what `load_rows` reads: the addresses of columns, or an array of any order.
 SOURCES = (CODES, ANY_ROWS, "Array(float32, 2, 'A', True)")
+# The same where arrays have their rows one after the other, and where they have not.
+ROW_SOURCES = (CODES, ROWS, SINGLE_ROWS)
+OTHER_SOURCES = SOURCES[1:]
 
 
 def source_of(table: NumberTable) -> tuple[AnyArray, int] | None:

@@ -26,14 +26,23 @@ ROWS, NUMBERS, CODES = (
     "Array(float64, 1, 'C', True)",
     "Array(int64, 1, 'C', True)",
 )
+SINGLE_ROWS = "Array(float32, 2, 'C', True)"
 # Numbers that a kernel may write to: a line, a table and several tables of them.
 LINE, TABLE, STACK = "float64[::1]", "float64[:, ::1]", "float64[:, :, ::1]"
 # Rows of any layout, and maybe read-only.
 ANY_ROWS = "Array(float64, 2, 'A', True)"
 # Sums keep their order, so that bits depend on the data alone; a·b + c may be one rounding instead of two.
 IN_ORDER = frozenset({"contract", "nsz", "arcp"})
+# Neither: the same bits wherever the code is compiled into.
+EXACT: frozenset[str] = frozenset()
 # Sums over rows of a tile that may be taken in any order, fixed when the kernel is compiled.
 ANY_ORDER = frozenset({"contract", "nsz", "arcp", "reassoc"})
+
+
+def part(function: F) -> F:
+    """A part of kernels, compiled into each of them for the types that it is called with."""
+    fast: F = numba.njit(nogil=True, error_model="numpy")(function)
+    return fast
 
 
 def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER) -> Callable[[F], F]:

@@ -1,302 +1,178 @@
-"""Class moments in one pass over the rows, of arrays and of columns that lie apart.
-
-Each class and column is summed up in the order of its rows, whatever the layout: any table, the same bits.
-"""
-
-from collections.abc import Iterator
+"""Class moments in one pass over the rows, of tables in any layout."""
 
 import numpy as np
-from numba import carray
 
-from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.columns import SOURCES, WIDTH, doubles_at, load_rows
-from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, TABLE, kernel
-from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, lies_in_rows, tile_rows, tiles
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels.compiled.columns import OTHER_SOURCES, ROW_SOURCES, load_rows, source_of
+from posterior.kernels.compiled.jit import CODES, EXACT, LINE, NUMBERS, STACK, TABLE, kernel, part
+from posterior.kernels.compiled.moment_sums import add_moments, add_there, find_first, find_pivots
+from posterior.kernels.layouts import NumberTable, in_rows, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
-from posterior.kernels.reference import ClassMoments, column_marks, ratio
+from posterior.kernels.reference import ClassMoments, column_marks
 
 # A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
 FAR_PIVOT = 100.0
 PEEK = 64
 
-SUMS = f"{ROWS}, float64[:, ::1], float64[:, ::1], float64[:, ::1]"
+
+@part
+def take_pivots(source: AnyArray, start: int, y: Ints, pivot: Floats, line: Floats) -> None:
+    """The first row of each class, zeros where there is none; `line` has room for one row."""
+    rows, d = np.empty(len(pivot), np.int64), line.shape[1]
+    find_first(y, rows)
+    for k in range(len(pivot)):
+        pivot[k] = 0.0
+        if rows[k] >= 0:
+            load_rows(source, start + rows[k], line)
+            pivot[k, :d] = line[0]
 
 
-@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, {SUMS})")
-def add_complete(
-    values: Floats,
-    y: Ints,
-    weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    second: Floats,
-) -> None:
-    """Add up deviations from the pivots and their squares; the weights of the rows go to `total[:, 0]`."""
-    n, d = values.shape
-    if len(weight) == 0:
-        # Steps of eight and four doubles, and the rest of a row one by one.
-        row, eight, four = WIDTH * d, 8 * WIDTH, 4 * WIDTH
-        xs, ps, ss, qs = values.ctypes.data, pivot.ctypes.data, first.ctypes.data, second.ctypes.data
-        for i in range(n):
-            k = y[i]
-            total[k, 0] += 1.0
-            x, own, j = xs + i * row, k * row, 0
-            while j + eight <= row:
-                add_8_moments(x + j, ps + own + j, ss + own + j, qs + own + j)
-                j += eight
-            while j + four <= row:
-                add_4_moments(x + j, ps + own + j, ss + own + j, qs + own + j)
-                j += four
-            for c in range(j // WIDTH, d):
-                v = values[i, c] - pivot[k, c]
-                first[k, c] += v
-                second[k, c] += v * v
-        return
-    for i in range(n):
-        k, w = y[i], weight[i]
-        total[k, 0] += w
-        p, s, q = pivot[k], first[k], second[k]
+@kernel(f"boolean({STACK}, {TABLE}, {TABLE}, boolean)", fastmath=EXACT)
+def centre(sums: Floats, remainder: Floats, scatter: Floats, move: bool) -> bool:
+    """The means less the pivots, and the sums of squares about the means; whether a pivot lies far off.
+
+    Such a pivot is moved, if that is asked for.
+    """
+    pivot, total, first, second = sums[0], sums[1], sums[2], sums[3]
+    n_classes, d = pivot.shape
+    any_far = False
+    for k in range(n_classes):
         for j in range(d):
-            v = values[i, j] - p[j]
-            s[j] += w * v
-            q[j] += w * v * v
+            apart = first[k, j] / total[k, j] if total[k, j] > 0 else 0.0
+            shift = first[k, j] * apart
+            spread = second[k, j] - shift
+            spread = 0.0 if spread < 0.0 else spread  # what is not a number stays so
+            remainder[k, j], scatter[k, j] = apart, spread
+            if shift > FAR_PIVOT * spread:
+                any_far = True
+                if move:
+                    pivot[k, j] += apart
+    return any_far
 
 
-@kernel(*(f"void({each}, int64, {TABLE}, {CODES}, {NUMBERS}, {SUMS})" for each in SOURCES[1:]))
-def add_complete_of(
+@kernel(f"void({STACK}, {LINE})", fastmath=EXACT)
+def mark_sums(sums: Floats, mark: Floats) -> None:
+    """The marks of columns of pivots, sums and squares, as of `column_marks`."""
+    d = len(mark)
+    mix = np.sqrt(2.0 + np.arange(d)) * np.pi
+    mark[:] = 0.0
+    for s in range(4):
+        if s == 1:  # the weights, which are the same in all columns
+            continue
+        for k in range(sums.shape[1]):
+            mixed = 0.0
+            for j in range(d):
+                mixed += sums[s, k, j] * mix[j]
+            mixed = abs(mixed) + 0.5
+            mixed -= np.floor(mixed)
+            for j in range(d):
+                mark[j] += mixed * (sums[s, k, j] + 2.0)
+
+
+@part
+def _sum_up(
     source: AnyArray,
     start: int,
     room: Floats,
     y: Ints,
     weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    second: Floats,
-) -> None:
-    """What `add_complete` does, of rows that must be brought into order, as many as there is room for."""
-    for at in range(0, len(y), len(room)):
-        end = min(at + len(room), len(y))
-        rows = room[: end - at]
-        load_rows(source, start + at, rows)
-        some = weight[at:end] if len(weight) else weight
-        add_complete(rows, y[at:end], some, pivot, total, first, second)
+    sums: Floats,
+    remainder: Floats,
+    scatter: Floats,
+    mark: Floats,
+) -> bool:
+    """All moments of complete rows; false where a cell is missing or not finite."""
+    some = room[: min(PEEK, len(y))]
+    load_rows(source, start, some)
+    if np.isnan(some.sum()):
+        return False
+    take_pivots(source, start, y, sums[0], room[:1])
+    for again in range(2):
+        sums[1:] = 0.0
+        add_moments(source, start, room, y, weight, sums)
+        if not np.isfinite(sums[3].sum()):
+            return False
+        for k in range(len(sums[1])):
+            sums[1, k, 1:] = sums[1, k, 0]
+        if not centre(sums, remainder, scatter, again == 0):
+            break
+    mark_sums(sums, mark)
+    return True
 
 
-@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, {SUMS})")
-def add_there(
-    values: Floats,
-    y: Ints,
-    weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    second: Floats,
-) -> None:
-    """The same over the cells that are not missing, each with its weight in `total`."""
-    n, d = values.shape
-    weighted = len(weight) > 0
-    for i in range(n):
-        k = y[i]
-        w = weight[i] if weighted else 1.0
-        p, t, s, q = pivot[k], total[k], first[k], second[k]
-        for j in range(d):
-            x = values[i, j]
-            there = x == x
-            v = x - p[j] if there else 0.0
-            t[j] += w if there else 0.0
-            s[j] += w * v
-            q[j] += w * v * v
+COMPLETE = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, {STACK}, {TABLE}, {TABLE}, {LINE})"
 
 
-@kernel(f"void({ROWS}, {CODES}, float64[:, ::1], boolean[:, ::1])")
-def find_pivots(values: Floats, y: Ints, pivot: Floats, found: Bools) -> None:
-    """The first value that is there of each class and column, where none was found before."""
-    n_classes, d = pivot.shape
-    left = np.empty(n_classes, np.int64)
-    for k in range(n_classes):
-        left[k] = d - found[k].sum()
-    for i in range(len(y)):
-        k = y[i]
-        if left[k] == 0:
-            continue
-        for j in range(d):
-            if not found[k, j] and values[i, j] == values[i, j]:
-                found[k, j] = True
-                pivot[k, j] = values[i, j]
-                left[k] -= 1
-
-
-@kernel(f"void({CODES}, int64[::1])")
-def find_first(y: Ints, row: Ints) -> None:
-    """The first row of each class, −1 where there is none."""
-    absent = len(row)
-    row[:] = -1
-    for i in range(len(y)):
-        if row[y[i]] < 0:
-            row[y[i]] = i
-            absent -= 1
-            if absent == 0:
-                return
-
-
-@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS})")
-def add_columns(
-    addresses: Ints,
+@kernel(*(COMPLETE.format(each) for each in ROW_SOURCES))
+def sum_rows(
+    source: AnyArray,
     start: int,
+    room: Floats,
     y: Ints,
     weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    second: Floats,
-) -> None:
-    """What `add_complete` does, from columns that lie apart: four at a time, read where they are."""
-    n, d, n_classes = len(y), len(addresses), len(pivot)
-    weighted = len(weight) > 0
-    for i in range(n):
-        total[y[i], 0] += weight[i] if weighted else 1.0
-    sums = np.empty((n_classes, 12))
-    j = 0
-    while j + 4 <= d:
-        a = carray(doubles_at(addresses[j] + WIDTH * start), (n,))
-        b = carray(doubles_at(addresses[j + 1] + WIDTH * start), (n,))
-        c = carray(doubles_at(addresses[j + 2] + WIDTH * start), (n,))
-        e = carray(doubles_at(addresses[j + 3] + WIDTH * start), (n,))
-        for k in range(n_classes):
-            for m in range(4):
-                sums[k, m] = pivot[k, j + m]
-                sums[k, 4 + m] = first[k, j + m]
-                sums[k, 8 + m] = second[k, j + m]
-        if not weighted:
-            at, line, lines = WIDTH * start, 12 * WIDTH, sums.ctypes.data
-            at_a, at_b = addresses[j] + at, addresses[j + 1] + at
-            at_c, at_e = addresses[j + 2] + at, addresses[j + 3] + at
-            for i in range(n):
-                step = WIDTH * i
-                add_apart(at_a + step, at_b + step, at_c + step, at_e + step, lines + line * y[i])
-        else:
-            for i in range(n):
-                s = sums[y[i]]
-                w = weight[i]
-                v0, v1, v2, v3 = a[i] - s[0], b[i] - s[1], c[i] - s[2], e[i] - s[3]
-                s[4] += w * v0
-                s[5] += w * v1
-                s[6] += w * v2
-                s[7] += w * v3
-                s[8] += w * v0 * v0
-                s[9] += w * v1 * v1
-                s[10] += w * v2 * v2
-                s[11] += w * v3 * v3
-        for k in range(n_classes):
-            for m in range(4):
-                first[k, j + m] = sums[k, 4 + m]
-                second[k, j + m] = sums[k, 8 + m]
-        j += 4
-    while j < d:
-        a = carray(doubles_at(addresses[j] + WIDTH * start), (n,))
-        for i in range(n):
-            k = y[i]
-            w = weight[i] if weighted else 1.0
-            v = a[i] - pivot[k, j]
-            first[k, j] += w * v
-            second[k, j] += w * v * v
-        j += 1
+    sums: Floats,
+    remainder: Floats,
+    scatter: Floats,
+    mark: Floats,
+) -> bool:
+    """What `_sum_up` does, of rows one after the other and of columns."""
+    return _sum_up(source, start, room, y, weight, sums, remainder, scatter, mark)
 
 
-class _MomentSums:
-    """Sums about the pivots, over the cells of a chunk."""
-
-    def __init__(self, pivot: Floats) -> None:
-        self.pivot = pivot
-        self.total, self.first, self.second = (np.zeros_like(pivot) for _ in range(3))
-
-    @classmethod
-    def complete(cls, table: NumberTable, y: Ints, weight: Floats, pivot: Floats) -> "_MomentSums":
-        """Those of rows without a gap; they are not finite if there is one."""
-        sums = cls(pivot)
-        if isinstance(table, SeparateColumns):
-            add_columns(table.addresses, table.start, y, weight, *sums)
-        elif not lies_in_rows(table) and table.dtype in (np.float64, np.float32):
-            room = scratch("tile", tile_rows(table.shape[1]), table.shape[1])
-            add_complete_of(table, 0, room, y, weight, *sums)
-        else:
-            for rows, tile in tiles(table):
-                add_complete(tile, y[rows], weight[rows], *sums)
-        sums.total[:] = sums.total[:, :1]
-        return sums
-
-    @classmethod
-    def there(
-        cls, table: NumberTable, y: Ints, weight: Floats, pivot: Floats | None, shape: tuple[int, int]
-    ) -> "_MomentSums":
-        """Those of the cells that are not missing; without pivots, about the first ones of them."""
-        sums = cls(np.zeros(shape) if pivot is None else pivot)
-        found = np.full(shape, pivot is not None)
-        for rows, tile in tiles(table):
-            if pivot is None:
-                find_pivots(tile, y[rows], sums.pivot, found)
-            add_there(tile, y[rows], weight[rows], *sums)
-        return sums
-
-    def __iter__(self) -> Iterator[Floats]:
-        yield from (self.pivot, self.total, self.first, self.second)
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether no cell was missing or infinite."""
-        return bool(np.isfinite(self.second).all())
-
-    def centred(self) -> tuple[Floats, Floats]:
-        """The means less the pivots, and the sums of squares about the means."""
-        remainder = ratio(self.first, self.total)
-        return remainder, np.maximum(self.second - self.first * remainder, 0.0)
+@kernel(*(COMPLETE.format(each) for each in OTHER_SOURCES))
+def sum_other_rows(
+    source: AnyArray,
+    start: int,
+    room: Floats,
+    y: Ints,
+    weight: Floats,
+    sums: Floats,
+    remainder: Floats,
+    scatter: Floats,
+    mark: Floats,
+) -> bool:
+    """What `_sum_up` does, of arrays in any other order."""
+    return _sum_up(source, start, room, y, weight, sums, remainder, scatter, mark)
 
 
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
-    """Moments by class and column over the cells that are not missing."""
+    """Moments by class and column over the cells that are not missing: one compiled call, unless some are."""
     y, w = codes_of(y), weights_of(weight)
     shape = n_classes, table.shape[1]
-    gaps = bool(np.isnan(in_rows(table[:PEEK])).any())
-    if not gaps:
-        sums = _MomentSums.complete(table, y, w, first_rows(table, y, n_classes))
-        gaps = not sums.is_finite
-    if gaps:
-        sums = _MomentSums.there(table, y, w, None, shape)
-    remainder, scatter = sums.centred()
-    far = sums.first * remainder > FAR_PIVOT * scatter
-    if far.any():
-        pivot = np.where(far, sums.pivot + remainder, sums.pivot)
-        sums = (
-            _MomentSums.there(table, y, w, pivot, shape) if gaps else _MomentSums.complete(table, y, w, pivot)
-        )
-        remainder, scatter = sums.centred()
-    return ClassMoments(sums.total, sums.pivot, remainder, scatter, _marks(table, w, sums))
+    sums = scratch("moments", 4, *shape)
+    remainder, scatter, mark = np.empty(shape), np.empty(shape), np.empty(shape[1])
+    source, start = source_of(table) or (in_rows(table), 0)
+    kernel = sum_rows if source.ndim == 1 or source.flags.c_contiguous else sum_other_rows
+    room = scratch("tile", tile_rows(shape[1]), shape[1])
+    if not kernel(source, start, room, y, w, sums, remainder, scatter, mark):
+        return _moments_there(table, y, w, shape)
+    if len(set(mark.tolist())) < len(mark):
+        mark = _marks_by_cells(table, w, len(mark))
+    return ClassMoments(sums[1].copy(), sums[0].copy(), remainder, scatter, mark)
 
 
-def first_rows(table: NumberTable, y: Ints, n_classes: int) -> Floats:
-    """The first row of each class, zeros where there is none."""
-    rows = np.empty(n_classes, dtype=np.int64)
-    find_first(y, rows)
-    seen = np.flatnonzero(rows >= 0)
-    pivot = np.zeros((n_classes, table.shape[1]))
-    if isinstance(table, SeparateColumns):
-        for j, array in enumerate(table.arrays):
-            pivot[seen, j] = array[table.start + rows[seen]]
-    else:
-        pivot[seen] = table[rows[seen]]
-    return pivot
+def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int, int]) -> ClassMoments:
+    """Moments over the cells that are not missing, where some are."""
+    sums, found = np.zeros((4, *shape)), np.zeros(shape, dtype=np.bool_)
+    remainder, scatter, mark = np.empty(shape), np.empty(shape), np.empty(shape[1])
+    for again in range(2):
+        sums[1:] = 0.0
+        for rows, tile in tiles(table):
+            if not again:
+                find_pivots(tile, y[rows], sums[0], found)
+            add_there(tile, y[rows], weight[rows], *sums)
+        if not centre(sums, remainder, scatter, again == 0):
+            break
+    mark_sums(sums, mark)
+    if len(set(mark.tolist())) < len(mark) or not np.isfinite(mark).all():
+        mark = _marks_by_cells(table, weight, len(mark))
+    return ClassMoments(sums[1], sums[0], remainder, scatter, mark)
 
 
-def _marks(table: NumberTable, weight: Floats, sums: _MomentSums) -> Floats:
-    """Marks of the columns: of their sums, or cell by cell where sums do not tell two columns apart.
+def _marks_by_cells(table: NumberTable, weight: Floats, d: int) -> Floats:
+    """Marks of the columns cell by cell, where sums do not tell two columns apart.
 
     Columns that are equal have equal marks either way.
     """
-    mark = column_marks(np.concatenate([sums.pivot, sums.first, sums.second]), None)
-    if len(set(mark.tolist())) == len(mark):
-        return mark
     cells = (column_marks(tile, weight[rows] if len(weight) else None) for rows, tile in tiles(table))
-    return np.asarray(sum(cells, np.zeros(len(mark))))
+    return np.asarray(sum(cells, np.zeros(d)))

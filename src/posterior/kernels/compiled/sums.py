@@ -30,6 +30,35 @@ def add_weights(y: Ints, weight: Floats, out: Floats) -> None:
             out[k] += counts[lane, k]
 
 
+COUNTED = "boolean(Array({}, 1, 'C', True), int64[::1])"
+
+
+@kernel(COUNTED.format("int64"), COUNTED.format("int32"))
+def count_small(labels: AnyArray, count: Ints) -> bool:
+    """Count whole numbers from 0 on; false, and nothing is counted, where one is not below `len(count)`."""
+    n, most = len(labels), np.uint64(len(count))  # a negative number is a large one without a sign
+    counts = np.zeros((LANES, len(count)), np.int64)
+    whole = n // LANES * LANES
+    for i in range(0, whole, LANES):
+        a, b = np.uint64(labels[i]), np.uint64(labels[i + 1])
+        c, e = np.uint64(labels[i + 2]), np.uint64(labels[i + 3])
+        if max(a, b, c, e) >= most:
+            return False
+        counts[0, a] += 1
+        counts[1, b] += 1
+        counts[2, c] += 1
+        counts[3, e] += 1
+    for i in range(whole, n):
+        a = np.uint64(labels[i])
+        if a >= most:
+            return False
+        counts[0, a] += 1
+    for lane in range(LANES):
+        for k in range(len(count)):
+            count[k] += counts[lane, k]
+    return True
+
+
 ROWS = "float64[::1], {0}[::1], {0}[::1]"
 SUMS = f"void({ROWS}, int64[::1], float64[::1], float64[:, ::1])"
 

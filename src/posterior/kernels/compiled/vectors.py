@@ -1,6 +1,7 @@
 """Steps of several doubles in a register, for sums too short for the compiler to make any of its own.
 
-Each takes the addresses of as many doubles as it is wide, and adds to what lies at the last ones.
+Each takes the addresses of as many doubles as it is wide, and adds to what lies at the last ones. Where
+`table` is an argument, the numbers at the first address are of its type, and become doubles in the register.
 """
 
 from typing import Any
@@ -24,28 +25,38 @@ def _add(builder: Any, x: Any, pointers: list[Any]) -> None:
     builder.store(builder.fadd(second, square, flags=FUSED), pointers[2], align=ALIGNED)
 
 
-def _step(width: int) -> Any:
+def _loaded(builder: Any, address: Any, width: int, table: Any) -> Any:
+    """Numbers of a table, single or double, as doubles."""
+    vector = ir.VectorType(DOUBLE, width)
+    if table.dtype != types.float32:
+        return builder.load(builder.inttoptr(address, vector.as_pointer()), align=ALIGNED)
+    single = ir.VectorType(ir.FloatType(), width)
+    found = builder.load(builder.inttoptr(address, single.as_pointer()), align=ALIGNED // 2)
+    return builder.fpext(found, vector)
+
+
+def _step(width: int, table: Any) -> Any:
     """The type and the code of a step of four addresses."""
     vector = ir.VectorType(DOUBLE, width)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, *sums = (builder.inttoptr(address, vector.as_pointer()) for address in arguments)
-        _add(builder, builder.load(x, align=ALIGNED), sums)
+        sums = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[1:4]]
+        _add(builder, _loaded(builder, arguments[0], width, table), sums)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+    return types.void(*[types.int64] * 4, table), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def add_8_moments(typing_context: Any, x: Any, pivot: Any, first: Any, second: Any) -> Any:
+def add_8_moments(typing_context: Any, x: Any, pivot: Any, first: Any, second: Any, table: Any) -> Any:
     """Add 8 deviations and their squares."""
-    return _step(8)
+    return _step(8, table)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def add_4_moments(typing_context: Any, x: Any, pivot: Any, first: Any, second: Any) -> Any:
+def add_4_moments(typing_context: Any, x: Any, pivot: Any, first: Any, second: Any, table: Any) -> Any:
     """Add 4 deviations and their squares."""
-    return _step(4)
+    return _step(4, table)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -74,13 +85,14 @@ def _spread(builder: Any, number: Any, width: int) -> Any:
     return builder.shuffle_vector(first, empty, ir.Constant(places, [0] * width))
 
 
-def _put(n: int) -> Any:
+def _put(n: int, table: Any) -> Any:
     """The type and the code of a step that takes n deviations."""
     vector = ir.VectorType(DOUBLE, n)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[:5]]
-        value, pivots, sums, sizes = (builder.load(p, align=ALIGNED) for p in pointers[:4])
+        value = _loaded(builder, arguments[0], n, table)
+        pivots, sums, sizes = (builder.load(p, align=ALIGNED) for p in pointers[1:4])
         w, r = (_spread(builder, number, n) for number in arguments[5:7])
         v = builder.fsub(value, pivots)
         builder.store(builder.fmul(v, r), pointers[4], align=ALIGNED)
@@ -92,31 +104,55 @@ def _put(n: int) -> Any:
         builder.store(larger, pointers[3], align=ALIGNED)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 5, types.float64, types.float64), generate
+    return types.void(*[types.int64] * 5, types.float64, types.float64, table), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def put_8_deviations(
-    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+    typing_context: Any,
+    x: Any,
+    pivot: Any,
+    first: Any,
+    largest: Any,
+    out: Any,
+    weight: Any,
+    root: Any,
+    table: Any,
 ) -> Any:
     """Write 8 deviations times `root`, add them times `weight` to `first`, and keep the largest |x|."""
-    return _put(8)
+    return _put(8, table)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def put_4_deviations(
-    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+    typing_context: Any,
+    x: Any,
+    pivot: Any,
+    first: Any,
+    largest: Any,
+    out: Any,
+    weight: Any,
+    root: Any,
+    table: Any,
 ) -> Any:
     """The same of 4."""
-    return _put(4)
+    return _put(4, table)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def put_deviation(
-    typing_context: Any, x: Any, pivot: Any, first: Any, largest: Any, out: Any, weight: Any, root: Any
+    typing_context: Any,
+    x: Any,
+    pivot: Any,
+    first: Any,
+    largest: Any,
+    out: Any,
+    weight: Any,
+    root: Any,
+    table: Any,
 ) -> Any:
     """The same of one."""
-    return _put(1)
+    return _put(1, table)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types

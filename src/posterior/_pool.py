@@ -1,0 +1,127 @@
+"""The threads of this process: how many work, and a pool of them that is kept from one fit to the next."""
+
+import operator
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from posterior._blas import one_blas_thread
+
+_threads: ContextVar[int | None] = ContextVar("posterior_threads", default=None)
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Use `n` threads inside the block. Results do not depend on it, to the bit.
+
+    >>> with threads(2):
+    ...     n_threads()
+    2
+    """
+    n = operator.index(n)
+    if n < 1:
+        raise ValueError(f"the number of threads must be at least 1, found {n}")
+    token = _threads.set(n)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
+def n_threads() -> int:
+    """The number of threads in use: what `threads` set, else the cores this process may run on.
+
+    A thread of the pool works alone: one that waited for others of the pool could wait for itself.
+    """
+    if _inside.pool:
+        return 1
+    chosen = _threads.get()
+    if chosen is not None:
+        return chosen
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Inside(threading.local):
+    """Whether the current thread is one of the pool."""
+
+    pool = False
+
+
+_inside = _Inside()
+_pools: dict[int, ThreadPoolExecutor] = {}
+_making = threading.Lock()
+
+
+def pool(n: int) -> ThreadPoolExecutor:
+    """The pool of n threads, started when it is first asked for; to start sixteen takes a millisecond."""
+
+    def enter() -> None:
+        _inside.pool = True
+
+    with _making:
+        if n not in _pools:
+            _pools[n] = ThreadPoolExecutor(n, thread_name_prefix="posterior", initializer=enter)
+        return _pools[n]
+
+
+def _forget() -> None:
+    """In a process that was forked there are no threads yet."""
+    global _making  # noqa: PLW0603  (somebody may have held it at the fork)
+    _making = threading.Lock()
+    _inside.pool = False
+    _pools.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+class _Pieces:
+    """Pieces of work that several threads take one by one, and the errors that came of them."""
+
+    def __init__(self, work: Callable[[int], None], n: int) -> None:
+        self.work, self.left = work, iter(range(n))
+        self.errors: dict[int, BaseException] = {}
+
+    def run(self) -> None:
+        """Take pieces while there are any, and no error."""
+        for i in self.left:
+            if self.errors:
+                return
+            try:
+                self.work(i)
+            except BaseException as error:
+                self.errors[i] = error
+
+
+def each(work: Callable[[int], None], n: int) -> None:
+    """Do all of n pieces of work, about in order; of several errors that of the first piece is raised.
+
+    The calling thread does its share, and all of it where the pool is busy.
+
+    >>> squares = [0] * 4
+    >>> each(lambda i: squares.__setitem__(i, i * i), 4)
+    >>> squares
+    [0, 1, 4, 9]
+    """
+    workers = min(n_threads(), n)
+    with one_blas_thread:
+        if workers <= 1:
+            for i in range(n):
+                work(i)
+            return
+        pieces = _Pieces(work, n)
+        others = [pool(workers).submit(pieces.run) for _ in range(workers - 1)]
+        try:
+            with threads(1):
+                pieces.run()
+        except BaseException as interrupt:
+            pieces.errors[-1] = interrupt  # such as Ctrl-C between two pieces
+        for other in others:
+            if not other.cancel():
+                other.result()
+    if pieces.errors:
+        raise pieces.errors[min(pieces.errors)]
