@@ -13,6 +13,7 @@ from posterior._types import AnyArray, Floats, Ints
 
 # A buffer of more cells than this is not kept.
 LARGEST = 1 << 20
+CACHE_LINE = 64
 NO_WEIGHTS = np.empty(0)
 
 
@@ -65,8 +66,15 @@ def scratch(use: str, *shape: int) -> Floats:
     """
     size = prod(shape)
     if size > LARGEST:
-        return np.empty(shape)
+        return _on_a_line(size).reshape(shape)
     kept = _buffers.by_use.get(use)
     if kept is None or kept.size < size:
-        kept = _buffers.by_use[use] = np.empty(size)
+        kept = _buffers.by_use[use] = _on_a_line(size)
     return kept[:size].reshape(shape)
+
+
+def _on_a_line(size: int) -> Floats:
+    """Memory that begins where a line of the cache does, which a wide register then never reaches across."""
+    room = np.empty(size + CACHE_LINE // 8)
+    skip = -room.__array_interface__["data"][0] % CACHE_LINE // 8
+    return room[skip : skip + size]

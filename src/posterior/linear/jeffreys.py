@@ -95,7 +95,7 @@ class JeffreysObjective(Objective):
 
         def information(block: RowBlock) -> CurvatureSums:
             n_pairs, q = len(pairs(self.n_scores)), self.basis.n_coordinates + 1
-            total = CurvatureSums(0.0, np.zeros((n_pairs, q, q)))
+            total = CurvatureSums(0.0, np.zeros((n_pairs, q * (q + 1) // 2)))
             for _, tile in self._tiles(block):
                 total += curvature_of(tile, self.loss, line)
             return total

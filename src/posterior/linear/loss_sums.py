@@ -3,6 +3,7 @@
 Blocks are worked through in tiles that stay in the processor's cache.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,17 +11,15 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Floats
-from posterior.linear.losses import Loss, from_upper_triangles
+from posterior.linear.losses import Loss, from_upper_triangles, upper_triangle
 from posterior.linear.scan import RowBlock
 from posterior.stats.base import FieldSums
 
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
 CURVATURE_TILE = 2048
-# Products of two columns are formed once for all pairs of scores where there are at most PRODUCTS of them; by
-# compiled code, for at least MANY_PAIRS pairs of scores, where there are at most MANY_PRODUCTS.
+# Products of two columns are formed once for all pairs of scores where there are at most so many of them.
 PRODUCTS = 1024
-MANY_PAIRS, MANY_PRODUCTS = 10, 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +55,24 @@ class SlopeSums(FieldSums):
 
 @dataclass(frozen=True, eq=False)
 class CurvatureSums(FieldSums):
-    """Σ w, and Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1)."""
+    """Σ w, and Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores: its upper triangle, (R(R+1)/2, q(q+1)/2).
+
+    q is d + 1. Triangles are all that is added up and sent around.
+    """
 
     weight: float
-    blocks: Floats
+    triangles: Floats
+
+    @classmethod
+    def of(cls, weight: float, blocks: Floats) -> "CurvatureSums":
+        """The sums with these symmetric blocks, (R(R+1)/2, q, q)."""
+        rows, columns = upper_triangle(blocks.shape[-1])
+        return cls(weight, blocks[:, rows, columns])
+
+    @property
+    def blocks(self) -> Floats:
+        """The symmetric blocks, (R(R+1)/2, q, q)."""
+        return from_upper_triangles(self.triangles, (math.isqrt(8 * self.triangles.shape[1] + 1) - 1) // 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +86,9 @@ class SlopeAndCurvature(FieldSums):
 def slope_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeSums:
     """Value and slope of some rows."""
     m, d = block.matrix.shape
-    fused = None if kernels.is_sparse(block.matrix) else loss.compiled_slope(block, line)
+    fused = loss.compiled_sums(block, line, curved=False)
     if fused is not None:
-        return SlopeSums(block.total, *fused)
+        return SlopeSums(block.total, *fused[:3])
     block, forces = block.packed(), loss.compiled_forces(block) or loss.slope
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
@@ -97,18 +110,25 @@ def curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> CurvatureSu
     n_pairs = loss.n_scores * (loss.n_scores + 1) // 2
     n_products = (d + 1) * (d + 2) // 2
     if kernels.is_sparse(block.matrix):
-        return CurvatureSums(weight, _sparse_curvature(block, loss, line, n_pairs))
-    if n_pairs == 1 or n_products <= (MANY_PRODUCTS if n_pairs >= MANY_PAIRS else PRODUCTS):
-        blocks = loss.compiled_curvature(block, line)
-        if blocks is not None:
-            return CurvatureSums(weight, blocks)
+        return CurvatureSums.of(weight, _sparse_curvature(block, loss, line, n_pairs))
+    fused = loss.compiled_sums(block, line, curved=True)
+    if fused is not None and fused[3] is not None:
+        return CurvatureSums(weight, fused[3])
     block = block.packed()
     if n_pairs == 1:
-        return CurvatureSums(weight, _single_curvature(block, loss, line))
+        return CurvatureSums.of(weight, _single_curvature(block, loss, line))
     if n_products <= PRODUCTS:
-        paired = _paired_curvature(block, loss, line, n_pairs, n_products)
-        return CurvatureSums(weight, from_upper_triangles(paired, d + 1))
-    return CurvatureSums(weight, _blockwise_curvature(block, loss, line, n_pairs))
+        return CurvatureSums(weight, _paired_curvature(block, loss, line, n_pairs, n_products))
+    return CurvatureSums.of(weight, _blockwise_curvature(block, loss, line, n_pairs))
+
+
+def slope_and_curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeAndCurvature:
+    """Both of some rows, from one reading of them where compiled code does it."""
+    fused = loss.compiled_sums(block, line, curved=True)
+    if fused is None or fused[3] is None:
+        return SlopeAndCurvature(slope_of(block, loss, line), curvature_of(block, loss, line))
+    weight = block.total
+    return SlopeAndCurvature(SlopeSums(weight, *fused[:3]), CurvatureSums(weight, fused[3]))
 
 
 def _tiles(

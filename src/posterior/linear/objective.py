@@ -21,6 +21,7 @@ from posterior.linear.loss_sums import (
     SlopeAndCurvature,
     SlopeSums,
     curvature_of,
+    slope_and_curvature_of,
     slope_of,
 )
 from posterior.linear.losses import Loss, unpacked
@@ -129,7 +130,9 @@ class Objective:
 
     def slope(self, theta: Floats) -> Point:
         """Value and gradient of the smooth part, one pass over the rows."""
-        line = self.line(theta, centred=self.basis.far and not self.scan.sparse)
+        # A curvature is that of centred rows; a slope need not be, unless they lie far off.
+        centred = (self.basis.far or self.reads_once) and not self.scan.sparse
+        line = self.line(theta, centred=centred)
         sums = self._slope_sums(theta, line)
         pull, level = sums.pull / sums.weight, sums.level / sums.weight
         if line.shift is None:
@@ -148,12 +151,9 @@ class Objective:
         if not self.reads_once:
             sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
             return sums
-        bend = self.line(theta, centred=not self.scan.sparse)
-
-        def both(block: RowBlock) -> SlopeAndCurvature:
-            return SlopeAndCurvature(slope_of(block, loss, line), curvature_of(block, loss, bend))
-
-        found: SlopeAndCurvature = self.scan.fold(both, as_stored=True)
+        found: SlopeAndCurvature = self.scan.fold(
+            lambda block: slope_and_curvature_of(block, loss, line), as_stored=True
+        )
         self._last.clear()
         self._last[theta.tobytes()] = found.curvature
         return found.slope

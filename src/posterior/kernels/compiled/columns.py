@@ -3,26 +3,17 @@
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic, overload
+from numba import carray
+from numba.extending import overload
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.compiled.jit import ANY_ROWS, CODES, ROWS, SINGLE_ROWS, kernel
+from posterior.kernels.compiled.vectors import WIDTH, doubles_at
 from posterior.kernels.layouts import NumberTable, SeparateColumns
 
-WIDTH = 8
+__all__ = ["SOURCES", "TILE", "WIDTH", "doubles_at", "load_rows", "pack", "source_of"]
+
 TILE = 512
-
-
-@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def doubles_at(typing_context: Any, address: Any) -> Any:
-    """The doubles at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-
-    return types.CPointer(types.float64)(types.int64), generate
 
 
 @kernel(f"void({CODES}, int64, float64[:, ::1])")

@@ -60,6 +60,12 @@ def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER) -> Callable[[F
     return compiled
 
 
+def step(function: F) -> F:
+    """A part of kernels, compiled with each that calls it; sums keep their order."""
+    part: F = numba.njit(error_model="numpy", fastmath=set(IN_ORDER))(function)
+    return part
+
+
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _bits(typing_context: Any, value: Any) -> Any:
     """The bits of a double as a whole number."""

@@ -1,33 +1,39 @@
-"""Value and slope of the softmax loss: scores, log of their sum and derivatives in one pass.
+"""Value, slope and curvature of the softmax loss, in one reading of the rows.
 
-A tile of rows is turned on its side, so that every step runs along rows; it stays in the processor's first
-cache. Loops that sum in any order write nothing: where a loop does, the compiler makes a second version for
-arrays that lie close together, with another order, and bits would depend on addresses. Reference:
-`SoftmaxLoss.slope` and `slope_of` in `posterior.linear`.
+A tile of rows lies on its side, so that every step runs along rows; it stays in a core's cache. The Hessian
+is one product of matrices: every block Σ v_ab x x' of it is symmetric, so that products of two classes and of
+two columns, each formed once, say it all. Reference: `SoftmaxLoss` and `slope_of`, `curvature_of` in
+`posterior.linear`.
 """
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, kernel
-from posterior.kernels.compiled.series import add_up, log1p, share
-from posterior.kernels.layouts import tiles
-from posterior.kernels.memory import codes_of, weights_of
+from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, TABLE, kernel, step
+from posterior.kernels.compiled.line_products import EIGHT, FOUR, add_all, add_upper, turn_8
+from posterior.kernels.compiled.row_tiles import PLACES, TILE, load_tile, parts, room_for, whole
+from posterior.kernels.compiled.series import add_up, log1p, share, sum_of_tile
+from posterior.kernels.compiled.vectors import WIDTH
+from posterior.kernels.memory import codes_of, scratch, weights_of
 
-TILE = 128
+# Lines of TILE numbers beside the scores: peak, below, own, others, weight, pace.
+LINES = 6
+# For fewer pairs of scores a product of columns with each is less than products of all pairs of columns.
+FEW_PAIRS = 6
 
 
-@numba.njit(fastmath=set(ANY_ORDER), error_model="numpy")  # type: ignore[untyped-decorator]  # numba has no types
-def _forces(e: Floats, first: int, target: Ints, weight: Floats, room: Floats) -> float:
+@step
+def turn_to_forces(
+    e: Floats, n_classes: int, first: int, target: Ints, weight: Floats, room: Floats, shares: Floats
+) -> float:
     """Turn a tile's scores (K, T) into w (p − 1[class]) of the scores from `first` on; the loss of its rows.
 
-    Rows past the last one of `target` count nothing.
+    Rows past the last one of `target` count nothing. p is written to `shares`, if there are any.
     """
-    n_classes, k, T = len(e), len(target), TILE
-    peak, below, own, others, w = room[0], room[1], room[2], room[3], room[4]
+    k, T = len(target), TILE
+    peak, below, own, others, w, pace = room[0], room[1], room[2], room[3], room[4], room[5]
     for r in range(T):
         peak[r] = e[0, r]
         others[r] = 0.0
@@ -47,6 +53,10 @@ def _forces(e: Floats, first: int, target: Ints, weight: Floats, room: Floats) -
     for c in range(n_classes):
         for r in range(T):
             e[c, r] = share(e[c, r] - peak[r])
+    if len(shares):
+        for c in range(n_classes):
+            for r in range(T):
+                shares[c, r] = e[c, r]
     # What the other classes have is summed by itself: 1 − p keeps its digits where p is almost 1.
     for r in range(k):
         own[r] = e[target[r], r]
@@ -58,112 +68,140 @@ def _forces(e: Floats, first: int, target: Ints, weight: Floats, room: Floats) -
         sure = others[r] < own[r]
         odds = others[r] / own[r] if sure else others[r] + own[r] - 1.0
         below[r] = w[r] * ((0.0 if sure else below[r]) + log1p(odds))
-        w[r] /= others[r] + own[r]
+        own[r] = 1.0 / (others[r] + own[r])
+        pace[r] = w[r] * own[r]
     for c in range(first, n_classes):
         for r in range(T):
-            e[c, r] *= w[r]
+            e[c, r] *= pace[r]
     for r in range(k):
-        e[target[r], r] = -others[r] * w[r]
-    loss = 0.0
+        e[target[r], r] = -others[r] * pace[r]
+    if len(shares):
+        for c in range(n_classes):
+            for r in range(T):
+                shares[c, r] *= own[r]
+    return float(sum_of_tile(below))
+
+
+@step
+def _bends(p: Floats, first: int, w: Floats, before: Floats, after: Floats, by_class: Floats) -> None:
+    """Write w ∂²ℓ of every two scores, (R(R+1)/2, T), from the probabilities of the classes (K, T)."""
+    K, T = len(p), TILE
     for r in range(T):
-        loss += below[r]
-    return loss
+        before[r] = 0.0
+        after[K - 1, r] = 0.0
+    for c in range(K - 1, 0, -1):
+        for r in range(T):
+            after[c - 1, r] = after[c, r] + p[c, r]
+    at = 0
+    for a in range(K):
+        if a >= first:
+            for r in range(T):
+                # 1 − p is the sum of the others: without its rounding.
+                by_class[at, r] = (w[r] * p[a, r]) * (before[r] + after[a, r])
+            at += 1
+            for b in range(a + 1, K):
+                for r in range(T):
+                    by_class[at, r] = -(w[r] * p[a, r]) * p[b, r]
+                at += 1
+        for r in range(T):
+            before[r] += p[a, r]
 
 
-ROWS = "float64[:, ::1], int64[::1], float64[::1], float64[::1]"
-SCORES = "float64[:, ::1], float64[::1], int64"
+@step
+def _turn(on_side: Floats, upright: Floats) -> None:
+    """Write lines of numbers of rows as rows of numbers, up to a multiple of eight."""
+    line = WIDTH * upright.shape[1]
+    for i in range(0, upright.shape[1], EIGHT):
+        for r in range(0, TILE, EIGHT):
+            turn_8(on_side[i, r:].ctypes.data, WIDTH * TILE, upright[r, i:].ctypes.data, line)
 
 
-@kernel(f"void({ROWS}, {SCORES}, float64[::1], float64[:, ::1], float64[::1])", fastmath=ANY_ORDER)
-def add_slope(
-    X: Floats,
+@step
+def _add_pairs(columns: Floats, size: int, pairs: Floats, room: Floats, out: Floats) -> None:
+    """Add Σ over rows of the products of every two columns times what rows have for pairs of scores."""
+    i, j, line = 0, 0, WIDTH * out.shape[1]
+    for at in range(0, len(out), EIGHT):
+        for c in range(EIGHT):
+            for r in range(TILE):
+                room[c, r] = columns[i, r] * columns[j, r]
+            j += 1
+            if j == size:
+                i = min(i + 1, size - 1)
+                j = i
+        left, right, to = room.ctypes.data, pairs.ctypes.data, out[at:].ctypes.data
+        add_all(left, WIDTH * TILE, WIDTH, right, line, TILE, EIGHT, out.shape[1], to, line)
+
+
+@step
+def _add_blocks(rows: Floats, columns: Floats, on_side: Floats, out: Floats) -> None:
+    """Add Σ over rows of x x' times what rows have for a pair of scores, for one pair after the other."""
+    q = len(columns)
+    scaled, line, side = on_side[len(on_side) - q :], WIDTH * q, WIDTH * TILE
+    for at in range(len(out) // q):
+        for j in range(q):
+            for r in range(TILE):
+                scaled[j, r] = columns[j, r] * on_side[at, r]
+        left, right, to = scaled.ctypes.data, rows.ctypes.data, out[at * q :].ctypes.data
+        add_upper(left, side, WIDTH, right, line, TILE, q, to, line)
+
+
+ROWS = f"{PLACES}, {CODES}, {NUMBERS}, {NUMBERS}, {TABLE}, int64"
+
+
+@kernel(f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {LINE}, {TABLE}, {TABLE})")
+def add_sums(
+    addresses: Ints,
+    stride: int,
+    size: int,
+    upright: bool,
     target: Ints,
     weight: Floats,
     shift: Floats,
     coef: Floats,
-    offset: Floats,
-    first: int,
+    n_classes: int,
+    rows: Floats,
+    columns: Floats,
+    lines: Floats,
+    on_side: Floats,
+    upright_pairs: Floats,
     value: Floats,
     pull: Floats,
-    level: Floats,
+    bend: Floats,
 ) -> None:
-    """Add the loss of rows to the sum of `value`, its derivatives to `pull` (R, d) and `level` (R,)."""
-    m, d = X.shape
-    R, T = len(offset), TILE
-    x, e, room = np.empty((d, T)), np.zeros((R + first, T)), np.empty((5, T))
-    for at in range(0, m, T):
-        k = min(T, m - at)
-        if k < T:
-            x[:] = 0.0
-        for r in range(k):
-            for j in range(d):
-                x[j, r] = X[at + r, j] - shift[j]
-        if first:
-            for r in range(T):
-                e[0, r] = 0.0
-        for c in range(R):
-            for r in range(T):
-                e[first + c, r] = offset[c]
-        for c in range(0, R - 1, 2):
-            for j in range(d):
-                a, b = coef[c, j], coef[c + 1, j]
-                for r in range(T):
-                    v = x[j, r]
-                    e[first + c, r] += v * a
-                    e[first + c + 1, r] += v * b
-        if R % 2:
-            for j in range(d):
-                a = coef[R - 1, j]
-                for r in range(T):
-                    e[first + R - 1, r] += x[j, r] * a
-        add_up(value, _forces(e, first, target[at : at + k], weight[at : at + k], room))
-        for c in range(R):
-            s = 0.0
-            for r in range(T):
-                s += e[first + c, r]
-            level[c] += s
-        for c in range(0, R - 1, 2):
-            for j in range(d):
-                s, t = 0.0, 0.0
-                for r in range(T):
-                    v = x[j, r]
-                    s += v * e[first + c, r]
-                    t += v * e[first + c + 1, r]
-                pull[c, j] += s
-                pull[c + 1, j] += t
-        if R % 2:
-            for j in range(d):
-                s = 0.0
-                for r in range(T):
-                    s += x[j, r] * e[first + R - 1, r]
-                pull[R - 1, j] += s
+    """Add the loss of rows to the sum of `value`, its derivatives to `pull`, the second ones to `bend`.
+
+    The coefficients, with the level last, are a multiple of 4 lines of a multiple of 8 numbers, as is `pull`.
+    `bend` has lines for every two columns, as in `np.triu_indices`, of numbers for every two scores, both up
+    to a multiple of 8; without `upright_pairs` it has a square for every two scores, written to from the
+    diagonal on. Empty, it is not asked for.
+    """
+    (R4, q), m = coef.shape, len(target)
+    line, side = WIDTH * q, WIDTH * TILE
+    n_kept = n_classes if len(bend) else 0
+    first = len(lines) - R4 - LINES - 2 * n_kept
+    e, room = lines[: first + R4], lines[first + R4 : first + R4 + LINES]
+    p, after = lines[first + R4 + LINES : len(lines) - n_kept], lines[len(lines) - n_kept :]
+    own = e[first:].ctypes.data
+    for at in range(0, m, TILE):
+        k = min(TILE, m - at)
+        load_tile(addresses, stride, size, upright, at, k, shift, rows, columns)
+        for c in range(len(e)):
+            for r in range(TILE):
+                e[c, r] = 0.0
+        add_all(coef.ctypes.data, line, WIDTH, columns.ctypes.data, side, q, R4, TILE, own, side)
+        some = weight[at : at + k] if len(weight) else weight
+        add_up(value, turn_to_forces(e, n_classes, first, target[at : at + k], some, room, p))
+        add_all(own, side, WIDTH, rows.ctypes.data, line, TILE, R4, q, pull.ctypes.data, line)
+        if len(bend):
+            _bends(p, first, room[4], room[3], after, on_side)
+            if len(upright_pairs):
+                _turn(on_side, upright_pairs)
+                _add_pairs(columns, len(shift) + 1, upright_pairs, on_side, bend)
+            else:
+                _add_blocks(rows, columns, on_side, bend)
 
 
-@kernel("float64(float64[:, ::1], int64[::1], float64[::1], int64)", fastmath=ANY_ORDER)
-def turn_to_forces(scores: Floats, target: Ints, weight: Floats, first: int) -> float:
-    """The loss of rows whose scores (R, m) become its derivatives."""
-    R, m = scores.shape
-    T = TILE
-    e, room = np.zeros((R + first, T)), np.empty((5, T))
-    value = np.zeros(2)
-    for at in range(0, m, T):
-        k = min(T, m - at)
-        if first:
-            for r in range(T):
-                e[0, r] = 0.0
-        for c in range(R):
-            for r in range(k):
-                e[first + c, r] = scores[c, at + r]
-            for r in range(k, T):
-                e[first + c, r] = 0.0
-        add_up(value, _forces(e, first, target[at : at + k], weight[at : at + k], room))
-        for c in range(R):
-            for r in range(k):
-                scores[c, at + r] = e[first + c, r]
-    return float(value[0] + value[1])
-
-
-def slope(
+def sums(
     table: Any,
     target: AnyArray,
     weight: Floats | None,
@@ -171,22 +209,35 @@ def slope(
     coef: Floats,
     offset: Floats,
     n_classes: int,
-) -> tuple[float, Floats, Floats]:
-    """Σ w ℓ of scores coef (x − shift) + offset, and its derivatives by coefficients and offsets.
+    *,
+    curved: bool,
+) -> tuple[float, Floats, Floats, Floats | None]:
+    """Σ w ℓ of scores coef (x − shift) + offset, and its derivatives by coefficients (R, d) and offsets.
 
-    Where there is one class more than scores, the score of the first is 0.
+    And Σ w ∂²ℓ (x − shift, 1)(x − shift, 1)', pairs of scores by pairs of columns as in `np.triu_indices`,
+    where that is asked for. Where there is one class more than scores, the score of the first is 0.
     """
-    value, pull, level = np.zeros(2), np.zeros(coef.shape), np.zeros(len(offset))
-    base = np.zeros(table.shape[1]) if shift is None else shift
-    y, w, first = codes_of(target), weights_of(weight), n_classes - len(coef)
-    coef, offset = np.ascontiguousarray(coef), np.ascontiguousarray(offset)
-    for rows, X in tiles(table):
-        add_slope(X, y[rows], w[rows], base, coef, offset, first, value, pull, level)
-    return float(value.sum()), pull, level
-
-
-def forces(scores: Floats, target: AnyArray, weight: Floats | None, n_classes: int) -> tuple[float, Floats]:
-    """Σ w ℓ of scores (R, m), and its derivatives by them, which may be in their place."""
-    scores = np.ascontiguousarray(scores)
-    value = turn_to_forces(scores, codes_of(target), weights_of(weight), n_classes - len(scores))
-    return value, scores
+    R, d = coef.shape
+    first, base = n_classes - R, np.zeros(d) if shift is None else shift
+    y, w = codes_of(target), weights_of(weight)
+    R4, q = whole(R, FOUR), whole(d + 1)
+    beta = np.zeros((R4, q))
+    beta[:R, :d], beta[:R, d] = coef, offset
+    value, pull = np.zeros(2), np.zeros((R4, q))
+    n_pairs, n_products = R * (R + 1) // 2, (d + 1) * (d + 2) // 2
+    few = n_pairs < FEW_PAIRS
+    lines = scratch("scores", first + R4 + LINES + (2 * n_classes if curved else 0), TILE)
+    on_side = scratch("pairs on side", whole(n_pairs) + q, TILE)
+    upright = scratch("pairs", 0 if few else TILE, whole(n_pairs))
+    shape = (n_pairs * q, q) if few else (whole(n_products), whole(n_pairs))
+    bend = np.zeros(shape if curved else (0, 0))
+    room = *room_for(d), lines, on_side, upright
+    for some, at, _ in parts(table):
+        add_sums(*at, y[some], w[some], base, beta, n_classes, *room, value, pull, bend)
+    paired = None
+    if curved and few:
+        i, j = np.triu_indices(d + 1)
+        paired = bend.reshape(n_pairs, q, q)[:, i, j]
+    elif curved:
+        paired = np.ascontiguousarray(bend[:n_products, :n_pairs].T)
+    return float(value.sum()), pull[:R, :d], pull[:R, d], paired

@@ -13,7 +13,27 @@ from numba.extending import intrinsic
 
 DOUBLE = ir.DoubleType()
 ALIGNED = 8
+WIDTH = 8
 FUSED = ("contract",)  # a·b + c may be one rounding, as in the loops beside these steps
+
+
+def _numbers_at(kind: Any, number: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], kind.as_pointer())
+
+    return types.CPointer(number)(types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def doubles_at(typing_context: Any, address: Any) -> Any:
+    """The doubles at an address."""
+    return _numbers_at(DOUBLE, types.float64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def singles_at(typing_context: Any, address: Any) -> Any:
+    """The numbers of single precision at an address."""
+    return _numbers_at(ir.FloatType(), types.float32)
 
 
 def _add(builder: Any, x: Any, pointers: list[Any]) -> None:

@@ -4,11 +4,12 @@ Scores are (R, m), a row of numbers for every score, so that NumPy runs along th
 """
 
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 
 if TYPE_CHECKING:  # what is built on losses
     from posterior.linear.duality import DualRay
@@ -136,16 +137,21 @@ class Loss(ABC):
 
     # -- compiled code for many rows ------------------------------------------------------------------
 
-    def compiled_slope(self, block: "RowBlock", line: "LinearScores") -> tuple[float, Floats, Floats] | None:
-        """Σ w ℓ and its derivatives by coefficients (R, d) and levels (R,) of dense rows; None: by NumPy."""
+    def compiled_sums(
+        self, block: "RowBlock", line: "LinearScores", *, curved: bool
+    ) -> "tuple[float, Floats, Floats, Floats | None] | None":
+        """Σ w ℓ and its derivatives by coefficients (R, d) and levels (R,) of dense rows; None: by NumPy.
+
+        If `curved`, also the upper triangle of Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, one after the
+        other.
+        """
         return None
+
+    # Whether compiled code takes steps row by row: those of softmax or, without classes, of squared errors.
+    compiled_steps: ClassVar[bool] = False
 
     def compiled_forces(self, block: "RowBlock") -> Any:
         """A faster `slope` for as many rows as the block has, or None."""
-        return None
-
-    def compiled_curvature(self, block: "RowBlock", line: "LinearScores") -> Floats | None:
-        """Σ w ∂²ℓ (x, 1)(x, 1)' for every pair of scores, (R(R+1)/2, d+1, d+1), of dense rows, or None."""
         return None
 
 
@@ -178,10 +184,16 @@ def unpacked(packed: Floats, n_scores: int) -> Floats:
     return out
 
 
+@cache
+def upper_triangle(size: int) -> tuple[Ints, Ints]:
+    """The places of every two of `size` columns in their order, as `np.triu_indices` has them."""
+    return np.triu_indices(size)
+
+
 def from_upper_triangles(paired: Floats, size: int) -> Floats:
-    """Symmetric blocks (…, q, q) from their upper triangles."""
+    """Symmetric blocks (…, q, q) from their upper triangles (…, q(q+1)/2)."""
     out = np.empty((len(paired), size, size))
-    upper = np.triu_indices(size)
-    out[:, upper[0], upper[1]] = paired
-    out[:, upper[1], upper[0]] = paired
+    rows, columns = upper_triangle(size)
+    out[:, rows, columns] = paired
+    out[:, columns, rows] = paired
     return out

@@ -49,6 +49,7 @@ class GaussianLoss(Loss):
     self_concordance: float = 0.0
     curvature_bound: float = 1.0
     has_standard_errors: ClassVar[bool] = True
+    compiled_steps: ClassVar[bool] = True
     estimates_dispersion: ClassVar[bool] = True
     noise: ClassVar[Noise | None] = NormalNoise()
 

@@ -11,7 +11,7 @@ from posterior import kernels
 from posterior._types import AnyArray, Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.duality import DualRay, mean_row
-from posterior.linear.losses.base import Loss, from_upper_triangles, unpacked
+from posterior.linear.losses.base import Loss, unpacked
 from posterior.math import log_softmax, softmax
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from posterior.linear.objective import Objective, Point
     from posterior.linear.scan import RowBlock, Scan
 
-# With at most this many columns one loop over rows is as fast as matrix products with scores in between.
-FUSED_COLUMNS = 40
+# With at most this many columns one loop over rows is as fast as products by BLAS with scores in between: for
+# the slope of several scores, and for the curvature.
+FUSED_COLUMNS = 200
+FUSED_SQUARES = 127
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class SoftmaxLoss(Loss):
     detects_separation: ClassVar[bool] = True
     has_jeffreys: ClassVar[bool] = True
     has_standard_errors: ClassVar[bool] = True
+    compiled_steps: ClassVar[bool] = True
 
     @property
     def n_scores(self) -> int:
@@ -200,37 +203,26 @@ class SoftmaxLoss(Loss):
 
     # -- compiled code ------------------------------------------------------------------------------
 
-    def compiled_slope(self, block: "RowBlock", line: "LinearScores") -> tuple[float, Floats, Floats] | None:
-        """One loop over many rows that are not wide."""
-        sums: tuple[float, Floats, Floats] | None = None
-        if self.n_scores == 1:
-            fast = compiled("logistic", block.matrix.size, len(block.target))
-            if fast is not None:
-                sums = fast.slope(*block, line.shift, line.coef, line.offset)
-        elif _is_narrow(block):
-            fast = compiled("softmax", block.matrix.size, len(block.target))
-            if fast is not None:
-                sums = fast.slope(*block, line.shift, line.coef, line.offset, self.n_classes)
+    def compiled_sums(
+        self, block: "RowBlock", line: "LinearScores", *, curved: bool
+    ) -> tuple[float, Floats, Floats, Floats | None] | None:
+        """One reading of many rows that are not wide."""
+        d = block.matrix.shape[1]
+        most = FUSED_SQUARES if curved else FUSED_COLUMNS
+        if kernels.is_sparse(block.matrix) or (d > most and (curved or self.n_scores > 1)):
+            return None
+        fast = compiled("logistic" if self.n_scores == 1 else "softmax", block.matrix.size, len(block.target))
+        sums: tuple[float, Floats, Floats, Floats | None] | None = None
+        if fast is not None:
+            sums = fast.sums(*block, line.shift, line.coef, line.offset, self.n_classes, curved=curved)
         return sums
 
     def compiled_forces(self, block: "RowBlock") -> Any:
         """For several scores."""
-        if self.n_scores == 1 or (_is_narrow(block) and not kernels.is_sparse(block.matrix)):
-            return None  # `compiled_slope` was asked before
-        fast = compiled("softmax", block.matrix.size, len(block.target))
-        return None if fast is None else partial(fast.forces, n_classes=self.n_classes)
-
-    def compiled_curvature(self, block: "RowBlock", line: "LinearScores") -> Floats | None:
-        """For one score by a product of matrices, for several by products of columns, formed once."""
-        X, w = block.matrix, block.weight
-        name = "logistic" if self.n_scores == 1 else "softmax_curvature"
-        fast = compiled(name, X.size, len(block.target))
-        if fast is None:
-            return None
         if self.n_scores == 1:
-            return np.asarray(fast.curvature(X, w, line.shift, line.coef, line.offset))[None]
-        paired = fast.curvature(X, w, line.shift, line.coef, line.offset, self.n_classes)
-        return from_upper_triangles(paired, X.shape[1] + 1)
+            return None
+        fast = compiled("softmax_forces", block.matrix.size, len(block.target))
+        return None if fast is None else partial(fast.forces, n_classes=self.n_classes)
 
     def _peak(self, scores: Floats) -> Floats:
         peak: Floats = scores.max(axis=0)
@@ -241,10 +233,6 @@ class SoftmaxLoss(Loss):
         shares = np.exp(scores - peak)
         total = shares.sum(axis=0)
         return shares, total if self.symmetric else total + np.exp(-peak)
-
-
-def _is_narrow(block: "RowBlock") -> bool:
-    return bool(block.matrix.shape[1] <= FUSED_COLUMNS)
 
 
 def _logistic_slope(score: Floats, target: AnyArray, weight: Floats | None) -> tuple[float, Floats]:

@@ -11,7 +11,7 @@ from posterior._linalg import EPSILON
 from posterior._types import Floats, Ints
 from posterior.linear.certificate import by_duality
 from posterior.linear.design import Matrix
-from posterior.linear.loss_sums import SLOPE_TILE, CurvatureSums, LinearScores
+from posterior.linear.loss_sums import SLOPE_TILE, LinearScores
 from posterior.linear.losses import pairs
 from posterior.linear.objective import Objective, Point
 from posterior.linear.scan import RowBlock
@@ -24,6 +24,7 @@ from posterior.linear.solvers.base import (
     without_gross_cells,
 )
 from posterior.linear.solvers.coordinate_descent import L1Quadratic, shortest_subgradient
+from posterior.stats.base import FieldSums
 
 ARMIJO = 1e-4
 # A relative fall of the objective that the rounding of its sums may hide.
@@ -224,6 +225,14 @@ def hessian_along(objective: Objective, theta: Floats, active: Ints) -> Floats:
     return hessian
 
 
+@dataclass(frozen=True, eq=False)
+class _SomeCurvature(FieldSums):
+    """Σ w, and the second derivatives by some coefficients."""
+
+    weight: float
+    square: Floats
+
+
 def _along(objective: Objective, theta: Floats, active: Ints) -> Floats:
     scores, within = np.divmod(active, objective.shape[1])
     n_coordinates = objective.basis.n_coordinates
@@ -234,12 +243,12 @@ def _along(objective: Objective, theta: Floats, active: Ints) -> Floats:
     shift = None if line.shift is None else line.shift[columns]
     short = LinearScores(np.ascontiguousarray(line.coef[:, columns]), line.offset, shift)
 
-    def part(block: RowBlock) -> CurvatureSums:
+    def part(block: RowBlock) -> _SomeCurvature:
         narrow = block._replace(matrix=block.matrix[:, columns])
-        return CurvatureSums(block.total, _products(narrow, objective, short, places))
+        return _SomeCurvature(block.total, _products(narrow, objective, short, places))
 
-    sums: CurvatureSums = objective.scan.fold(part)
-    hessian = sums.blocks / sums.weight
+    sums: _SomeCurvature = objective.scan.fold(part)
+    hessian = sums.square / sums.weight
     if objective.scan.sparse and objective.basis.intercept:
         centre = np.append(objective.basis.centre, 0.0)[within]
         level = np.searchsorted(scores, scores, side="right") - 1

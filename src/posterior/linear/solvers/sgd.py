@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._types import Floats, Ints
+from posterior.kernels.choice import compiled
 from posterior.linear.certificate import best_proof
 from posterior.linear.loss_sums import LinearScores, curvature_of, slope_of
 from posterior.linear.losses import GaussianLoss, Loss
@@ -36,9 +37,11 @@ from posterior.linear.solvers.gradient_descent import (
 
 Decay = Literal["constant", "sqrt", "inverse"]
 
-# Rows that are put into their order together.
 NEAR = 0.1  # share of the objective; further from the optimum nothing has arrived
+# Rows that are put into their order together.
 TILE = 4096
+# A step costs NumPy as much as so many cells of other sums: two thousand of them are worth a compiled loop.
+STEP_CELLS = 64
 # Rows of a stream, whose end nobody knows, after which steps become shorter.
 DELAY = 10_000.0
 # How much the average favours late steps: step s of many has a weight like s³.
@@ -141,25 +144,43 @@ class SGD(IncrementalSolver):
         refuse_kinks(self, penalty)
         order = np.arange(len(block.target)) if order is None else order
         rates, state = self._rates(loss, penalty, _squares(block)[order], state or Progress())
-        place, even = theta.reshape(loss.n_scores, -1).copy(), contrast_metric_inverse(loss)
-        d = block.matrix.shape[1]
+        place = theta.reshape(loss.n_scores, -1).copy()
+        average = _begun(state, place) if self.average else None
+        rows = _Pass(block, order, contrast_metric_inverse(loss), rates, state.steps)
+        fast = compiled("descent", STEP_CELLS * len(rates)) if loss.compiled_steps else None
+        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
+            if fast is None:
+                total = self._steps(loss, penalty, rows, place, average)
+            else:
+                rule = loss.n_classes, self.batch_size, penalty.l2, rows.made, rows.even, rates
+                total = fast.steps(*block, order, rule, place, average)
+        self._refuse_boundless(place)
+        return place.ravel(), replace(
+            state,
+            steps=state.steps + len(rates),
+            average=None if average is None else average.ravel(),
+            loss=total / max(block.total, 1e-300),
+        )
+
+    def _steps(
+        self, loss: Loss, penalty: ElasticNet, rows: "_Pass", place: Floats, average: Floats | None
+    ) -> float:
+        """Make the steps of a pass; the loss of its rows, each just before its step."""
+        block, order, even, rates, made = rows
+        d, total = block.matrix.shape[1], 0.0
         coef, level = place[:, :d], place[:, d:].T
         line = LinearScores(coef, level[0] if level.size else np.zeros(loss.n_scores))
-        average, total, weight, made = _begun(state, place), 0.0, 0.0, state.steps
-        with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
-            for rate, batch in zip(rates, _batches(block, order, self.batch_size), strict=True):
-                sums = slope_of(batch, loss, line)
-                pace = rate / self.batch_size
-                coef *= 1.0 - pace * len(batch.target) * penalty.l2
-                coef -= pace * (even @ sums.pull)
-                if level.size:
-                    level -= pace * (even @ sums.level)
-                total, weight, made = total + sums.value, weight + sums.weight, made + 1
-                if self.average:
-                    average += (1 + LATE) / (made + LATE) * (place - average)
-        self._refuse_boundless(place)
-        kept = average.ravel() if self.average else None
-        return place.ravel(), replace(state, steps=made, average=kept, loss=total / max(weight, 1e-300))
+        for rate, batch in zip(rates, _batches(block, order, self.batch_size), strict=True):
+            sums = slope_of(batch, loss, line)
+            pace = rate / self.batch_size
+            coef *= 1.0 - pace * len(batch.target) * penalty.l2
+            coef -= pace * (even @ sums.pull)
+            if level.size:
+                level -= pace * (even @ sums.level)
+            total, made = total + sums.value, made + 1
+            if average is not None:
+                average += (1 + LATE) / (made + LATE) * (place - average)
+        return total
 
     def found(self, theta: Floats, state: Progress) -> Floats:
         """The coefficients to use after some updates: the average, where it is asked for, or the last."""
@@ -212,6 +233,16 @@ class SGD(IncrementalSolver):
 
     def _recorded(self, objective: Objective, theta: Floats) -> list[Step]:
         return [Step.at(objective, objective.slope(theta))] if self.path else []
+
+
+class _Pass(NamedTuple):
+    """Rows and their order, what turns derivatives by scores into a step, rates, and steps made before."""
+
+    block: RowBlock
+    order: Ints
+    even: Floats
+    rates: Floats
+    made: int
 
 
 def _refuse_turned(objective: Objective) -> None:
