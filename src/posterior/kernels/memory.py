@@ -4,6 +4,8 @@ Fresh memory costs more than most of what kernels do with it.
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -70,3 +72,15 @@ def scratch(use: str, *shape: int) -> Floats:
     if kept is None or kept.size < size:
         kept = _buffers.by_use[use] = np.empty(size)
     return kept[:size].reshape(shape)
+
+
+@contextmanager
+def in_double(out: AnyArray) -> Iterator[Floats]:
+    """Let the block write `out` in double precision: itself, or a buffer that is rounded to it afterwards."""
+    if out.dtype == np.float64:
+        yield out
+        return
+    numbers = scratch("answers", *out.shape)
+    yield numbers
+    with np.errstate(over="ignore"):  # beyond the range of single precision a log posterior is −inf
+        out[...] = numbers
