@@ -10,6 +10,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 AnyArray: TypeAlias = NDArray[Any]
+# In which precision answers are given.
+FloatType: TypeAlias = type[np.float64] | type[np.float32]
 # Called as progress(done, total, what) while something takes long.
 Progress: TypeAlias = Callable[[int, int, str], None]
 

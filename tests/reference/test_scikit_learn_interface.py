@@ -337,7 +337,7 @@ def test_coefficients_of_a_table_in_single_precision_are_shown_in_it(table):
 def test_what_is_shown_in_single_precision_is_predicted_with_in_double(tmp_path):
     rows = X.astype(np.float32)
     model, exact = posterior.LogisticRegression().fit(rows, Y), posterior.LogisticRegression().fit(X, Y)
-    np.testing.assert_allclose(model.predict_proba(rows), exact.predict_proba(rows), rtol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(rows.astype(float)), exact.predict_proba(rows), rtol=1e-10)
     posterior.save(model, tmp_path / "model")
     loaded = posterior.load(tmp_path / "model")
     assert loaded.coef_.dtype == np.float32

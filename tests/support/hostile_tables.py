@@ -47,6 +47,7 @@ from posterior import (
     TreeAugmented,
 )
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.precision import in_double
 from posterior.families import (
     BestOf,
     Beta,
@@ -504,7 +505,12 @@ def _size(model, row):
 
 
 def _judge(case, model, X):
-    """Hold what a fitted model says of rows to the contract."""
+    """Hold what a fitted model says of rows to the contract; in single precision it is rounded, no more."""
+    with in_double():
+        _judge_in_double(case, model, X)
+
+
+def _judge_in_double(case, model, X):
     if isinstance(model, OutlierRule):
         _demand(not np.isnan(model.score_samples(X)).any(), "scores that are NaN", case)
         _demand(((p := model.p_values(X)) >= 0).all() and (p <= 1).all(), "p-values beyond 0 and 1", case)

@@ -29,6 +29,7 @@ from posterior.engines.remote import table_of
 from posterior.engines.scoring import rate_words
 from posterior.engines.workers import in_order
 from posterior.estimators import DecisionClassifier
+from posterior.estimators.precision import in_double
 from posterior.notices import Notice, gathered, warn_once
 from posterior.schema import LabelledTable
 from posterior.schema.readings import ForeignCellsError
@@ -190,7 +191,8 @@ class Scored:
 
     def _log_posterior(self, X: pa.Table) -> Floats | None:
         model = self.opened.model
-        return np.asarray(model.predict_log_proba(X)) if hasattr(model, "predict_log_proba") else None
+        with in_double():
+            return np.asarray(model.predict_log_proba(X)) if hasattr(model, "predict_log_proba") else None
 
     def _score(self, batch: pa.Table, logs: Floats | None) -> None:
         target = self.opened.about.target

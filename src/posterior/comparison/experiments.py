@@ -11,6 +11,7 @@ from scipy import special
 from posterior._text import shortened
 from posterior._types import Floats
 from posterior.comparison.fixed_candidates import FixedCandidate
+from posterior.estimators.precision import in_double
 from posterior.estimators.table_estimator import rows_for
 from posterior.schema import LabelledTable
 
@@ -30,7 +31,8 @@ def scores_of(model: Any, table: LabelledTable) -> Scores:
     if not hasattr(model, "predict_log_proba"):
         return Scores(error_rate=float((np.searchsorted(classes, model.predict(X)) != codes).mean()))
     logs = np.full((len(codes), len(classes)), -np.inf)
-    logs[:, np.searchsorted(classes, model.classes_)] = model.predict_log_proba(X)
+    with in_double():
+        logs[:, np.searchsorted(classes, model.classes_)] = model.predict_log_proba(X)
     # 0 − x, so that a loss of nothing is 0 and not −0.
     loss = 0.0 - logs[np.arange(len(codes)), codes]
     return Scores(float(loss.mean()), float((logs.argmax(axis=1) != codes).mean()))

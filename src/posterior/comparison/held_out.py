@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.engines import n_threads
 from posterior.estimators.held_out import SERIAL_ROWS, Tick, adds_up, held_out_scores
+from posterior.estimators.precision import in_double
 from posterior.schema import Folds, LabelledTable
 
 
@@ -62,7 +63,8 @@ class CrossValidation:
 
 def class_scores(model: Any, X: Any) -> Floats:
     """Log posteriors of a fitted classifier, or the scores of a discriminant, one for each class."""
-    if hasattr(model, "predict_log_proba"):
-        return np.asarray(model.predict_log_proba(X))
-    scores = np.asarray(model.decision_function(X))
+    with in_double():
+        if hasattr(model, "predict_log_proba"):
+            return np.asarray(model.predict_log_proba(X))
+        scores = np.asarray(model.decision_function(X))
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores

@@ -16,7 +16,7 @@ from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
 from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.parameters import Auto, Kinds, Labels, TableLike, Weights
-from posterior.estimators.table_estimator import shown
+from posterior.estimators.precision import shown
 from posterior.estimators.target import labelled_table, scanned_table
 from posterior.estimators.training_rows import RowsElsewhere, TrainingRows, refuse_one_reading
 from posterior.linear import Design, Fit, LinearModel, Problem, Scan, SoftmaxLoss, solve, with_settings

@@ -17,7 +17,9 @@ from posterior._types import AnyArray, Floats
 from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
 from posterior.estimators._sklearn import routing_enabled
+from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.linear import LinearEstimator
+from posterior.estimators.precision import in_double
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import takes_tables
 
@@ -38,14 +40,16 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
     Those of other libraries are checked: probabilities that are negative, or do not sum to one, are refused.
     """
     if takes_tables(estimator) and hasattr(estimator, "predict_log_proba"):
-        return np.asarray(estimator.predict_log_proba(X), dtype=np.float64)
+        with in_double():
+            return np.asarray(estimator.predict_log_proba(X), dtype=np.float64)
     n_classes = len(classes_of(estimator))
     read: Callable[[Any], Floats] = checked
     if hasattr(estimator, "predict_log_proba"):
-        with np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
+        with in_double(), np.errstate(divide="ignore"):  # a forest takes the log of zero, rightly
             given = estimator.predict_log_proba(X)
     elif hasattr(estimator, "predict_proba"):
-        given, read = estimator.predict_proba(X), log_probabilities
+        with in_double():
+            given, read = estimator.predict_proba(X), log_probabilities
     else:
         raise TypeError(
             f"{model_name(estimator)} gives no probabilities (no predict_proba), and decisions are made from "
@@ -88,6 +92,8 @@ def training_priors(
     model = bare(estimator)
     if isinstance(model, ComplementNB):
         raise RefusedError("the posteriors of ComplementNB are under no class priors that could be changed")
+    if isinstance(model, GenerativePrediction):  # which may show them in single precision
+        return np.exp(model.model_.log_prior)
     for name in PRIORS:
         if hasattr(model, name):
             told = np.asarray(getattr(model, name), dtype=np.float64)

@@ -32,6 +32,7 @@ class DiscreteNB(GenerativeEstimator):
     fit_prior: bool
     class_prior: ClassPriors | None
     _any_classes = True
+    _only_in_double = True
 
     def _priors(self) -> Priors:
         if self.class_prior is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, FoldsLike, Selection
+from posterior.estimators.precision import shown
 from posterior.estimators.presets import all_columns_as
 from posterior.families import Family, MultivariateNormal, MultivariateNormalDistribution
 from posterior.families.gaussian import Shape
@@ -47,6 +48,9 @@ class GaussianEstimator(GenerativeEstimator):
     @property
     def means_(self) -> Floats:
         """Class means, (n_classes, n_features)."""
+        return shown(self._means(), self.schema_)
+
+    def _means(self) -> Floats:
         means = np.zeros((len(self.classes_), len(self.schema_)))
         columns, distribution = self._kept()
         if distribution is not None:

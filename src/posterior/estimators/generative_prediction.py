@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats, FloatType, Ints
 from posterior.bayes import decision_scores
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
+from posterior.estimators.precision import answer_type
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import TableEstimator, shown_categories, unseen_rows
 from posterior.families import Distribution
@@ -81,6 +82,13 @@ class GenerativePrediction(TableEstimator):
         if told:
             warn(CountedRows(tuple(told)), UnseenCategoryWarning)
 
+    # scikit-learn's models of counts answer in double precision whatever the table.
+    _only_in_double = False
+
+    def _answer_type(self, data: LocalDataset) -> FloatType:
+        """The precision in which rows are answered."""
+        return np.float64 if self._only_in_double else answer_type(data.data)
+
     def _log_prior(self, priors: ClassPriors | None) -> Floats | None:
         return (
             None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
@@ -96,13 +104,14 @@ class GenerativePrediction(TableEstimator):
         or a mapping. Nothing is clipped: a log posterior of −1e5 is reported as such.
         """
         data = self._dataset(X)
-        return self.model_.log_posterior(data, self._log_prior(priors))
+        return self.model_.log_posterior(data, self._log_prior(priors), self._answer_type(data))
 
     @scores_scans
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         data = self._dataset(X)
-        return decision_scores(self.model_.log_posterior(data))
+        scores = decision_scores(self.model_.log_posterior(data))
+        return scores.astype(self._answer_type(data), copy=False)
 
     @scores_scans
     def predict_proba(
@@ -110,7 +119,7 @@ class GenerativePrediction(TableEstimator):
     ) -> Floats:
         """Posterior of each class, p(class | row), shape (n_samples, n_classes); each row sums to 1."""
         data = self._dataset(X)
-        return self.model_.posterior(data, self._log_prior(priors))
+        return self.model_.posterior(data, self._log_prior(priors), self._answer_type(data))
 
     @scores_scans
     def predict(
@@ -126,7 +135,7 @@ class GenerativePrediction(TableEstimator):
     ) -> Floats:
         """Log joint density ln p(row, class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
-        return self.model_.log_joint(data, self._log_prior(priors))
+        return self.model_.log_joint(data, self._log_prior(priors), self._answer_type(data))
 
     @scores_scans
     def score_samples(
@@ -134,13 +143,13 @@ class GenerativePrediction(TableEstimator):
     ) -> Floats:
         """Log density of each row, ln p(row) = ln Σ_k p(row | k) p(k); low values are odd rows."""
         data = self._dataset(X)
-        return self.model_.log_evidence(data, self._log_prior(priors))
+        return self.model_.log_evidence(data, self._log_prior(priors), self._answer_type(data))
 
     @scores_scans
     def class_log_density(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log density of each row under each class, ln p(row | class), shape (n_samples, n_classes)."""
         data = self._dataset(X)
-        return self.model_.log_density(data)
+        return self.model_.log_density(data, self._answer_type(data))
 
     def sample(self, n_samples: int = 1, random_state: RandomState | None = None) -> tuple[Any, AnyArray]:
         """New rows and their classes; `X` is the kind of table that was fitted."""

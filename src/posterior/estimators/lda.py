@@ -17,9 +17,9 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
+from posterior.estimators.precision import shown
 from posterior.estimators.presets import renormalized
 from posterior.estimators.scanned_prediction import Writing, scores_scans
-from posterior.estimators.table_estimator import shown
 from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
@@ -148,7 +148,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if distribution is None:
             return np.zeros((len(self.classes_), len(self.schema_))), self.model_.log_prior
         white, _ = distribution._whiteners[0]
-        apart = (distribution.location - distribution.location.average(self.priors_)) @ white
+        apart = (distribution.location - distribution.location.average(self._class_priors())) @ white
         return self._embedded(apart @ white.T, columns), self.model_.log_prior - 0.5 * (apart**2).sum(axis=1)
 
     @scores_scans
@@ -163,8 +163,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return super().decision_function(X)
         data = self._dataset(X)
         coef, level = self._linear()
-        columns = tuple(self._kept()[0])
-        xbar, coef = self.xbar_[list(columns)], coef[:, list(columns)]
+        columns, dtype = tuple(self._kept()[0]), self._answer_type(data)
+        xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
 
         def linear(chunk: Chunk) -> Floats:
             values = chunk.values(columns)
@@ -175,7 +175,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 self.model_.refuse_overflow(chunk)
             if gaps.any():
                 scores[gaps] = self.model_.chunk_log_posterior(chunk)[gaps]
-            return scores
+            return scores.astype(dtype, copy=False)
 
         return data.map(linear, dense=len(columns))
 
@@ -189,13 +189,24 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def intercept_(self) -> Floats:
         """Intercepts of the linear scores; with two classes that of the log odds."""
         coef, level = self._linear()
-        intercept = level - coef @ self.xbar_
+        intercept = level - coef @ self._xbar()
         return shown(intercept[1:] - intercept[:1] if len(self.classes_) == 2 else intercept, self.schema_)
 
     @property
     def xbar_(self) -> Floats:
         """Mean of the class means, weighted by the priors."""
-        return np.asarray(self.priors_ @ self.means_)
+        return shown(self._xbar(), self.schema_)
+
+    def _xbar(self) -> Floats:
+        return np.asarray(self._class_priors() @ self._means())
+
+    def _class_priors(self) -> Floats:
+        return np.exp(self.model_.log_prior)
+
+    @property
+    def priors_(self) -> Floats:
+        """Class priors, in the order of `classes_`."""
+        return shown(self._class_priors(), self.schema_)
 
     def _directions(self) -> tuple[Floats, Floats]:
         """Directions (n_features, r) that make Σ the identity, and their share of what classes differ by."""
@@ -203,8 +214,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if distribution is None:
             return np.zeros((len(self.schema_), 0)), np.zeros(0)
         white, _ = distribution._whiteners[0]
-        apart = distribution.location - distribution.location.average(self.priors_)
-        centred = np.sqrt(self.priors_)[:, None] * (apart @ white)
+        apart = distribution.location - distribution.location.average(self._class_priors())
+        centred = np.sqrt(self._class_priors())[:, None] * (apart @ white)
         _, size, rotation = np.linalg.svd(centred, full_matrices=False)
         rank = int((size > 1e-10 * max(size[0], 1e-300)).sum())
         rank = min(rank, len(self.classes_) - 1)
@@ -216,12 +227,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     @property
     def scalings_(self) -> Floats:
         """Directions of `transform`, in the order of the variance between classes."""
-        return self._directions()[0]
+        return shown(self._directions()[0], self.schema_)
 
     @property
     def explained_variance_ratio_(self) -> Floats:
         """Share of the variance between classes along each direction."""
-        return self._directions()[1][: self._n_features_out]
+        return shown(self._directions()[1][: self._n_features_out], self.schema_)
 
     def transform(self, X: TableLike) -> Floats:
         """Coordinates in which the classes are spherical and furthest apart, (n_samples, n_components).
@@ -232,8 +243,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         data: LocalDataset = self._dataset(X)
         columns, distribution = self._kept()
         if distribution is None:
-            return np.zeros((data.n_rows, 0))
-        directions, xbar = self.scalings_[columns, : self._n_features_out], self.xbar_[columns]
+            return np.zeros((data.n_rows, 0), self._answer_type(data))
+        directions = self._directions()[0][columns, : self._n_features_out]
+        xbar, dtype = self._xbar()[columns], self._answer_type(data)
 
         def coordinates(chunk: Chunk) -> Floats:
             values = chunk.values(tuple(columns))
@@ -243,6 +255,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 found = np.asarray((values - xbar) @ directions)
             if not np.isfinite(found).all():
                 self.model_.refuse_overflow(chunk)
-            return found
+            return found.astype(dtype, copy=False)
 
         return data.map(coordinates, dense=len(columns))

@@ -109,7 +109,7 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
         scan = self._reading(X)
-        scores = self._current.read(scan)
+        scores = self._current.read(scan, self._answer_type(scan))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @scores_scans

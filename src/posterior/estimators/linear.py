@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._text import first_true
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, FloatType
 from posterior.bayes import impossible_classes
 from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import shown_on_the_way, was_stopped
+from posterior.estimators.precision import answer_type
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import TableEstimator, columns_of, unseen_rows
 from posterior.estimators.training_rows import TrainingRows
@@ -93,6 +94,11 @@ class LinearEstimator(TableEstimator):
             if told is not None:
                 warn(told, DataWarning)
         return Scan.of(dataset, self.design_)
+
+    def _answer_type(self, scan: Scan) -> FloatType:
+        """The precision in which rows that were read as new ones are answered."""
+        rows: Any = scan.dataset
+        return answer_type(rows.data)
 
     @property
     def _current(self) -> LinearModel:

@@ -32,8 +32,8 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import PenaltySetting
+from posterior.estimators.precision import in_double, shown
 from posterior.estimators.state import RefusedError
-from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import labelled_table, refuse_wild_weights, scanned_table
 from posterior.estimators.training_rows import (
     RowsElsewhere,
@@ -434,7 +434,8 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             log_proba = leave_one_out_log_proba(fitted.fit_.checked(), fitted.solution_.theta)
         if sample_weight is None or np.all(np.asarray(sample_weight)):
             return log_proba
-        out: Floats = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
+        with in_double():
+            out: Floats = fitted.predict_log_proba(X)  # a row of weight zero is left out anyway
         out[np.flatnonzero(np.asarray(sample_weight))] = log_proba
         return out
 

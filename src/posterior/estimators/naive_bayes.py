@@ -20,6 +20,7 @@ from posterior.estimators.generative import (
     with_families,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Selection
+from posterior.estimators.precision import shown
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import BestOf, Family, FewValues, Normal
 from posterior.families.categorical import Unknown
@@ -441,24 +442,31 @@ class GaussianNB(GenerativeEstimator):
     @property
     def class_count_(self) -> Floats:
         """Weight of each class."""
-        return class_weight(self)
+        return shown(class_weight(self), self.schema_)
 
     @property
     def class_prior_(self) -> Floats:
         """Prior of each class."""
-        return self.priors_
+        return shown(self.priors_, self.schema_)
 
     @property
     def theta_(self) -> Floats:
         """Mean of each feature in each class."""
-        return self._filled(self._moments().location.value.copy(), "mean")
+        means = self._filled(self._moments().location.value.copy(), "mean")
+        return shown(means, self.schema_)
 
     @property
     def var_(self) -> Floats:
         """Variance of each feature in each class; what is added alone for a constant column."""
-        return self._filled(np.full_like(self._moments().scatter, self.epsilon_), "variance")
+        variances = self._filled(np.full_like(self._moments().scatter, self._added), "variance")
+        return shown(variances, self.schema_)
 
     @property
-    def epsilon_(self) -> np.float64:
+    def epsilon_(self) -> np.float64 | np.float32:
         """What is added to every variance."""
+        (added,) = shown(np.array([self._added]), self.schema_)
+        return cast("np.float64 | np.float32", added)
+
+    @property
+    def _added(self) -> np.float64:
         return Normal(smoothing=self.var_smoothing).added(self._moments())

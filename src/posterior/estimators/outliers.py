@@ -25,6 +25,7 @@ from posterior.estimators.outlier_calibration import (
     unwrapped,
 )
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
+from posterior.estimators.precision import in_double
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.table_estimator import rows_for
@@ -215,7 +216,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
                 score = log_sum_exp(logs + inner.model_.log_prior)
                 found = CalibrationScores(score, table.weight, logs, codes, seen)
         elif self.method == "conformal":
-            score = np.asarray(model.score_samples(rows_for(model, table)), dtype=np.float64)
+            with in_double():
+                score = np.asarray(model.score_samples(rows_for(model, table)), dtype=np.float64)
             found = CalibrationScores(score, table.weight)
         if self.method == "chi2":
             distances(model, rows_for(model, table.part([0])), None)  # refuses what is not Gaussian
@@ -255,7 +257,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             known = refuse_other_models(model, "priors=…")
             data = known._dataset(rows, reports_unseen=reports_unseen)
             return known.model_.log_evidence(data, known._log_prior(priors))
-        return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
+        with in_double():
+            return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
 
     @scores_scans
     def p_values(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Floats:

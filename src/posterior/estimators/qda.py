@@ -13,6 +13,7 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
+from posterior.estimators.precision import shown
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
@@ -116,7 +117,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         if len(self.classes_) == 2:
             return super().decision_function(X)
         data = self._dataset(X)
-        return self.model_.log_kept_joint(data) + 0.5 * LOG_2PI * len(self._kept()[0])
+        shift = self.model_.log_prior + 0.5 * LOG_2PI * len(self._kept()[0])
+        return self.model_.log_kept_joint(data, shift, self._answer_type(data))
 
     @property
     def covariance_(self) -> list[Floats]:
@@ -125,7 +127,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         d = len(self.schema_)
         if distribution is None:
             return [np.zeros((d, d)) for _ in self.classes_]
-        return [self._embedded(c, columns, axes=2) for c in distribution.covariance]
+        own = (self._embedded(c, columns, axes=2) for c in distribution.covariance)
+        return [shown(covariance, self.schema_) for covariance in own]
 
     def _axes(self) -> list[tuple[AnyArray, AnyArray]]:
         columns, distribution = self._kept()
@@ -137,9 +140,9 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     @property
     def rotations_(self) -> list[Floats]:
         """Principal axes of each class, the widest first."""
-        return [rotation for _, rotation in self._axes()]
+        return [shown(rotation, self.schema_) for _, rotation in self._axes()]
 
     @property
     def scalings_(self) -> list[Floats]:
         """Variances along the principal axes."""
-        return [scaling for scaling, _ in self._axes()]
+        return [shown(scaling, self.schema_) for scaling, _ in self._axes()]

@@ -25,8 +25,8 @@ from posterior.estimators.parameters import (
     Weights,
 )
 from posterior.estimators.penalty import is_number
+from posterior.estimators.precision import in_double, shown
 from posterior.estimators.scanned_prediction import Writing, scores_scans
-from posterior.estimators.table_estimator import shown
 from posterior.estimators.target import counted, read_numbers, read_weights, scanned_table
 from posterior.estimators.training_rows import (
     RowsElsewhere,
@@ -376,10 +376,10 @@ class LinearRegression(RegressorMixin, InformationCriteria):
         takes the coefficients as known.
         """
         scan = self._reading(X)
-        score = self._current.read(scan)[:, 0]
+        score = self._current.read(scan, self._answer_type(scan))[:, 0]
         if not return_std:
             return score
-        return score, np.full(len(score), 1.0 / np.sqrt(self.noise_precision_))
+        return score, np.full(len(score), 1.0 / np.sqrt(self.noise_precision_), score.dtype)
 
     def predict_distribution(self, X: TableLike) -> Any:
         """What each row's number may be: a frozen distribution of `scipy.stats`, one entry a row.
@@ -387,7 +387,8 @@ class LinearRegression(RegressorMixin, InformationCriteria):
         It has `pdf`, `cdf`, `interval`, `rvs` and so on.
         """
         noise = self._noise
-        score = self.predict(X)
+        with in_double():
+            score = self.predict(X)
         if self.noise_scale_ == 0:
             raise ValueError(
                 "every training row is fitted exactly, so that there is no noise to tell the distribution "

@@ -4,16 +4,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-from posterior._types import AnyArray, Floats
 from posterior.estimators.callbacks import CallbackSupport, fit_inside
 from posterior.estimators.state import install, named_columns
 from posterior.notices import SHOWN, RowCount, warn
 from posterior.schema import Encoded, LabelledTable, Schema, Source
-
-LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 class TableEstimator(CallbackSupport, BaseEstimator):
@@ -43,13 +39,6 @@ class TableEstimator(CallbackSupport, BaseEstimator):
     def _encoded(self, source: Source) -> Encoded:
         """The rows of a new table, read as in training."""
         return self.schema_.encode(self._aligned(source))
-
-
-def shown(numbers: Floats, schema: Schema) -> AnyArray:
-    """Coefficients in the precision of the table, as scikit-learn shows them, if they are not too large."""
-    if schema.single and (np.abs(numbers) <= LARGEST_SINGLE).all():
-        return numbers.astype(np.float32)
-    return numbers
 
 
 def columns_of(schema: Schema) -> dict[str, Any]:

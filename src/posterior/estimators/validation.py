@@ -13,6 +13,7 @@ from posterior.dataset import Rows, Selection
 from posterior.engines import LocalDataset
 from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.parameters import FoldsLike, Kinds, Labels, TableLike, Weights
+from posterior.estimators.precision import in_double
 from posterior.estimators.splits import leaves_one_out, names_rows, read_folds
 from posterior.estimators.state import RefusedError
 from posterior.estimators.target import counted, read_labels, read_weights
@@ -172,7 +173,8 @@ class Validation(GenerativePrediction):
             rows, others = np.flatnonzero(table.weight), np.flatnonzero(table.weight == 0)
             out = np.empty((len(table), len(self.classes_)))
             out[rows] = self.leave_one_out_log_proba(table.part(rows), y)
-            out[others] = self.predict_log_proba(table.part(others).X)
+            with in_double():
+                out[others] = self.predict_log_proba(table.part(others).X)
             return out
         codes = known_codes(table.labels, self.classes_)
         _refuse_other_weights(codes, table.weight, self.model_)

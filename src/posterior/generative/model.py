@@ -1,13 +1,13 @@
 """A fitted generative model: class priors and class densities, joined by Bayes' rule."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from posterior import kernels
-from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, FloatType, Ints
 from posterior.dataset import Chunk, Dataset, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
@@ -110,38 +110,57 @@ class GenerativeModel:
     def _dense(self) -> int:
         return sum(block.dense for block in self.blocks)
 
-    def log_density(self, dataset: Dataset) -> Floats:
+    def log_density(self, dataset: Dataset, dtype: FloatType = np.float64) -> Floats:
         """Log density ln p(row | class), (n, K): −inf for a row that breaks a rule that all of training kept.
 
         Such as a total that is not the sum of its parts.
         """
-        return dataset.map(self._chunk_density, dense=self._dense)
+        return self._filled(dataset, self._chunk_density, dtype)
 
-    def log_kept_joint(self, dataset: Dataset) -> Floats:
+    def log_kept_joint(
+        self, dataset: Dataset, log_prior: Floats | None = None, dtype: FloatType = np.float64
+    ) -> Floats:
         """Log joint density of the class and the columns kept, whatever those that were left out say."""
-        return dataset.map(self._chunk_kept_density, dense=self._dense) + self.log_prior
+        prior = self.log_prior if log_prior is None else log_prior
+        return self._filled(dataset, lambda chunk: self._chunk_kept_density(chunk) + prior, dtype)
 
-    def log_joint(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+    def log_joint(
+        self, dataset: Dataset, log_prior: Floats | None = None, dtype: FloatType = np.float64
+    ) -> Floats:
         """Log joint density ln p(row, class), (n, K), to which each column adds its weight of its own."""
-        scores = dataset.map(self._chunk_weighted, dense=self._dense)
-        return scores + (self.log_prior if log_prior is None else log_prior)
+        prior = self.log_prior if log_prior is None else log_prior
+        return self._filled(dataset, lambda chunk: self._chunk_weighted(chunk) + prior, dtype)
 
-    def log_evidence(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+    def _filled(self, dataset: Dataset, score: Callable[[Chunk], Floats], dtype: FloatType) -> Floats:
+        """What a function says of the rows of a chunk, (n, K), of all chunks."""
+
+        def write(chunk: Chunk, out: Floats) -> None:
+            with np.errstate(over="ignore"):  # beyond the range of single precision it is −inf
+                out[:] = score(chunk)
+
+        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=self._dense)
+
+    def log_evidence(
+        self, dataset: Dataset, log_prior: Floats | None = None, dtype: FloatType = np.float64
+    ) -> Floats:
         """Log density ln p(row) = ln Σ_k p(row | k) p(k), (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
 
         def write(chunk: Chunk, out: Floats) -> None:
-            kernels.evidence(self._chunk_density(chunk) + prior, out)
+            with kernels.in_double(out) as sums:
+                kernels.evidence(self._chunk_density(chunk) + prior, sums)
 
-        return dataset.fill(write, np.empty(dataset.n_rows), dense=self._dense)
+        return dataset.fill(write, np.empty(dataset.n_rows, dtype), dense=self._dense)
 
-    def log_posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+    def log_posterior(
+        self, dataset: Dataset, log_prior: Floats | None = None, dtype: FloatType = np.float64
+    ) -> Floats:
         """Log posterior ln p(class | row), (n, K).
 
         A row that is impossible under every class (possible only with unsmoothed zero probabilities, or
         outside the support of every density) says nothing, and gets the priors.
         """
-        return self._normalized(dataset, log_prior, logs=True)
+        return self._normalized(dataset, log_prior, dtype, logs=True)
 
     def chunk_log_posterior(self, chunk: Chunk, log_prior: Floats | None = None) -> Floats:
         """Log posterior of the rows of a chunk."""
@@ -151,18 +170,23 @@ class GenerativeModel:
         self._accept(kernels.posteriors(out, prior, logs=True), chunk)
         return out
 
-    def posterior(self, dataset: Dataset, log_prior: Floats | None = None) -> Floats:
+    def posterior(
+        self, dataset: Dataset, log_prior: Floats | None = None, dtype: FloatType = np.float64
+    ) -> Floats:
         """The posterior p(class | row), (n, K)."""
-        return self._normalized(dataset, log_prior, logs=False)
+        return self._normalized(dataset, log_prior, dtype, logs=False)
 
-    def _normalized(self, dataset: Dataset, log_prior: Floats | None, *, logs: bool) -> Floats:
+    def _normalized(
+        self, dataset: Dataset, log_prior: Floats | None, dtype: FloatType, *, logs: bool
+    ) -> Floats:
         prior = self.log_prior if log_prior is None else log_prior
 
         def write(chunk: Chunk, out: Floats) -> None:
-            self._score(chunk, prior, out)
-            self._accept(kernels.posteriors(out, prior, logs=logs), chunk)
+            with kernels.in_double(out) as scores:
+                self._score(chunk, prior, scores)
+                self._accept(kernels.posteriors(scores, prior, logs=logs), chunk)
 
-        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes)), dense=self._dense)
+        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=self._dense)
 
     def best(self, dataset: Dataset, log_prior: Floats | None = None) -> Ints:
         """Code of the most probable class of each row, the first of equals, (n,)."""

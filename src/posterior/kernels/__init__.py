@@ -30,7 +30,7 @@ from posterior.kernels.gaussian import (
 )
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
-from posterior.kernels.memory import scratch
+from posterior.kernels.memory import in_double, scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
     csr,
@@ -76,6 +76,7 @@ __all__ = [
     "gap_groups",
     "gappy_log_density",
     "has_missing",
+    "in_double",
     "in_rows",
     "is_sparse",
     "level_pair_counts",

@@ -4,6 +4,8 @@ Fresh memory costs more than most of what kernels do with it.
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -78,3 +80,15 @@ def _on_a_line(size: int) -> Floats:
     room = np.empty(size + CACHE_LINE // 8)
     skip = -room.__array_interface__["data"][0] % CACHE_LINE // 8
     return room[skip : skip + size]
+
+
+@contextmanager
+def in_double(out: AnyArray) -> Iterator[Floats]:
+    """Let the block write `out` in double precision: itself, or a buffer that is rounded to it afterwards."""
+    if out.dtype == np.float64:
+        yield out
+        return
+    numbers = scratch("answers", *out.shape)
+    yield numbers
+    with np.errstate(over="ignore"):  # beyond the range of single precision a log posterior is −inf
+        out[...] = numbers

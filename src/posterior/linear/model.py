@@ -1,13 +1,13 @@
 """A fitted linear model: coefficients, and scores of new rows."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
 from posterior import kernels
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats, FloatType, Ints
 from posterior.linear.design import Matrix
 from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
@@ -59,24 +59,26 @@ class LinearModel:
                 return np.asarray((X - self.centre) @ self.coef.T) + self.level
             return np.asarray(X @ self.coef.T) + self.intercept
 
-    def read(self, scan: Scan) -> Floats:
+    def read(self, scan: Scan, dtype: FloatType = np.float64) -> Floats:
         """Scores of all rows of a table."""
+        scores: Any
         if scan.sparse:
-            scores = scan.each(lambda block: self.scores(block.matrix))
+            with np.errstate(over="ignore"):
+                scores = scan.each(lambda block: self.scores(block.matrix)).astype(dtype, copy=False)
         else:
-            scores = scan.fill(self._write, np.empty((scan.n_rows, len(self.coef))))
+            scores = scan.fill(self._write, _answers(scan, len(self.coef), dtype))
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(scores.sum()):  # which all scores must be for that
                 self._refuse_overflow(scan)
-        return scores
+        return np.asarray(scores)
 
-    def log_posterior(self, scan: Scan) -> Floats:
+    def log_posterior(self, scan: Scan, dtype: FloatType = np.float64) -> Floats:
         """Log probabilities, ln p(class | row), (n, K); two classes have the scores 0 and η."""
-        return self._posterior(scan, logs=True)
+        return self._posterior(scan, dtype, logs=True)
 
-    def posterior(self, scan: Scan) -> Floats:
+    def posterior(self, scan: Scan, dtype: FloatType = np.float64) -> Floats:
         """p(class | row), (n, K)."""
-        return self._posterior(scan, logs=False)
+        return self._posterior(scan, dtype, logs=False)
 
     def log_terms(self, scan: Scan) -> tuple[tuple[str, ...], Floats]:
         """Names and values (n, T, K) of terms by column of the table, which add up to the classes' scores."""
@@ -129,25 +131,27 @@ class LinearModel:
         coef, level = np.vstack([np.zeros_like(self.coef), self.coef]), np.append(0.0, self.level)
         return replace(self, coef=coef, level=level)
 
-    def _posterior(self, scan: Scan, *, logs: bool) -> Floats:
+    def _posterior(self, scan: Scan, dtype: FloatType, *, logs: bool) -> Floats:
         model = self._of_every_class
         if scan.sparse:
-            return (log_softmax if logs else softmax)(model.read(scan), axis=1)
+            found = (log_softmax if logs else softmax)(model.read(scan), axis=1)
+            return np.asarray(found.astype(dtype, copy=False))
         even = np.zeros(len(model.coef))
 
         def write(block: RowBlock, out: Floats) -> None:
-            model._write(block, out)
-            if not kernels.posteriors(out, even, logs=logs):
-                model._refuse_overflow(scan)
+            with kernels.in_double(out) as scores:
+                model._write(block, scores)
+                if not kernels.posteriors(scores, even, logs=logs):
+                    model._refuse_overflow(scan)
 
-        return scan.fill(write, np.empty((scan.n_rows, len(model.coef))))
+        return scan.fill(write, _answers(scan, len(model.coef), dtype))
 
     def _write(self, block: RowBlock, out: Floats) -> None:
         """Write the scores of dense rows; not finite where they overflow."""
         X = block.packed().matrix
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.matmul(X - self.centre if self.far else X, self.coef.T, out=out)
-            out += self.level if self.far else self.intercept
+        with np.errstate(over="ignore", invalid="ignore"), kernels.in_double(out) as scores:
+            np.matmul(X - self.centre if self.far else X, self.coef.T, out=scores)
+            scores[:] += self.level if self.far else self.intercept
 
     def _refuse_overflow(self, scan: Scan) -> None:
         """Raise the error of the first row whose scores are not finite, naming the column that did it."""
@@ -172,6 +176,11 @@ class LinearModel:
         row = int(wrong[0])
         name = scan.design.names[int(found[row, 0])]
         raise ValueError(overflow_message(name, found[row, 1].item(), row))
+
+
+def _answers(scan: Scan, n_scores: int, dtype: FloatType) -> Floats:
+    """Room for so many scores of every row."""
+    return np.asarray(np.empty((scan.n_rows, n_scores), dtype))
 
 
 def _same(numbers: AnyArray, own: Floats) -> bool:

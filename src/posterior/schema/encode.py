@@ -93,13 +93,14 @@ Part: TypeAlias = Numbers | Coded | Whole | Labels
 
 @dataclass(frozen=True)
 class Encoded:
-    """The rows of a table under a schema."""
+    """The rows of a table under a schema; `single` if they and those of training are in single precision."""
 
     n_rows: int
     columns: Sequence[Column]
     parts: Sequence[Part]
     block: AnyArray | None = None
     unseen: dict[str, dict[Any, int]] = field(default_factory=dict)
+    single: bool = False
 
     def cells_per_row(self, dense: int) -> int:
         """Return how many cells a row takes while it is read, `dense` of its columns being read as values."""
@@ -428,7 +429,7 @@ def _encode_sparse(columns: Sequence[Column], source: SparseSource) -> Encoded:
         row, j, value = negative
         raise ValueError(count_message(columns[j].name, row, value))
     matrix = _without_foreign(source, columns, plain, unseen)
-    return SparseEncoded(source.n_rows, columns, parts, None, unseen, matrix)
+    return SparseEncoded(source.n_rows, columns, parts, None, unseen, csr=matrix)
 
 
 def _without_foreign(

@@ -271,6 +271,8 @@ class FrameSource:
     @property
     def single(self) -> bool:
         """Whether all cells are numbers of single precision."""
+        if self._part is not None:
+            return bool(self._part.whole.single)
         return not self.readings and set(self.frame.schema.values()) == {nw.Float32()}
 
     @property

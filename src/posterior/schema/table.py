@@ -210,7 +210,8 @@ class Schema:
 
     def encode(self, source: Source) -> Encoded:
         """Return the rows of an aligned source, ready to be read chunk by chunk."""
-        return encode_table(self.columns, self.read(source))
+        encoded = encode_table(self.columns, self.read(source))
+        return replace(encoded, single=True) if self.single and source.single else encoded
 
     def decode(self, columns: Sequence[AnyArray]) -> Any:
         """Return values and codes, one array per column, as a table like the training table."""

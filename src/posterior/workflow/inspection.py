@@ -187,7 +187,7 @@ def _generative(found: Inspection, estimator: GenerativeEstimator) -> Inspection
         notes.append(model.why_no_likelihood)
     return replace(
         found,
-        priors=tuple(estimator.priors_.tolist()),
+        priors=tuple(np.exp(model.log_prior).tolist()),
         schema=schema,
         chosen={} if model.tuning is None else dict(model.tuning.choice),
         n_parameters=n_parameters,

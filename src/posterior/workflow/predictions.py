@@ -7,6 +7,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats
 from posterior.comparison.regression.result import LEVEL
 from posterior.estimators import DecisionClassifier, LinearRegression
+from posterior.estimators.precision import in_double
 from posterior.estimators.scanned_prediction import class_column, plain_labels
 from posterior.notices import gathered
 
@@ -32,7 +33,8 @@ def predictions(model: Any, X: Any, log_posterior: Floats | None = None) -> dict
         return _numbers(model, X)
     if not hasattr(model, "predict_log_proba"):
         return {PREDICTED: np.asarray(model.predict(X))}
-    logs = np.asarray(model.predict_log_proba(X) if log_posterior is None else log_posterior)
+    with in_double():
+        logs = np.asarray(model.predict_log_proba(X) if log_posterior is None else log_posterior)
     columns: dict[str, AnyArray] = {PREDICTED: model.classes_[logs.argmax(axis=1)]}
     # All at once: of a column alone, the bits of `exp` depend on where NumPy happens to put the result.
     proba = np.exp(logs)

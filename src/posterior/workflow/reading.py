@@ -10,6 +10,7 @@ from sklearn.base import clone
 from posterior.estimators import FusionClassifier, LinearRegression, LogisticRegression, PoolClassifier
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.contributions import Contributions, NumberContributions
+from posterior.estimators.precision import in_double
 from posterior.schema import Column, Schema, read_table
 from posterior.workflow.layers import peeled
 
@@ -86,7 +87,8 @@ def contributions_of(model: Any, X: Any, *, words: bool = False) -> Contribution
     if is_regression:
         numbers: NumberContributions = found.contributions(X)
         return numbers
-    logs = np.asarray(model.predict_log_proba(X))
+    with in_double():
+        logs = np.asarray(model.predict_log_proba(X))
     first, second = np.argsort(-logs[0], kind="stable")[:2]
     of, against = model.classes_[first], model.classes_[second]
     by_word = {"words": True} if words and isinstance(found, GenerativeEstimator | PoolClassifier) else {}

@@ -12,6 +12,7 @@ from posterior._types import Floats, Ints
 from posterior.comparison import Result
 from posterior.estimators import OutlierRule
 from posterior.estimators.odd_features import OddFeatures
+from posterior.estimators.precision import in_double
 from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.report.blocks import AnyCell, Cell, Head, Name, Number, PageBlock, PageTable, Text
 from posterior.report.subject import Subject
@@ -117,7 +118,8 @@ def _fold(subject: Subject, estimator: Any, held: Ints, words: Floats) -> tuple[
     model = fit_table(clone(estimator), seen)
     # What is usual is so among the rows that were learnt from, of which the odd ones are none.
     rule = OutlierRule(FrozenEstimator(model)).fit(seen.native, seen.labels)
-    scores = np.asarray(model.score_samples(rows_for(model, rows.part(held)))) / words[held]
+    with in_double():
+        scores = np.asarray(model.score_samples(rows_for(model, rows.part(held)))) / words[held]
     oddest = np.argsort(scores, kind="stable")[:ROWS]
     told = rule.odd_features(rows.part(held[oddest]).native, n_features=FEATURES)
     like = np.searchsorted(subject.comparison.classes, told.classes)
