@@ -40,14 +40,10 @@ def by_kind(
 
     Kinds that the user declared keep even identifier-like columns.
     """
-    groups: dict[tuple[str, bool], list[int]] = {}
-    for j in columns:
-        column = schema.columns[j]
-        kind: str = "empty" if column.empty and not column.declared else column.kind
-        groups.setdefault((kind, column.declared), []).append(j)
+    groups = schema.places_by(_kind_and_declared, columns)
     for (kind, _), found in groups.items():
         if kind in families:
-            refuse_kind(families[kind], [schema.columns[j] for j in found])
+            refuse_kind(families[kind], [schema.columns[found[0]]])  # the others are of the same kind
     blocks = tuple(
         block
         for (kind, declared), found in groups.items()
@@ -55,6 +51,10 @@ def by_kind(
         for block in blocks_of(found, families[kind], WITHOUT_EFFECT if declared else NOT_WORTH_KEEPING)
     )
     return blocks, tuple(j for (kind, _), found in groups.items() if kind not in families for j in found)
+
+
+def _kind_and_declared(column: Column) -> tuple[str, bool]:
+    return "empty" if column.empty and not column.declared else column.kind, column.declared
 
 
 def with_families(

@@ -54,7 +54,7 @@ class GenerativePrediction(TableEstimator):
                 continue
             count = partial(_outside, block=block, distribution=distribution)
             rows = dataset.reduce(count, dense=block.dense)
-            names = [self.model_.schema.names[j] for j in block.columns]
+            names = self.model_.schema.names_of(block.columns)
             told += [
                 RowCount(f"column {names[j]!r}: ", int(rows[j]), " rows with a value that no class can have")
                 for j in np.flatnonzero(rows).tolist()

@@ -38,7 +38,7 @@ from posterior.generative import (
     zeros_and_ones_note,
 )
 from posterior.generative.few_values import with_same_few_values
-from posterior.schema import KINDS, Schema, Source
+from posterior.schema import KINDS, Column, Schema, Source
 from posterior.schema.cells import Cells, Numbers
 from posterior.schema.sources import SparseSource
 from posterior.stats import Moments
@@ -194,15 +194,17 @@ class NaiveBayes(GenerativeEstimator):
             refuse_overlap(schema, where, taken, key)
             refuse_kind(family, [schema.columns[j] for j in where])
             alone += blocks_of(where, family)
-        rest = [j for j in range(len(schema)) if j not in taken]
+        rest: Sequence[int] = range(len(schema))
+        rest = [j for j in rest if j not in taken] if taken else rest
         few = self._few(schema, source, rest)
-        blocks, without = by_kind(schema, [j for j in rest if j not in few], families)
+        others = [j for j in rest if j not in set(few)] if few else rest
+        blocks, without = by_kind(schema, others, families)
         if few:
             discrete = FewValues(self.alpha, self.tied, self.variance_rows, self.few_values)
             blocks += (Block(tuple(few), discrete, NOT_WORTH_KEEPING),)
-        kinds = {schema.columns[j].kind for j in rest}
-        strings = [c.name for c in schema.columns if c.storage == "string" and c.kind == "categorical"]
+        kinds = schema.places_by(lambda column: column.kind, rest)
         unused = [key for key in self._own_families() if is_kind(key, schema) and key not in kinds]
+        strings = [c.name for c in schema.columns if _is_string(c)] if unused else []
         remarks = tuple(unused_note(key, strings) for key in unused)
         if "count" not in self._own_families() and _is_zeros_and_ones(schema, source, rest):
             remarks = (*remarks, zeros_and_ones_note())
@@ -225,9 +227,9 @@ class NaiveBayes(GenerativeEstimator):
         learnt = isinstance(self.weights, str) and source.n_rows >= FEW_ROWS
         if self.few_values == "auto" and not learnt:
             return []
-        numbers = [j for j in places if schema.columns[j].kind == "continuous"]
+        numbers = schema.places_by(lambda c: c.kind == "continuous" and not c.declared, places).get(True, ())
         as_read = schema.read(source)
-        return [j for j in numbers if not schema.columns[j].declared and _has_few(as_read.column(j))]
+        return [j for j in numbers if _has_few(as_read.column(j))]
 
     def _alike(
         self, mine: GenerativeModel, theirs: GenerativeModel
@@ -339,7 +341,8 @@ def _is_zeros_and_ones(schema: Schema, source: Source, places: Sequence[int]) ->
     if not isinstance(source, SparseSource):
         return False
     asked = np.zeros(source.n_columns, dtype=np.bool_)
-    asked[[j for j in places if schema.columns[j].kind == "count" and not schema.columns[j].declared]] = True
+    counts = schema.places_by(lambda c: c.kind == "count" and not c.declared, places).get(True, ())
+    asked[slice(None) if len(counts) == len(asked) else list(counts)] = True
     if not asked.any() or source.first(lambda stored: stored > 1, asked) is not None:
         return False
     return source.first(lambda stored: stored == 1, asked) is not None
@@ -349,14 +352,17 @@ def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequenc
     """The columns of whole numbers read as continuous that hold 0 and 1 only, and both of them."""
     if source is None or isinstance(source, SparseSource):
         return []
-    asked = [schema.columns[j] for j in places]
-    whole = [
-        j
-        for j, column in zip(places, asked, strict=True)
-        if column.kind == "continuous" and column.storage == "integer" and not column.declared
-    ]
+    whole = schema.places_by(_is_undeclared_whole, places).get(True, ())
     as_read = schema.read(source)
     return [j for j in whole if _is_zero_or_one(as_read.column(j))]
+
+
+def _is_undeclared_whole(column: Column) -> bool:
+    return column.kind == "continuous" and column.storage == "integer" and not column.declared
+
+
+def _is_string(column: Column) -> bool:
+    return column.storage == "string" and column.kind == "categorical"
 
 
 def _has_few(cells: Cells) -> bool:

@@ -11,6 +11,7 @@ from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
 from posterior.families.parameters import Parameter
+from posterior.families.stored_cells import sum_over_stored, with_gaps
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Statistics
 from posterior.stats.base import FieldSums, Problem
@@ -424,7 +425,10 @@ class GapFillingFamily(Family[S]):
 
 
 class ProductDistribution(Distribution):
-    """Columns that are independent given the class: the log density is the sum of its terms."""
+    """Columns that are independent given the class: the log density is the sum of its terms.
+
+    One that reads a "matrix" gets sparse rows where the table is sparse, and makes none of them dense.
+    """
 
     separable = True
 
@@ -434,23 +438,28 @@ class ProductDistribution(Distribution):
 
     def log_terms(self, block: Any) -> Floats:
         """Log density of every cell under every class, (n, b, K)."""
+        block = kernels.dense(block)
         return np.stack([self.class_terms(block, k) for k in range(self.n_classes)], axis=-1)
 
     def log_density(self, block: Any) -> Floats:
-        """The sum over columns, class by class."""
+        """The sum over columns, class by class; that of sparse rows from the cells that are stored."""
+        if kernels.is_sparse(block):
+            return sum_over_stored(self, block)
         return np.stack([self.class_terms(block, k).sum(axis=1) for k in range(self.n_classes)], axis=-1)
 
     def log_relative(self, block: Any) -> Floats:
         """The log density, without the cells that no class can have."""
-        if self.has_support and (outside := self.outside(block)).any():
-            block = np.where(outside, np.nan, block)
-        return self.log_density(block)
+        return self.log_density(self._possible(block))
+
+    def _possible(self, block: Any) -> Any:
+        """The block with gaps for the cells that no class can have."""
+        return with_gaps(block, self.outside(block)) if self.has_support else block
 
     def _log_weighted(self, block: Any, weight: Floats) -> Floats:
         """The weighted sum of the terms, class by class, without the cells that no class can have."""
-        block, keep = kernels.in_rows(block), np.flatnonzero(weight > 0)
-        if self.has_support and (outside := self.outside(block)).any():
-            block = np.where(outside, np.nan, block)
+        if kernels.is_sparse(block):
+            return sum_over_stored(self, self._possible(block), weight)
+        block, keep = self._possible(kernels.in_rows(block)), np.flatnonzero(weight > 0)
         terms = [self.class_terms(block, k)[:, keep] @ weight[keep] for k in range(self.n_classes)]
         return np.stack(terms, axis=-1)
 
@@ -471,13 +480,17 @@ def _by_class(declared: Any, part: Any, order: Ints) -> Any:
     return part if first == ["G"] and len(part) == 1 else part[order]  # one for all classes
 
 
-def refuse_outside(outside: AnyArray, block: Floats, names: Sequence[str], rule: str) -> None:
-    """Raise the error of a family whose support a training value leaves."""
-    if not outside.any():
+def refuse_outside(outside: Any, block: Any, names: Sequence[str], rule: str) -> None:
+    """Raise the error of a family whose support a training value leaves, of dense or sparse rows."""
+    sparse = kernels.is_sparse(block)
+    wrong = outside.data if sparse else outside
+    if not wrong.any():
         return
-    row, column = np.argwhere(outside)[0]
+    first = int(wrong.argmax())  # in the order of the rows
+    column = int(block.indices[first]) if sparse else first % wrong.shape[1]
+    found = block.data[first] if sparse else block[first // wrong.shape[1], column]
     raise ValueError(
-        f"column {names[column]!r}: {rule}, found {block[row, column]:g}; "
+        f"column {names[column]!r}: {rule}, found {found:g}; "
         "choose another family for it, or make the value missing (NaN)"
     )
 

@@ -135,7 +135,7 @@ class BestOf(Family[ValueTable]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", tuple(self.candidates))
         for family in self.candidates:
-            right = isinstance(family, Family) and family.reads == "values" and not family.joint
+            right = isinstance(family, Family) and family.reads in ("values", "matrix") and not family.joint
             if not right or family.open_settings:
                 raise ValueError(
                     f"candidates must be families of one number without an open setting, found {family!r}"

@@ -223,14 +223,10 @@ class Multinomial(Family[Totals]):
 
     def check(self, block: Any, names: Sequence[str]) -> None:
         """Counts must not be negative."""
-        if not has_gaps(block):
-            return
-        if not kernels.is_sparse(block):
-            refuse_outside(block < 0, block, names, NEGATIVE)
-        elif (block.data < 0).any():
-            first = np.flatnonzero(block.data < 0)[0]
-            column = int(block.indices[first])
-            refuse_outside(np.ones((1, 1)), block.data[[[first]]], [names[column]], NEGATIVE)
+        if has_gaps(block):
+            sparse = kernels.is_sparse(block)
+            negative = kernels.with_data(block, block.data < 0) if sparse else block < 0
+            refuse_outside(negative, block, names, NEGATIVE)
 
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Sum of each count by class."""

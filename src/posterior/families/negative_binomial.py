@@ -11,8 +11,10 @@ from scipy.special import digamma, gammaln
 from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, refuse_outside, table
 from posterior.families.gamma import stirling
+from posterior.families.left_out.parts import in_dense_parts
 from posterior.families.left_out.values import ValuesWithout, without_each
 from posterior.families.parameters import Parameter, by_column
+from posterior.families.stored_cells import not_counts
 from posterior.families.sums import ALPHAS, check_alpha
 from posterior.stats import ValueTable
 
@@ -35,6 +37,7 @@ class NegativeBinomialDistribution(ProductDistribution):
     """
 
     kind = "count"
+    reads = ("matrix", "values")
     parts: ClassVar[Mapping[str, Any]] = {
         "mean": Annotated[Floats, "K d >=0"],
         "dispersion": Annotated[Floats, "K d >=0"],
@@ -48,9 +51,9 @@ class NegativeBinomialDistribution(ProductDistribution):
         if self.dispersion.shape != self.mean.shape or not ((self.mean >= 0) & (self.dispersion >= 0)).all():
             raise ValueError(f"mean and dispersion must be of one shape, {self.mean.shape}, and not negative")
 
-    def outside(self, block: Floats) -> Bools:
+    def outside(self, block: Any) -> Any:
         """What is no count."""
-        return np.asarray((block < 0) | (~np.isnan(block) & (block != np.floor(block))))
+        return not_counts(block)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
         """Log probability of every cell under class `k`."""
@@ -110,6 +113,7 @@ class NegativeBinomial(Family[ValueTable]):
     alpha: Any = 1.0
     read_as: ClassVar[str | None] = "count"
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
+    reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous"})
 
     def __post_init__(self) -> None:
@@ -117,23 +121,27 @@ class NegativeBinomial(Family[ValueTable]):
         if np.ndim(self.alpha):
             raise ValueError(f"alpha must be one number for all columns, or 'auto'; found {self.alpha!r}")
 
-    def check(self, block: Floats, names: Sequence[str]) -> None:
+    def check(self, block: Any, names: Sequence[str]) -> None:
         """Counts are whole numbers, not negative."""
-        outside = (block < 0) | (~np.isnan(block) & (block != np.floor(block)))
-        refuse_outside(outside, block, names, "a negative binomial column takes the counts 0, 1, 2, …")
+        refuse_outside(
+            not_counts(block), block, names, "a negative binomial column takes the counts 0, 1, 2, …"
+        )
 
-    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> ValueTable:
+    def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> ValueTable:
         """The distinct counts and their weights by class."""
         return ValueTable.of(block, y, weight, n_classes, most=DISTINCT)
 
     def estimate(self, statistics: ValueTable) -> NegativeBinomialDistribution:
         """Mean and dispersion of each class and column; of a class without values, those of all rows."""
         self.refuse_open()
-        columns = [
-            _likeliest(x, self._smoothed(weight, weight.sum(axis=0)))
-            for x, weight in zip(statistics.values, statistics.tables, strict=True)
-        ]
-        mean, dispersion = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+        if not statistics.sizes.all():
+            raise ValueError("a column without a value has no distribution; leave it out")
+        x, tables, starts = statistics.flat()
+        everyone = np.add.reduceat(tables.sum(axis=0), starts)
+        share = tables.sum(axis=0) / np.repeat(everyone, statistics.sizes)
+        there = np.add.reduceat(tables, starts, axis=1) > 0
+        added = np.repeat(np.where(there, self.alpha, max(self.alpha, 1.0)), statistics.sizes, axis=1)
+        mean, dispersion = _likeliest(x, tables + added * share, starts)
         return NegativeBinomialDistribution(mean, dispersion)
 
     def _smoothed(self, weight: Floats, everyone: Floats) -> Floats:
@@ -150,34 +158,55 @@ class NegativeBinomial(Family[ValueTable]):
         def terms(rows: ValuesWithout) -> Floats:
             smoothed = (self._smoothed(rows.of_class(k), rows.everyone) for k in range(len(rows.table)))
             return np.stack(
-                [_log_probability(rows.left, *_likeliest(rows.x, weight)) for weight in smoothed], axis=1
+                [_log_probability(rows.left, *_of_one_column(rows.x, weight)) for weight in smoothed], axis=1
             )
 
-        return without_each(statistics, terms)
+        return in_dense_parts(without_each(statistics, terms))
 
 
-def _likeliest(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Mean and dispersion (m,) of maximum likelihood, of counts (V,) with weights (m, V).
+def _of_one_column(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and dispersion (m,) of counts (V,) with weights (m, V)."""
+    mean, dispersion = _likeliest(x, weight, np.zeros(1, dtype=np.int64))
+    return mean[:, 0], dispersion[:, 0]
 
-    The dispersion is 0 unless the variance is above the mean; else the size r is the only root of
-    Σ w (ψ(x+r) − ψ(r)) + N ln(r/(r+m)) (Levin & Reeds 1977), found by Ridders' (1979) method in ln r.
+
+def _likeliest(x: Floats, weight: Floats, starts: Ints) -> tuple[Floats, Floats]:
+    """Mean and dispersion (m, d) of maximum likelihood, of counts (V,) with weights (m, V).
+
+    The counts of each column begin at `starts` (d,). The dispersion is 0 unless the variance is above the
+    mean; else the size r is the only root of Σ w (ψ(x+r) − ψ(r)) + N ln(r/(r+m)) (Levin & Reeds 1977), found
+    by Ridders' (1979) method in ln r, for all columns at once.
     """
-    rows = weight.sum(axis=1)
-    mean = weight @ x / rows
-    more = np.einsum("mv,mv->m", weight, (x - mean[:, None]) ** 2) > rows * mean * (1 + 1e-9)
-
-    def slope(log_size: Floats, which: Bools) -> Floats:
-        r = np.exp(log_size)
-        found = np.einsum("mv,mv->m", weight[which], digamma(x + r[:, None]) - digamma(r)[:, None])
-        return np.asarray(found + rows[which] * -np.log1p(mean[which] / r))
-
-    low = np.full(len(rows), np.log(SMALLEST_SIZE))
+    column = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(x))))
+    rows = np.add.reduceat(weight, starts, axis=1)
+    mean = np.add.reduceat(weight * x, starts, axis=1) / rows
+    variation = np.add.reduceat(weight * (x - mean[:, column]) ** 2, starts, axis=1)
+    more = variation > rows * mean * (1 + 1e-9)
     high = np.log(LARGEST_SIZE * np.maximum(mean, 1.0))
-    more[more] &= slope(high[more], more) < 0
-    dispersion = np.zeros(len(rows))
+    more[more] &= _slope(x, weight, column, rows, mean, more)(high[more]) < 0
+    dispersion = np.zeros(rows.shape)
     if more.any():
-        dispersion[more] = np.exp(-_root(lambda u: slope(u, more), low[more], high[more]))
+        low = np.full(int(more.sum()), np.log(SMALLEST_SIZE))
+        slope = _slope(x, weight, column, rows, mean, more)
+        dispersion[more] = np.exp(-_root(slope, low, high[more]))
     return mean, dispersion
+
+
+def _slope(
+    x: Floats, weight: Floats, column: Ints, rows: Floats, mean: Floats, which: Bools
+) -> Callable[[Floats], Floats]:
+    """The slope of the log-likelihood in the size, by its logarithm, of those (m, d) that are asked for."""
+    number = np.cumsum(which).reshape(which.shape) - 1
+    line, cell = np.nonzero(which[:, column] & (weight > 0))
+    place = number[line, column[cell]]
+    counts, w, total, m = x[cell], weight[line, cell], rows[which], mean[which]
+
+    def slope(log_size: Floats) -> Floats:
+        r = np.exp(log_size)
+        terms = w * (digamma(counts + r[place]) - digamma(r)[place])
+        return np.asarray(np.bincount(place, terms, len(r)) - total * np.log1p(m / r))
+
+    return slope
 
 
 def _root(slope: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
-from posterior._types import Bools, Floats, Ints
+from posterior import kernels
+from posterior._types import Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf, refuse_outside, table
-from posterior.families.left_out.parts import TotalsWithout
+from posterior.families.left_out.parts import TotalsWithout, in_dense_parts
 from posterior.families.parameters import Parameter, by_column
-from posterior.families.sums import ALPHAS, check_alpha, column_totals, overall_mean
+from posterior.families.stored_cells import not_counts
+from posterior.families.sums import ALPHAS, check_alpha, column_totals, log_factorial, overall_mean, safe_log
 from posterior.stats import Totals
 
 
@@ -24,6 +27,7 @@ class PoissonDistribution(ProductDistribution):
     """
 
     kind = "count"
+    reads = ("matrix", "values")
     parts: ClassVar[Mapping[str, Any]] = {"rate": Annotated[Floats, "K d >=0"]}
 
     def __init__(self, rate: ArrayLike) -> None:
@@ -34,9 +38,26 @@ class PoissonDistribution(ProductDistribution):
 
     has_support = True
 
-    def outside(self, block: Floats) -> Bools:
+    def outside(self, block: Any) -> Any:
         """What is no count."""
-        return np.asarray((block < 0) | (~np.isnan(block) & (block != np.floor(block))))
+        return not_counts(block)
+
+    @cached_property
+    def _sums(self) -> kernels.LinearSums:
+        return kernels.LinearSums(safe_log(self.rate))
+
+    def add_relative(self, block: Any, out: Floats) -> None:
+        """Σ (x ln λ − λ) added to what is there; ln x! is the same for all classes."""
+        if not kernels.is_sparse(block):
+            out += self.log_relative(block)
+            return
+        block = self._possible(block)
+        gaps = np.isnan(block.data)
+        out -= self.rate.sum(axis=1)
+        if gaps.any():
+            out += kernels.with_data(block, gaps) @ self.rate.T
+            block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
+        self._sums.add(block, out)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
         """Log probability of every cell under class `k`."""
@@ -85,24 +106,28 @@ class Poisson(Family[Totals]):
     alpha: Any = 1.0
     read_as: ClassVar[str | None] = "count"
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
+    reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"count", "continuous"})
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
 
-    def check(self, block: Floats, names: Sequence[str]) -> None:
+    def check(self, block: Any, names: Sequence[str]) -> None:
         """Counts are whole numbers, not negative."""
-        outside = (block < 0) | (~np.isnan(block) & (block != np.floor(block)))
-        refuse_outside(outside, block, names, "a Poisson column takes the counts 0, 1, 2, …")
+        refuse_outside(not_counts(block), block, names, "a Poisson column takes the counts 0, 1, 2, …")
 
     @property
     def sums_of(self) -> SumsOf:
         """Each column is summed up by itself."""
         return "values"
 
-    def summarize(self, block: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+    def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Weight and sum by class."""
-        return column_totals(block, -gammaln(block + 1), y, weight, n_classes)
+        if kernels.is_sparse(block):
+            base = kernels.with_data(block, -log_factorial(block.data))
+        else:
+            base = -log_factorial(block)
+        return column_totals(block, base, y, weight, n_classes)
 
     def estimate(self, statistics: Totals) -> PoissonDistribution:
         """The smoothed class rates."""
@@ -135,4 +160,4 @@ class Poisson(Family[Totals]):
                 out[:, k] = np.where(there, xlogy(x, rate) - rate - base, 0.0).sum(axis=1)
             return LeftOut(out, without.delicate)
 
-        return left_out
+        return in_dense_parts(left_out)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from posterior import kernels
 from posterior._types import Floats, Ints
@@ -20,14 +21,44 @@ def safe_log(p: Floats) -> Floats:
         return np.log(p)
 
 
-def column_totals(block: Floats, log_base: Floats, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
-    """Totals by class and column over the cells that are not missing."""
+# Logarithms of the factorials of small counts, which most counts are, are looked up.
+SMALL = 256
+SMALL_LOGS = gammaln(np.arange(SMALL) + 1.0)
+
+
+def log_factorial(x: Floats) -> Floats:
+    """Logarithm of x!, NaN for a missing count.
+
+    >>> log_factorial(np.array([0.0, 1.0, 4.0])).round(3)
+    array([0.   , 0.   , 3.178])
+    """
+    if x.size and x.min() >= 0 and x.max() < SMALL:
+        whole = x.astype(np.intp)
+        if (whole == x).all():
+            return np.asarray(SMALL_LOGS[whole])
+    return np.asarray(gammaln(x + 1))
+
+
+def column_totals(block: Any, log_base: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
+    """Totals by class and column over the cells that are not missing, of dense or sparse rows.
+
+    The log base of a zero is zero.
+    """
     mark = kernels.column_marks(block, weight)
-    if not kernels.has_missing(block):
+    sparse = kernels.is_sparse(block)
+    if not kernels.has_missing(block.data if sparse else block):
         rows = np.bincount(y, weight, n_classes).astype(np.float64)
         there = np.tile(rows[:, None], block.shape[1])
         total, base = (kernels.class_sums(cells, y, weight, n_classes) for cells in (block, log_base))
         return Totals(there, total, base, mark)
+    if sparse:
+        missing = np.isnan(block.data)
+        rows = np.bincount(y, weight, n_classes).astype(np.float64)
+        cells = (missing, np.where(missing, 0.0, block.data), np.where(missing, 0.0, log_base.data))
+        gone, total, base = (
+            kernels.class_sums(kernels.with_data(block, each), y, weight, n_classes) for each in cells
+        )
+        return Totals(np.maximum(rows[:, None] - gone, 0.0), total, base, mark)
     observed = ~np.isnan(block)
     return Totals(
         kernels.class_sums(observed.astype(np.float64), y, weight, n_classes),

@@ -146,7 +146,9 @@ def _groups(model: GenerativeModel) -> list[Group]:
 
 
 def _is_separable(block: FittedBlock) -> bool:
-    return block.distribution is not None and block.distribution.separable and block.reads != "matrix"
+    """Whether each column has a weight of its own; binary features, often thousands, share one."""
+    given = block.distribution
+    return given is not None and given.separable and given.kind != "binary"
 
 
 def _held_out(model: GenerativeModel, groups: Sequence[Group], chunk: Chunk) -> HeldOutTerms:

@@ -30,8 +30,10 @@ def refuse_overflow(
     cells = block.read(chunk)  # which refuses infinity by its name
     if block.reads not in ("values", "matrix"):
         return
+    if kernels.is_sparse(cells) and distribution.kind != "continuous" and _is_right(scores, cells):
+        return
     suspects = np.flatnonzero(~np.isfinite(scores).all(axis=1))
-    rows = dense(cells[suspects])
+    rows = kernels.dense(cells[suspects])
     if distribution.has_support:
         rows = np.where(distribution.outside(rows), np.nan, rows)
     found = distribution.log_relative(rows) if distribution.has_support else scores[suspects]
@@ -48,9 +50,15 @@ def refuse_overflow(
         raise ValueError(overflow_message(name, rows[i, j].item(), chunk.row(int(suspects[i]))))
 
 
+def _is_right(scores: Floats, cells: Any) -> bool:
+    """Whether −inf is all that is not finite, and no stored cell is too large: no row is made dense for that."""
+    odd = np.isnan(scores) | np.isposinf(scores)
+    return not odd.any() and not (np.abs(cells.data) > LARGEST).any()
+
+
 def refuse_large(block: "Block", chunk: Chunk, sums: Statistics, schema: Schema) -> None:
     """Raise the error of a number of training with which the sums of a block overflow, if there is one."""
-    cells = dense(block.read(chunk))  # which refuses infinity by its name
+    cells = kernels.dense(block.read(chunk))  # which refuses infinity by its name
     size = np.nan_to_num(np.abs(cells), nan=-1.0)
     i, j = np.unravel_index(int(size.argmax()), size.shape)
     if size[i, j] > LARGEST ** (1 / sums.degree) or not np.isfinite(sums.magnitude):
@@ -60,10 +68,13 @@ def refuse_large(block: "Block", chunk: Chunk, sums: Statistics, schema: Schema)
 
 def refuse_faint(block: "Block", chunk: Chunk, sums: Statistics, schema: Schema) -> None:
     """Raise the error of a column that varies, but by so little that its sums of squares vanish."""
-    columns = sums.faint
-    cells = dense(block.read(chunk))[:, columns]
-    if not len(cells):
+    columns, cells = sums.faint, block.read(chunk)
+    if not cells.shape[0]:
         return
+    if kernels.is_sparse(cells):  # most columns of zeros have no cell to look at
+        held = np.bincount(cells.indices, minlength=cells.shape[1])
+        columns = columns[held[columns] > 0]
+    cells = kernels.dense(cells[:, columns])
     with np.errstate(over="ignore"):
         spread = np.fmax.reduce(cells, axis=0) - np.fmin.reduce(cells, axis=0)
     for k in np.flatnonzero((spread > 0) & (spread < SMALLEST ** (1 / sums.degree))).tolist():
@@ -89,8 +100,3 @@ def _column(distribution: Distribution, row: Floats) -> int:
         if not np.isfinite(distribution.log_density(alone)).all():
             return j
     return int(np.nanargmax(np.abs(row)))
-
-
-def dense(cells: Any) -> Floats:
-    """Cells of a table as an array."""
-    return np.asarray(cells.toarray() if kernels.is_sparse(cells) else cells)

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from posterior import kernels
 from posterior._blas import one_blas_thread
 from posterior._tasks import each
 from posterior._types import AnyArray, Floats, Ints
-from posterior.bayes import log_normalized, with_prior
 from posterior.dataset import Chunk, ReadOnce, Rows
 from posterior.families import Family
 from posterior.generative.expectation_maximization import filled_in
@@ -136,15 +136,22 @@ class _FoldScores:
         ]
         fixed = sum((p[0] for p in parts if len(p) == 1), np.zeros((chunk.n_rows, len(self.log_prior))))
         varied = [i for i, p in enumerate(parts) if len(p) > 1]
-        rows = np.arange(chunk.n_rows)
         out = np.empty((chunk.n_rows, len(picks)))
-        sums: dict[tuple[int, ...], Floats] = {}
-        for c, (pick, exponent) in enumerate(picks):
-            if pick not in sums:
-                sums = {pick: sum((parts[i][pick[i]] for i in varied), fixed)}  # exponents vary fastest
-            scores = sums[pick] if exponent == 1.0 else exponent * sums[pick]
-            out[:, c] = -log_normalized(with_prior(scores, self.log_prior))[rows, chunk.y]
+        exponents: dict[tuple[int, ...], list[int]] = {}
+        for c, (pick, _) in enumerate(picks):
+            exponents.setdefault(pick, []).append(c)
+        for pick, where in exponents.items():
+            scores = sum((parts[i][pick[i]] for i in varied), fixed)
+            out[:, where] = self._losses(scores, chunk.y, np.array([picks[c][1] for c in where]))
         return out
+
+    def _losses(self, scores: Floats, y: Ints, exponents: Floats) -> Floats:
+        """−ln p(true class | row) of rows with these log densities (n, K) to the power of each exponent."""
+        n, n_classes = scores.shape
+        powers = exponents[:, None, None] * scores + self.log_prior
+        logs = powers.reshape(-1, n_classes)
+        kernels.posteriors(logs, self.log_prior, logs=True)
+        return -logs.reshape(powers.shape)[:, np.arange(n), y].T
 
 
 def _log_relative(fitted: FittedBlock, weight: Floats, chunk: Chunk) -> Any:

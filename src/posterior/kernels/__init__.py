@@ -44,10 +44,12 @@ from posterior.kernels.reference import (
     rows_times,
     with_data,
 )
+from posterior.kernels.sparse import DistinctCells, dense, distinct_cells, without_zeros
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
     "BinaryLookUps",
+    "DistinctCells",
     "ExpectedRows",
     "ExpectedSums",
     "GapGroup",
@@ -68,6 +70,8 @@ __all__ = [
     "complete_scatter",
     "count_small",
     "csr",
+    "dense",
+    "distinct_cells",
     "distinct_whole",
     "evidence",
     "expected_mixed_moments",
@@ -93,5 +97,6 @@ __all__ = [
     "scratch",
     "tiles",
     "with_data",
+    "without_zeros",
     "worth_a_factor",
 ]

@@ -123,8 +123,10 @@ class BinaryLookUps:
             kernel.add_lines(values, self.threshold, self._blocks, out[rows])
 
 
-def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
+def column_marks(cells: Any, weight: Floats | None) -> Floats:
     """A number for each column that two columns share, in practice, only if all their cells agree."""
+    if is_sparse(cells):
+        return reference.sparse_column_marks(cells, weight)
     kernel = compiled("sums", cells.size)
     if kernel is None:
         return reference.column_marks(cells, weight)

@@ -114,11 +114,16 @@ def class_scatter(
 
 def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
     """Weighted column sums by class, (K, d), of a dense or sparse matrix without missing cells."""
-    m = len(y)
+    m, d = matrix.shape
+    if is_sparse(matrix):
+        rows = matrix.tocsr()
+        cells = np.diff(rows.indptr)
+        line = np.repeat(y, cells) * np.int64(d) + rows.indices
+        each = rows.data if weight is None else rows.data * np.repeat(weight, cells)
+        return np.bincount(line, each, n_classes * d).reshape(n_classes, d).astype(np.float64)
     data = np.ones(m) if weight is None else weight
     indicator = sparse.csr_array((data, (y, np.arange(m))), shape=(n_classes, m))
-    sums = indicator @ matrix
-    return np.asarray(sums.toarray() if is_sparse(sums) else sums, dtype=np.float64)
+    return np.asarray(indicator @ matrix, dtype=np.float64)
 
 
 def category_counts(codes: AnyArray, size: int, y: Ints, weight: Floats | None, n_classes: int) -> Floats:
@@ -177,6 +182,19 @@ def column_marks(cells: AnyArray, weight: Floats | None) -> Floats:
         x = np.where(np.isnan(x), -1.0, x)
     row = np.modf(np.abs(x @ mixture(x.shape[1])) + 0.5)[0]
     return np.asarray(((row if weight is None else row * weight)[:, None] * (x + 2.0)).sum(axis=0))
+
+
+def sparse_column_marks(rows: Any, weight: Floats | None) -> Floats:
+    """The marks of the columns of sparse rows: 2 Σ w·u, which all have, and w·u·x of the stored cells.
+
+    The cells of a column are added in the order of the rows, so that equal columns have the same bits.
+    """
+    missing = np.isnan(rows.data)
+    if missing.any():
+        rows = with_data(rows, np.where(missing, -1.0, rows.data))
+    row = np.modf(np.abs(rows @ mixture(rows.shape[1])) + 0.5)[0]
+    row = row if weight is None else row * weight
+    return np.asarray(rows.T @ row + 2.0 * row.sum())
 
 
 def mixture(n_columns: int) -> Floats:

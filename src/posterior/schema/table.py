@@ -1,10 +1,10 @@
 """The schema of a table: what each column is, learnt once and applied to every table that follows."""
 
 import html
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from posterior.schema.reread import reread
 from posterior.schema.select import resolve
 from posterior.schema.sources import FrameSource, Source
 
+H = TypeVar("H", bound=Hashable)
 HEADER = ("column", "kind", "levels", "why")
 
 
@@ -147,6 +148,18 @@ class Schema:
         if isinstance(self.columns, Alike):
             return frozenset()
         return frozenset(j for j, column in enumerate(self.columns) if column.hint)
+
+    def places_by(
+        self, key: Callable[[Column], H], among: Sequence[int] | None = None
+    ) -> dict[H, Sequence[int]]:
+        """The columns, or some of them, in groups by something that is not their name."""
+        among = range(len(self)) if among is None else among
+        if isinstance(self.columns, Alike):
+            return {key(self.columns.example): among} if len(among) else {}
+        groups: dict[H, list[int]] = {}
+        for j in among:
+            groups.setdefault(key(self.columns[j]), []).append(j)
+        return dict(groups)
 
     def input_of(self, column: int) -> str:
         """The column of the user's table that a column is read from, as signup[month] is from signup."""

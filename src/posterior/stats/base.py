@@ -213,6 +213,14 @@ def within(part: Floats, whole: Floats) -> bool:
     return bool((part >= -slack).all() and (part <= whole + slack).all())
 
 
+def marked_repeats(mark: Floats, line: Callable[[int], bytes], skip: set[int]) -> list[ColumnFact]:
+    """Columns that repeat an earlier one; only those with equal marks are looked at closely, by `line`."""
+    _, place, times = np.unique(mark.view(np.int64), return_inverse=True, return_counts=True)
+    alike = [j for j in np.flatnonzero(times[place.reshape(-1)] > 1).tolist() if j not in skip]
+    found = duplicate_facts([line(j) for j in alike], set())
+    return [ColumnFact(alike[f.column], f.problem, tuple(alike[j] for j in f.of)) for f in found]
+
+
 def duplicate_facts(fingerprints: Sequence[bytes], skip: set[int]) -> list[ColumnFact]:
     """Columns whose statistics equal, to the bit, those of an earlier column."""
     first: dict[bytes, int] = {}

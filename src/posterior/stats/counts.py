@@ -14,7 +14,7 @@ from posterior.stats.base import (
     Recoding,
     Statistics,
     addable,
-    duplicate_facts,
+    marked_repeats,
     within,
 )
 
@@ -109,9 +109,9 @@ class CategoryCounts(Statistics):
         totals = [t.sum(axis=0) for t in self.tables]
         levels = [int((t > 0).sum()) for t in totals]
         constant = {j for j, n in enumerate(levels) if n <= 1}
-        marks: list[bytes] = []
+        repeats: list[ColumnFact] = []
         if self.mark is not None:
-            marks = [t.tobytes() + m.tobytes() for t, m in zip(self.tables, self.mark, strict=True)]
+            repeats = marked_repeats(self.mark, lambda j: self.tables[j].tobytes(), constant)
         return (
             *(ColumnFact(j, "constant") for j in sorted(constant)),
             *(
@@ -119,7 +119,7 @@ class CategoryCounts(Statistics):
                 for j, (n, t) in enumerate(zip(levels, totals, strict=True))
                 if is_identifier(n, t.sum())
             ),
-            *duplicate_facts(marks, constant),
+            *repeats,
         )
 
     def fill(self, fact: ColumnFact) -> Fill | None:
@@ -235,8 +235,11 @@ class Totals(Statistics):
         constant = set(np.flatnonzero(same).tolist())
         repeats = []
         if self.mark is not None:
-            sums = np.stack([*self.weight, *self.total, self.mark], axis=1)
-            repeats = duplicate_facts([line.tobytes() for line in sums], constant)
+
+            def line(j: int) -> bytes:
+                return self.weight[:, j].tobytes() + self.total[:, j].tobytes()
+
+            repeats = marked_repeats(self.mark, line, constant)
         return (*(ColumnFact(j, "constant") for j in sorted(constant)), *repeats)
 
     def fill(self, fact: ColumnFact) -> Fill | None:

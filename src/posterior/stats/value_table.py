@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from posterior.stats.base import (
     Fill,
     Statistics,
     addable,
-    duplicate_facts,
+    marked_repeats,
     within,
 )
 
@@ -45,17 +45,46 @@ class ValueTable(Statistics):
     most: int = MOST
 
     @classmethod
-    def of(cls, block: Floats, y: Ints, weight: Floats | None, n_classes: int, *, most: int = MOST) -> Self:
-        """The values of these rows."""
+    def of(cls, block: Any, y: Ints, weight: Floats | None, n_classes: int, *, most: int = MOST) -> Self:
+        """The values of these rows, dense or sparse."""
+        mark = kernels.column_marks(block, weight)
+        if kernels.is_sparse(block):
+            flat = _of_sparse(block, y, weight, n_classes)
+            return cls._of_flat(*flat, np.zeros(block.shape[1]), mark, most)
         w = np.ones(len(y)) if weight is None else weight
         found = [_one(x, y, w, n_classes) for x in block.T]
         columns = [_on_grid(values, table, 0.0, most) for values, table in found]
         values, tables, steps = zip(*columns, strict=True) if columns else ((), (), ())
-        return cls(
-            values, tables, np.array(steps, dtype=np.float64), kernels.column_marks(block, weight), most
-        )
+        return cls(values, tables, np.array(steps, dtype=np.float64), mark, most)
+
+    @classmethod
+    def _of_flat(
+        cls, values: Floats, tables: Floats, sizes: Ints, step: Floats, mark: Floats, most: int
+    ) -> Self:
+        """The table of columns whose values (V,) and weights (K, V) follow each other, so many of each."""
+        bounds = np.cumsum(sizes)[:-1]
+        columns = list(np.split(values, bounds)) if len(sizes) else []
+        weights = [tables[:, end - size : end] for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+        step = step.copy()
+        for j in np.flatnonzero(sizes > most).tolist():
+            columns[j], weights[j], step[j] = _on_grid(columns[j], weights[j], float(step[j]), most)
+        return cls(tuple(columns), tuple(weights), step, mark, most)
+
+    @property
+    def sizes(self) -> Ints:
+        """How many distinct values each column has, (d,)."""
+        return np.fromiter(map(len, self.values), dtype=np.int64, count=len(self.values))
+
+    def flat(self) -> tuple[Floats, Floats, Ints]:
+        """The values (V,) and weights (K, V) of all columns, one after the other, and where each begins."""
+        sizes = self.sizes
+        values = np.concatenate([np.zeros(0), *self.values])
+        return values, np.concatenate(self.tables, axis=1), np.cumsum(sizes) - sizes
 
     def __add__(self, other: Self) -> Self:
+        mark = self.mark + other.mark
+        if self.values and not (self.step.any() or other.step.any()):
+            return self._of_flat(*_flat_sum(self, other), self.step, mark, self.most)
         columns = [
             _merged((v, t, s), (u, r, q), self.most)
             for v, t, s, u, r, q in zip(
@@ -63,8 +92,7 @@ class ValueTable(Statistics):
             )
         ]
         values, tables, steps = zip(*columns, strict=True) if columns else ((), (), ())
-        step = np.array(steps, dtype=np.float64)
-        return type(self)(values, tables, step, self.mark + other.mark, self.most)
+        return type(self)(values, tables, np.array(steps, dtype=np.float64), mark, self.most)
 
     @property
     def n_classes(self) -> int:
@@ -115,14 +143,14 @@ class ValueTable(Statistics):
         """Columns without a value, constant ones, and those that repeat an earlier one."""
         problem = {0: "empty", 1: "constant"}
         alone = {j: problem[len(v)] for j, v in enumerate(self.values) if len(v) <= 1}
-        prints = [
-            m.tobytes() + v.tobytes() + t.tobytes()
-            for m, v, t in zip(self.mark, self.values, self.tables, strict=True)
-        ]
+
+        def line(j: int) -> bytes:
+            return self.values[j].tobytes() + self.tables[j].tobytes()
+
         return (
             *(ColumnFact(j, "empty") for j, found in alone.items() if found == "empty"),
             *(ColumnFact(j, "constant") for j, found in alone.items() if found == "constant"),
-            *duplicate_facts(prints, set(alone)),
+            *marked_repeats(self.mark, line, set(alone)),
         )
 
     def fill(self, fact: ColumnFact) -> Fill | None:
@@ -153,6 +181,49 @@ def _one(x: Floats, y: Ints, weight: Floats, n_classes: int) -> tuple[Floats, Fl
     table = np.zeros((n_classes, len(values)))
     np.add.at(table, (y[there], place), weight[there])
     return values, table
+
+
+def _of_sparse(block: Any, y: Ints, weight: Floats | None, n_classes: int) -> tuple[Floats, Floats, Ints]:
+    """Values and weights of the columns of sparse rows, one after the other, and how many each has.
+
+    What is not stored is zero, and weighs what its class does without the cells that are.
+    """
+    n_columns, stored = block.shape[1], kernels.without_zeros(block)
+    pairs = kernels.distinct_cells(stored)
+    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    cell = y[row] * len(pairs.columns) + pairs.place
+    size = n_classes * len(pairs.columns)
+    table = np.bincount(cell, None if weight is None else weight[row], size).astype(np.float64)
+    table = table.reshape(n_classes, len(pairs.columns))
+    ones = kernels.with_data(stored, np.ones(len(stored.data)))
+    there = kernels.class_sums(ones, y, None, n_classes)
+    zeros = (
+        np.bincount(y, minlength=n_classes)[:, None] - there
+    )  # whole numbers, so that none is left by rounding
+    if weight is not None:
+        rest = np.bincount(y, weight, n_classes)[:, None] - kernels.class_sums(ones, y, weight, n_classes)
+        zeros = np.where(zeros > 0, np.maximum(rest, 0.0), 0.0)
+    some, known = np.flatnonzero(zeros.any(axis=0)), np.flatnonzero(~np.isnan(pairs.values))
+    columns = np.concatenate([pairs.columns[known], some])
+    values = np.concatenate([pairs.values[known], np.zeros(len(some))])
+    order = np.lexsort((values, columns))
+    weights = np.concatenate([table[:, known], zeros[:, some]], axis=1)[:, order]
+    return values[order], weights, np.bincount(columns, minlength=n_columns)
+
+
+def _flat_sum(a: ValueTable, b: ValueTable) -> tuple[Floats, Floats, Ints]:
+    """Values and weights of the columns of two tables together, and how many each has."""
+    n_columns = len(a.values)
+    (u, s, _), (v, t, _) = a.flat(), b.flat()
+    columns = np.concatenate([np.repeat(np.arange(n_columns), each.sizes) for each in (a, b)])
+    values, tables = np.concatenate([u, v]), np.concatenate([s, t], axis=1)
+    order = np.lexsort((values, columns))
+    columns, values = columns[order], values[order]
+    new = np.ones(len(values), dtype=np.bool_)
+    new[1:] = (columns[1:] != columns[:-1]) | (values[1:] != values[:-1])
+    first = np.flatnonzero(new)
+    total = np.add.reduceat(tables[:, order], first, axis=1) if len(first) else tables
+    return values[first], total, np.bincount(columns[first], minlength=n_columns)
 
 
 def _merged(a: Column, b: Column, most: int) -> Column:

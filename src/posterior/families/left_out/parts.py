@@ -1,5 +1,6 @@
 """What the families share that score a training row as if it had not been seen."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,13 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import Bools, Floats, Ints
+from posterior.families.base import LeftOut
 from posterior.stats import Moments, Totals
 
 # Where a row was nearly all of a sum, the difference has lost too many digits and the row is refitted.
 LEAST = 1e-4
+# Sparse rows are made dense so many cells at a time.
+BATCH_CELLS = 1 << 20
 
 
 def loses_digits(left: Floats, before: Floats, added: Any = 0.0) -> Bools:
@@ -20,6 +24,25 @@ def loses_digits(left: Floats, before: Floats, added: Any = 0.0) -> Bools:
     """
     whole = (left == np.rint(left)) & (before == np.rint(before))
     return np.asarray((left + added < LEAST * before) & ~whole)
+
+
+def in_dense_parts(
+    left_out: Callable[[Floats, Ints, Floats | None], LeftOut],
+) -> Callable[[Any, Ints, Floats | None], LeftOut]:
+    """The same scores of rows left out, of sparse rows too, some of which are dense at a time."""
+
+    def of_any(block: Any, y: Ints, weight: Floats | None) -> LeftOut:
+        if not kernels.is_sparse(block):
+            return left_out(block, y, weight)
+        step = max(1, BATCH_CELLS // max(block.shape[1], 1))
+        slices = [slice(start, start + step) for start in range(0, max(len(y), 1), step)]
+        parts = [
+            left_out(block[rows].toarray(), y[rows], None if weight is None else weight[rows])
+            for rows in slices
+        ]
+        return LeftOut(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    return of_any
 
 
 def by_row(weight: Floats | None) -> Floats:

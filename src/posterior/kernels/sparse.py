@@ -1,0 +1,74 @@
+"""Cells of sparse rows: each distinct one once, and rows made dense where nothing else serves."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels.reference import is_sparse, with_data
+
+# A flag for every pair of a column and a count is cheaper than a sort, while there are no more of them.
+MOST_FLAGS = 1 << 24
+LARGEST_COUNT = 1 << 31
+
+
+class DistinctCells(NamedTuple):
+    """The distinct (column, value) pairs among stored cells, in order, and which of them each cell is."""
+
+    columns: Ints
+    values: Floats
+    place: Ints
+
+
+def dense(block: Any) -> AnyArray:
+    """Rows as an array; sparse ones are made dense, so that they had better be few."""
+    return np.asarray(block.toarray()) if is_sparse(block) else block
+
+
+def without_zeros(block: Any) -> Any:
+    """The same sparse rows without zeros among the stored cells."""
+    if bool(block.data.all()):
+        return block
+    block = with_data(block, block.data)
+    # New ones, for a matrix without its zeros is written in place of the one with them.
+    block.indices, block.indptr = block.indices.copy(), block.indptr.copy()
+    block.eliminate_zeros()
+    return block
+
+
+def distinct_cells(block: Any) -> DistinctCells:
+    """The distinct (column, value) pairs that sparse rows (CSR) store; a missing cell, NaN, is a value too.
+
+    >>> from scipy import sparse
+    >>> distinct_cells(sparse.csr_array([[0.0, 2.0], [3.0, 2.0]])).values
+    array([3., 2.])
+    """
+    columns, values = block.indices, np.asarray(block.data, dtype=np.float64)
+    if not len(values):
+        return DistinctCells(np.zeros(0, np.int64), values, np.zeros(0, np.int64))
+    if values.min() >= 0 and values.max() < LARGEST_COUNT:
+        counts = values.astype(np.int64)
+        if (counts == values).all():
+            return _of_counts(columns, counts, block.shape[1])
+    order = np.lexsort((values, columns))
+    j, x = columns[order], values[order]
+    new = np.ones(len(x), dtype=np.bool_)
+    new[1:] = (j[1:] != j[:-1]) | ((x[1:] != x[:-1]) & ~(np.isnan(x[1:]) & np.isnan(x[:-1])))
+    place = np.empty(len(x), dtype=np.int64)
+    place[order] = np.cumsum(new) - 1
+    return DistinctCells(j[new].astype(np.int64), x[new], place)
+
+
+def _of_counts(columns: AnyArray, counts: Ints, n_columns: int) -> DistinctCells:
+    """The distinct pairs of columns and whole numbers that are not negative."""
+    width = int(counts.max()) + 1
+    key = columns * np.int64(width)
+    key += counts
+    if n_columns * width <= min(MOST_FLAGS, 16 * len(counts) + (1 << 16)):
+        seen = np.zeros(n_columns * width, dtype=np.bool_)
+        seen[key] = True
+        found = np.flatnonzero(seen)
+        place = (np.cumsum(seen) - 1)[key]
+    else:
+        found, place = np.unique(key, return_inverse=True)
+    return DistinctCells(found // width, (found % width).astype(np.float64), place.reshape(-1))
