@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
+from posterior.estimators.device import explained_memory, is_device_array, training_of
 from posterior.estimators.parameters import Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
 from posterior.estimators.scanned_prediction import ScoresScans
@@ -71,6 +72,8 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         who = type(self).__name__
         if isinstance(X, ScannedTable):
             return self._fit_scan(scanned_table(X, y, sample_weight, who))
+        if is_device_array(X):
+            return self._finished(self._device_model(X, y, sample_weight))
         table = labelled_table(X, y, sample_weight, who, any_classes=self._any_classes)
         schema = self._schema(table.source)
         spec = self._spec(schema, table.source)
@@ -99,6 +102,22 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         self._finished(self._fitted_elsewhere(spec, rows, classes))
         rows.engine.finish()
         return self
+
+    def _device_model(
+        self, X: Any, y: Any, sample_weight: Any, *, part: bool = False, classes: Any = None
+    ) -> Any:
+        """The model of rows on a device, whose sums are worked out there."""
+        with explained_memory():
+            any_classes = self._any_classes or part
+            table = training_of(
+                X, y, sample_weight, type(self).__name__, any_classes=any_classes, classes=classes
+            )
+            schema = self._schema(table.table.source)
+            spec = self._spec(schema, table.table.source)
+            if part:
+                self._refuse_unmergeable(spec, schema)
+            shown_on_the_way(self._attributes)
+            return self._fitted_elsewhere(spec, table.rows(schema), table.classes)
 
     def _fit_stream(self, table: Any) -> Self:
         """Learn from parts one after the other, as `partial_fit` does."""
@@ -149,6 +168,10 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
 
         """
         who = type(self).__name__
+        if is_device_array(X):
+            model = self._device_model(X, y, sample_weight, part=True, classes=classes)
+            self._install(self.model_ + model if hasattr(self, "model_") else model)
+            return self
         table = labelled_table(X, y, sample_weight, who, classes=classes, parts=True)
         source = table.source
         if not hasattr(self, "model_"):

@@ -1,6 +1,7 @@
 """What fitted generative models say of new rows: posteriors, densities, and values that are new to them."""
 
 import operator
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
@@ -12,6 +13,7 @@ from posterior._types import AnyArray, Floats, FloatType, Ints
 from posterior.bayes import decision_scores
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
+from posterior.estimators.device import ANSWERS, DeviceTable, answer, predicted, refused_method
 from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
 from posterior.estimators.precision import answer_type
 from posterior.estimators.scanned_prediction import Writing, scores_scans
@@ -19,7 +21,7 @@ from posterior.estimators.table_estimator import TableEstimator, shown_categorie
 from posterior.families import Distribution
 from posterior.generative import FittedBlock, GenerativeModel, Priors
 from posterior.notices import CountedRows, OutsideSupportWarning, RowCount, UnseenCategoryWarning, warn
-from posterior.schema import Encoded, Schema, read_table
+from posterior.schema import Schema, read_table
 
 
 class GenerativePrediction(TableEstimator):
@@ -41,7 +43,7 @@ class GenerativePrediction(TableEstimator):
         check_is_fitted(self)
         data = self._encoded(read_table(X))
         if reports_unseen:
-            self._report_unseen(data)
+            self._report_unseen(data.unseen)
         dataset = LocalDataset(self.model_.schema, data)
         self._report_outside(dataset)
         return dataset
@@ -62,13 +64,13 @@ class GenerativePrediction(TableEstimator):
         if told:
             warn(CountedRows(tuple(told), end=": left out"), OutsideSupportWarning)
 
-    def _report_unseen(self, data: Encoded) -> None:
-        if not data.unseen:
+    def _report_unseen(self, unseen: Mapping[str, Mapping[Any, int]]) -> None:
+        if not unseen:
             return
         names = self.model_.schema.names
         treatment = {names[j]: d.unseen for b, d in self.model_.distributions for j in b.columns}
         told = []
-        for name, counts in data.unseen.items():
+        for name, counts in unseen.items():
             if name not in treatment:
                 continue
             if treatment[name] == "error":
@@ -93,6 +95,50 @@ class GenerativePrediction(TableEstimator):
         return (
             None if priors is None else Priors(priors).log_prior(np.ones(len(self.classes_)), self.classes_)
         )
+
+    # -- arrays on a device -----------------------------------------------------------------------
+
+    def _device_rows(self, table: DeviceTable, *, reports: bool = True) -> Any:
+        """The rows of a table on a device, whose columns are those of training."""
+        schema = self.model_.schema
+        self._aligned(table.source)
+        rows = table.rows(schema)
+        if reports:
+            self._report_unseen(rows.unseen([j for b, _ in self.model_.distributions for j in b.columns]))
+            for block, distribution in self.model_.distributions:
+                if distribution.has_support:
+                    self._report_outside_device(rows.count(block.columns, distribution.outside), block)
+        return rows
+
+    def _report_outside_device(self, counts: Ints, block: FittedBlock) -> None:
+        names = [self.model_.schema.names[j] for j in block.columns]
+        told = [
+            RowCount(f"column {names[j]!r}: ", int(counts[j]), " rows with a value that no class can have")
+            for j in np.flatnonzero(counts).tolist()
+        ]
+        if told:
+            warn(CountedRows(tuple(told), end=": left out"), OutsideSupportWarning)
+
+    def _device_scores(self, method: str, table: DeviceTable, priors: ClassPriors | None = None) -> Any:
+        """What a method says of rows on a device."""
+        if method not in ANSWERS:
+            raise refused_method(type(self).__name__, method)
+        if method == "predict":
+            return predicted(table, self.classes_, self._device_codes(table, priors))
+        if method == "decision_function":
+            return self._device_decision(table)
+        return answer(self.model_, self._device_rows(table), ANSWERS[method], self._log_prior(priors))
+
+    def _device_codes(self, table: DeviceTable, priors: ClassPriors | None = None) -> Any:
+        """The code of the most probable class of each row on a device."""
+        return answer(self.model_, self._device_rows(table), "best", self._log_prior(priors))
+
+    def _device_decision(self, table: DeviceTable) -> Any:
+        """Log posteriors of rows on a device; with two classes their log odds."""
+        logs = answer(self.model_, self._device_rows(table), "log_posterior")
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+    # -- any table --------------------------------------------------------------------------------
 
     @scores_scans
     def predict_log_proba(

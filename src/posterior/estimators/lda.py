@@ -10,6 +10,7 @@ from posterior import kernels
 from posterior._types import Floats
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
+from posterior.estimators.device import DeviceTable, affine, is_device_array
 from posterior.estimators.discriminant import (
     GaussianEstimator,
     refuse_both,
@@ -179,6 +180,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         return data.map(linear, dense=len(columns))
 
+    def _device_decision(self, table: DeviceTable) -> Any:
+        """Linear scores of rows on a device."""
+        if len(self.classes_) == 2:
+            return super()._device_decision(table)
+        coef, level = self._linear()
+        columns = self._kept()[0]
+        return affine(self._device_rows(table), columns, self.xbar_[columns], coef[:, columns].T, level)
+
     @property
     def coef_(self) -> Floats:
         """Weights of the linear scores; with two classes those of the log odds."""
@@ -240,6 +249,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         A row with gaps gets the coordinates to be expected of it, given the values that are there.
         """
         check_is_fitted(self)
+        if is_device_array(X):
+            return self._device_transform(DeviceTable(X))  # type: ignore[no-any-return]  # an array there
         data: LocalDataset = self._dataset(X)
         columns, distribution = self._kept()
         if distribution is None:
@@ -258,3 +269,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return found.astype(dtype, copy=False)
 
         return data.map(coordinates, dense=len(columns))
+
+    def _device_transform(self, table: DeviceTable) -> Any:
+        """The coordinates of rows on a device."""
+        columns = self._kept()[0]
+        directions = self.scalings_[columns, : self._n_features_out]
+        level = np.zeros(directions.shape[1])
+        return affine(self._device_rows(table), columns, self.xbar_[columns], directions, level)

@@ -1,11 +1,13 @@
 """Quadratic discriminant analysis under scikit-learn's name and with its attributes."""
 
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
+from posterior.estimators.device import DeviceTable, answer
 from posterior.estimators.discriminant import (
     GaussianEstimator,
     refuse_both,
@@ -119,6 +121,14 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         data = self._dataset(X)
         shift = self.model_.log_prior + 0.5 * LOG_2PI * len(self._kept()[0])
         return self.model_.log_kept_joint(data, shift, self._answer_type(data))
+
+    def _device_decision(self, table: DeviceTable) -> Any:
+        """Quadratic scores of rows on a device."""
+        if len(self.classes_) == 2:
+            return super()._device_decision(table)
+        kept = replace(self.model_, blocks=tuple(replace(b, plan=None) for b in self.model_.blocks))
+        scores = answer(kept, self._device_rows(table), "joint")  # whatever the columns left out say
+        return scores + 0.5 * LOG_2PI * len(self._kept()[0])
 
     @property
     def covariance_(self) -> list[Floats]:

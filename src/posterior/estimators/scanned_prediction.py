@@ -14,6 +14,7 @@ from posterior._loading import load_module
 from posterior._plain import written
 from posterior._types import AnyArray, Progress
 from posterior.engines import ScannedTable
+from posterior.estimators.device import device_accuracy, device_scores, is_device_array
 from posterior.estimators.target import scanned_table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,6 +60,10 @@ def scores_scans(method: F) -> F:
             given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
             own = {name: value for name, value in given.items() if name not in ("self", "X", "writing")}
             return score_scan(self, method.__name__, X, own, **writing)
+        if is_device_array(X):
+            given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
+            own = {name: value for name, value in given.items() if name not in ("self", "X")}
+            return device_scores(self, method.__name__, X, own)
         useless = [name for name in Writing.__annotations__ if name in kwargs]
         if useless:
             raise TypeError(
@@ -126,6 +131,8 @@ class ScoresScans:
         if not isinstance(X, ScannedTable):
             if y is None:
                 raise TypeError("score needs the classes of the rows: score(X, y)")
+            if is_device_array(X):
+                return device_accuracy(self, X, y, sample_weight)
             found: float = super().score(X, y, sample_weight)  # type: ignore[misc]  # scikit-learn's
             return found
         scanned = scanned_table(X, y, sample_weight, type(self).__name__)

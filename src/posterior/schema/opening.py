@@ -24,17 +24,27 @@ def read_table(X: Any) -> Source:
     if isinstance(X, READ):
         return X  # already
     source = _open(X)
-    if source.n_columns == 0:
+    refuse_shape((source.n_rows, source.n_columns))
+    return source
+
+
+def refuse_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what has no rows, no columns, or not two dimensions."""
+    if len(shape) == 1:
+        raise ValueError(_one_dimensional(f"array of shape {shape}"))
+    if len(shape) > 2:
+        raise ValueError(f"Found array with dim {len(shape)}, while dim <= 2 is required.")
+    n_rows, n_columns = shape
+    if n_columns == 0:
         raise ValueError(
-            f"Found array with 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required. "
+            f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. "
             "Pass at least one column."
         )
-    if source.n_rows == 0:
+    if n_rows == 0:
         raise ValueError(
-            f"Found array with 0 sample(s) (shape=(0, {source.n_columns})) while a minimum of 1 is required. "
+            f"Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 is required. "
             "Pass at least one row; a filter upstream may have removed them all."
         )
-    return source
 
 
 def rows_of(X: Any, rows: Ints) -> Any:
@@ -83,9 +93,20 @@ def _open_object(X: Any) -> Source:
         raise ValueError(_one_dimensional(f"a {type(X).__name__} of {len(frame)} values"))
     if hasattr(X, "__arrow_c_stream__"):
         return _open_frame(nw.from_arrow(X, backend="pyarrow"))
-    if hasattr(X, "__array__"):
-        return _open_array(np.asarray(X))
+    if hasattr(X, "__array__") or hasattr(X, "__dlpack__"):
+        return _open_array(_on_the_host(X))
     raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}")
+
+
+def _on_the_host(X: Any) -> AnyArray:
+    """The array of another library as one of NumPy, if it is in this machine's memory."""
+    try:
+        return np.asarray(X)
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"found an array of {type(X).__module__.split('.')[0]} on a device, where this is not worked "
+            "out; move it to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch"
+        ) from error
 
 
 def _open_sparse(X: Any) -> Source:
@@ -102,10 +123,8 @@ def _open_array(X: AnyArray) -> Source:
     X = np.asarray(X)
     if X.ndim == 0:
         raise TypeError(f"expected a table, found the single value {X!r}; pass {ACCEPTED}")
-    if X.ndim == 1:
-        raise ValueError(_one_dimensional(f"array of shape {X.shape}"))
-    if X.ndim > 2:
-        raise ValueError(f"Found array with dim {X.ndim}, while dim <= 2 is required.")
+    if X.ndim != 2:
+        refuse_shape(X.shape)
     _refuse_dtype(X.dtype)
     return ArraySource(X)
 

@@ -1,0 +1,144 @@
+"""Rows on a device with their classes and weights: sums over them are taken there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from posterior._types import Floats, Ints
+from posterior.dataset import Chunk
+from posterior.engines.device.arrays import ArrayLibrary, chunks
+from posterior.engines.device.categories import levels_of
+from posterior.engines.local import LocalDataset
+from posterior.kernels import array_api
+from posterior.schema import Schema, read_table
+from posterior.schema.kinds import infinity_message
+
+S = TypeVar("S")
+
+TO_THE_HOST = "move the table to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch, numpy.asarray(X) else"
+
+
+class DevicePart(NamedTuple):
+    """Some rows in the dtype of sums, NaN for missing; codes of classes; weights, None where all are 1."""
+
+    rows: Any
+    codes: Any
+    weight: Any
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRows:
+    """A table on a device, with class codes and weights there, read by a schema."""
+
+    costly: ClassVar[bool] = True
+    keeps_places: ClassVar[bool] = False
+
+    library: ArrayLibrary
+    table: Any
+    schema: Schema
+    codes: Any = None
+    weight: Any = None
+    n_classes: int = 0
+    single: bool = False
+    _kept: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.table.shape[0])
+
+    def block(self, columns: Sequence[int]) -> Any:
+        """Some columns as they lie on the device; all of them without a copy."""
+        if list(columns) == list(range(self.table.shape[1])):
+            return self.table
+        key = tuple(columns)
+        if key not in self._kept:
+            places = self.library.to_device(np.asarray(columns, dtype=np.int64))
+            self._kept[key] = self.library.xp.take(self.table, places, axis=1)
+        return self._kept[key]
+
+    def parts(self, columns: Sequence[int], cells: int = 0) -> Iterator[DevicePart]:
+        """The rows of some columns in chunks, as numbers in the dtype of sums."""
+        block = self.block(columns)
+        for rows in chunks(self.n_rows, max(cells, len(columns) + self.n_classes, 1)):
+            weight = None if self.weight is None else self.weight[rows]
+            codes = None if self.codes is None else self.codes[rows]
+            yield DevicePart(self.numbers(block[rows, :]), codes, weight)
+
+    def numbers(self, block: Any) -> Any:
+        """Cells in the dtype of sums."""
+        xp, dtype = self.library.xp, self.library.floats
+        return block if block.dtype == dtype else xp.astype(block, dtype)
+
+    def pivot(self, columns: Sequence[int]) -> Floats:
+        """A number near the cells of each column, (d,): the mean of rows here and there."""
+        step = max(1, self.n_rows // 1024)
+        some = self.library.to_host(self.numbers(self.block(columns)[::step, :]))
+        with np.errstate(all="ignore"):
+            there = np.isfinite(some)
+            mean = np.where(there, some, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+        return np.asarray(mean, dtype=np.float64)
+
+    def sample(self, n: int) -> LocalDataset:
+        """Some rows, spread over the table, on the host."""
+        step = max(1, -(-self.n_rows // n))
+        host = self.library.to_host
+        codes = None if self.codes is None else host(self.codes[::step]).astype(np.int64)
+        weight = None if self.weight is None else host(self.weight[::step]).astype(np.float64)
+        rows = read_table(host(self.table[::step, :]))
+        return LocalDataset(self.schema, self.schema.encode(rows), codes, weight)
+
+    def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
+        """Rows on a device are not handed out."""
+        raise ValueError(f"this model reads rows one by one, which those on a device are not; {TO_THE_HOST}")
+
+    def count(self, columns: Sequence[int], test: Callable[[Any], Any]) -> Ints:
+        """In how many rows of each column a cell is what the test says, (b,)."""
+        xp, total = self.library.xp, np.zeros(len(columns), dtype=np.int64)
+        for part in self.parts(columns):
+            total += self.library.to_host(xp.sum(xp.astype(test(part.rows), xp.int64), axis=0))
+        return total
+
+    def unseen(self, columns: Sequence[int]) -> dict[str, dict[Any, int]]:
+        """How many rows hold each category that training did not show, by column."""
+        found: dict[str, dict[Any, int]] = {}
+        xp, host = self.library.xp, self.library.to_host
+        for j in columns:
+            column = self.schema.columns[j]
+            if column.categories is None:
+                continue
+            for part in self.parts((j,)):
+                new = levels_of(self.library, part.rows[:, 0], column) == len(column.levels or ())
+                if self.library.scalar(xp.any(new)):
+                    values = xp.take(part.rows[:, 0], xp.nonzero(new)[0], axis=0)
+                    told = xp.unique_counts(values)
+                    counts = found.setdefault(column.name, {})
+                    for value, n in zip(host(told.values).tolist(), host(told.counts).tolist(), strict=True):
+                        counts[value] = counts.get(value, 0) + n
+        return found
+
+    def refuse_infinity(self, columns: Sequence[int]) -> None:
+        """Raise the error of an infinite number, naming its column and row; nothing where there is none."""
+        xp, first = self.library.xp, 0
+        for part in self.parts(columns):
+            wrong = xp.isinf(part.rows)
+            if self.library.scalar(xp.any(wrong)):
+                row = int(self.library.scalar(xp.argmax(xp.astype(xp.any(wrong, axis=1), xp.int32))))
+                cells = self.library.to_host(part.rows[row : row + 1, :])[0]
+                j = int(np.isinf(cells).argmax())
+                raise ValueError(
+                    infinity_message(self.schema.names[columns[j]], float(cells[j]), first + row)
+                )
+            first += part.rows.shape[0]
+
+
+def class_weights(rows: DeviceRows) -> Floats:
+    """The weight of each class, (K,)."""
+    library, total = rows.library, np.zeros(rows.n_classes)
+    for part in chunks(rows.n_rows, rows.n_classes):
+        weight = None if rows.weight is None else rows.weight[part]
+        found = array_api.class_weights(library.xp, rows.codes[part], weight, rows.n_classes, library.floats)
+        total += library.to_host(found)
+    return total

@@ -1,0 +1,243 @@
+"""Arrays of other libraries at an estimator's door, which are fitted and scored where they are."""
+
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from posterior._loading import load_module
+from posterior._types import AnyArray
+from posterior.engines.device.arrays import ArrayLibrary, explained_memory, host_array
+from posterior.engines.device.labels import label_codes
+from posterior.engines.device.prediction import Answer, affine, answer
+from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
+from posterior.engines.device.source import DeviceSource
+from posterior.engines.device.sums import TrainingRows
+from posterior.estimators.target import read_labels, read_weights
+from posterior.schema.classes import distinct, refuse_one_class
+from posterior.schema.opening import refuse_shape
+
+__all__ = [
+    "ANSWERS",
+    "DeviceTable",
+    "Training",
+    "affine",
+    "answer",
+    "device_accuracy",
+    "device_scores",
+    "explained_memory",
+    "is_device_array",
+    "predicted",
+    "refused_method",
+    "training_of",
+]
+
+
+def is_device_array(X: Any) -> bool:
+    """Whether this is an array of a library other than NumPy that the array API standard reaches.
+
+    >>> is_device_array(np.zeros((2, 2))), is_device_array([[1.0]])
+    (False, False)
+    """
+    if isinstance(X, np.ndarray | np.generic | list | tuple | str | dict) or not hasattr(X, "shape"):
+        return False
+    if hasattr(X, "__array_namespace__"):
+        return hasattr(X, "__dlpack__")
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(X, torch.Tensor):
+        return True
+    return hasattr(X, "__cuda_array_interface__") and not hasattr(X, "columns")
+
+
+def library_of(X: Any) -> ArrayLibrary:
+    """The library of an array, and its device."""
+    compat = load_module("sklearn.externals.array_api_compat")
+    xp = compat.array_namespace(X)
+    return ArrayLibrary(xp, compat.device(X), type(X).__module__.split(".")[0])
+
+
+def known_array(X: Any) -> Any:
+    """The array itself, or as CuPy's where its library has no functions of its own (numba's, say)."""
+    torch = sys.modules.get("torch")
+    if hasattr(X, "__array_namespace__") or (torch is not None and isinstance(X, torch.Tensor)):
+        return X.detach() if hasattr(X, "detach") else X
+    if type(X).__module__.startswith("cupy"):
+        return X
+    try:
+        cupy = load_module("cupy")
+    except ImportError as error:
+        raise ImportError(
+            f"an array of {type(X).__module__.split('.')[0]} on a GPU is read by CuPy, which is not "
+            "installed; install posterior[gpu], or pass an array of CuPy or PyTorch"
+        ) from error
+    return cupy.asarray(X)
+
+
+class DeviceTable:
+    """A table on a device that was looked at once: numbers, with rows and columns."""
+
+    def __init__(self, X: Any) -> None:
+        self.table = known_array(X)
+        self.library = library_of(self.table)
+        refuse_shape(tuple(self.table.shape))
+        self.source = DeviceSource(self.library, self.table)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.table.shape[0])
+
+    def rows(self, schema: Any) -> DeviceRows:
+        """The rows, read by a schema."""
+        return DeviceRows(self.library, self.table, schema, single=self.source.single)
+
+    def column(self, values: Any, what: str) -> Any:
+        """One number for each row, beside the rows."""
+        if is_device_array(values):
+            found = known_array(values)
+            found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+            own = library_of(found)
+            if own.name != self.library.name or own.device != self.library.device:
+                found = self.library.to_device(host_array(found))
+            return found
+        return self.library.to_device(np.asarray(values))
+
+
+class Training:
+    """Rows on a device to learn from: classes, codes and weights; rows of weight zero are not there."""
+
+    def __init__(self, table: DeviceTable, classes: AnyArray, codes: Any, weight: Any) -> None:
+        self.table, self.classes, self.codes, self.weight = table, classes, codes, weight
+
+    def rows(self, schema: Any) -> TrainingRows:
+        """The rows, read by a schema."""
+        return TrainingRows(
+            self.table.library,
+            self.table.table,
+            schema,
+            self.codes,
+            self.weight,
+            len(self.classes),
+            self.table.source.single,
+        )
+
+
+def training_of(
+    X: Any, y: Any, sample_weight: Any, who: str, *, any_classes: bool, classes: Any = None
+) -> Training:
+    """The rows of training on a device that count, checked as those in memory are."""
+    table = DeviceTable(X)
+    found, codes = labels_of(table, y, who)
+    weight = _weights(table, sample_weight)
+    if weight is not None:
+        xp, library = table.library.xp, table.library
+        counts = weight > 0
+        if not library.scalar(xp.all(counts)):
+            places = xp.nonzero(counts)[0]
+            table = DeviceTable(xp.take(table.table, places, axis=0))
+            codes, weight = xp.take(codes, places, axis=0), xp.take(weight, places, axis=0)
+            if not any_classes:
+                present, codes = label_codes(library, codes)
+                found = found[present]
+    if classes is not None:
+        wanted = np.unique(np.asarray(classes))
+        codes = table.library.xp.take(table.library.to_device(np.searchsorted(wanted, found)), codes, axis=0)
+        found = wanted
+    if not any_classes and classes is None:
+        refuse_one_class(found)
+    return Training(table, found, codes, weight)
+
+
+def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:
+    """Sorted classes on the host, and the code of each row on the device."""
+    if not is_device_array(y):
+        found, codes = distinct(read_labels(y, table.n_rows, who))
+        return found, table.library.to_device(codes)
+    labels = table.column(y, "y")
+    if labels.ndim != 1 or labels.shape[0] != table.n_rows:
+        read_labels(np.zeros(labels.shape), table.n_rows, who)  # which says what is wrong with the shape
+    found, codes = label_codes(table.library, labels)
+    read_labels(found, len(found), who)  # which refuses NaN, infinity and numbers that are no classes
+    return found, codes
+
+
+def _weights(table: DeviceTable, sample_weight: Any) -> Any:
+    """Row weights on the device, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    if not is_device_array(sample_weight):
+        checked = read_weights(sample_weight, np.zeros(table.n_rows, dtype=np.int64))
+        return table.library.to_device(checked)
+    library = table.library
+    xp, weight = library.xp, table.column(sample_weight, "sample_weight")
+    if weight.ndim != 1 or weight.shape[0] != table.n_rows:
+        read_weights(np.zeros(weight.shape), np.zeros(table.n_rows, dtype=np.int64))
+    weight = weight if weight.dtype == library.floats else xp.astype(weight, library.floats)
+    bad = ~((weight >= 0) & (weight < np.inf))
+    if library.scalar(xp.any(bad)):
+        row = int(library.scalar(xp.argmax(xp.astype(bad, xp.int32))))
+        raise ValueError(
+            f"sample_weight holds {library.scalar(weight[row]):g} in row {row}; a weight must be finite and "
+            "not negative: drop the row, or give it 0"
+        )
+    if not library.scalar(xp.any(weight > 0)):
+        raise ValueError("sample_weight is zero for every row; at least one row must count")
+    return weight
+
+
+def predicted(table: DeviceTable, classes: AnyArray, codes: Any) -> Any:
+    """The labels of class codes: on the device if they are numbers, else an array of NumPy."""
+    library = table.library
+    if classes.dtype.kind in "iufb":
+        return library.xp.take(library.to_device(classes, dtype=_own(library, classes)), codes, axis=0)
+    return classes[library.to_host(codes)]
+
+
+def _own(library: ArrayLibrary, classes: AnyArray) -> Any:
+    """The dtype of labels in the library of the rows."""
+    return library.xp.bool if classes.dtype.kind == "b" else getattr(library.xp, classes.dtype.name, None)
+
+
+def device_scores(estimator: Any, method: str, X: Any, arguments: dict[str, Any]) -> Any:
+    """What a method of a fitted estimator says of an array on a device, in the same library there."""
+    score = getattr(estimator, "_device_scores", None)
+    if score is None:
+        raise refused_method(type(estimator).__name__, method)
+    check_is_fitted(estimator)
+    with explained_memory():
+        return score(method, DeviceTable(X), **arguments)
+
+
+def device_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows on a device whose class is predicted, by weight."""
+    table = DeviceTable(X)
+    library, xp = table.library, table.library.xp
+    found, codes = labels_of(table, y, type(estimator).__name__)
+    best = estimator._device_codes(table)
+    classes = estimator.classes_
+    places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    known = np.where(classes[places] == found, places, -1)
+    right = xp.astype(
+        xp.take(library.to_device(known), codes, axis=0) == xp.astype(best, xp.int64), library.floats
+    )
+    weight = _weights(table, sample_weight)
+    if weight is None:
+        return float(library.scalar(xp.mean(right)))
+    return float(library.scalar(xp.sum(right * weight) / xp.sum(weight)))
+
+
+def refused_method(who: str, method: str) -> TypeError:
+    """The error of a method that takes no arrays on a device."""
+    return TypeError(f"{who}.{method} takes no array on a device; {TO_THE_HOST}")
+
+
+ANSWERS: dict[str, Answer] = {
+    "predict_proba": "posterior",
+    "predict_log_proba": "log_posterior",
+    "predict": "best",
+    "predict_joint_log_proba": "joint",
+    "score_samples": "evidence",
+    "class_log_density": "density",
+    "decision_function": "log_posterior",
+}

@@ -1,0 +1,147 @@
+"""Sums and posteriors of a chunk of rows in the array API standard, for arrays of any library.
+
+`xp` is the namespace of the arrays (https://data-apis.org/array-api). Rows are floating-point numbers (m, d)
+with NaN for missing cells, `codes` class codes (m,), `weight` weights of rows of the same dtype as the rows,
+or None. Nothing here leaves the device that the arrays are on.
+"""
+
+from typing import Any, NamedTuple
+
+Array = Any
+
+
+class MomentSums(NamedTuple):
+    """Weight of the cells that are there, mean − pivot and centred sum of squares, each (K, d)."""
+
+    weight: Array
+    remainder: Array
+    scatter: Array
+
+
+class ScatterSums(NamedTuple):
+    """Weight (K,), mean − pivot (K, d), scatter about the class means (K or 1, d, d)."""
+
+    weight: Array
+    remainder: Array
+    scatter: Array
+    third: Array | None
+    fourth: Array | None
+
+
+def indicators(xp: Any, codes: Array, n_classes: int, dtype: Any) -> Array:
+    """One column for each class, 1 in the rows that have it, (m, K)."""
+    classes = xp.arange(n_classes, dtype=codes.dtype, device=_device(codes))
+    return xp.astype(codes[:, None] == classes[None, :], dtype)
+
+
+def weighted(indicator: Array, weight: Array | None) -> Array:
+    """Indicators times the weights of their rows."""
+    return indicator if weight is None else indicator * weight[:, None]
+
+
+def class_moments(
+    xp: Any, rows: Array, codes: Array, weight: Array | None, n_classes: int, pivot: Array
+) -> MomentSums:
+    """Moments by class and column over the cells that are not missing, about a pivot (d,)."""
+    one = indicators(xp, codes, n_classes, rows.dtype)
+    by_class = xp.permute_dims(weighted(one, weight), (1, 0))
+    there = xp.astype(~xp.isnan(rows), rows.dtype)
+    apart = xp.where(xp.isnan(rows), xp.zeros_like(rows), rows - pivot)
+    total = by_class @ there
+    safe = xp.where(total > 0, total, xp.ones_like(total))
+    remainder = (by_class @ apart) / safe
+    z = (apart - xp.take(remainder, codes, axis=0)) * there
+    # What rounding left of the mean (Chan, Golub & LeVeque, 1983: the corrected two-pass algorithm).
+    left = (by_class @ z) / safe
+    scatter = by_class @ (z * z) - total * left * left
+    return MomentSums(total, remainder + left, xp.where(scatter > 0, scatter, xp.zeros_like(scatter)))
+
+
+def class_scatter(  # noqa: PLR0913  (as its twins in NumPy)
+    xp: Any,
+    rows: Array,
+    codes: Array,
+    weight: Array | None,
+    n_classes: int,
+    pivot: Array,
+    *,
+    pooled: bool,
+    fourth: bool,
+) -> ScatterSums:
+    """Scatter about the class means of complete rows; on request also Σ w z_j² z_l and Σ w z_j² z_l²."""
+    one = indicators(xp, codes, n_classes, rows.dtype)
+    by_class = xp.permute_dims(weighted(one, weight), (1, 0))
+    total = xp.sum(by_class, axis=1)
+    safe = xp.where(total > 0, total, xp.ones_like(total))
+    apart = rows - pivot
+    remainder = (by_class @ apart) / safe[:, None]
+    z = apart - xp.take(remainder, codes, axis=0)
+    groups = [weight] if pooled else [weighted(one[:, k : k + 1], weight)[:, 0] for k in range(n_classes)]
+    square = z * z if fourth else None
+    sums, cubes, quarts = [], [], []
+    for w in groups:
+        heavy = z if w is None else z * w[:, None]
+        sums.append(xp.permute_dims(heavy, (1, 0)) @ z)
+        if square is not None:
+            heavy = square if w is None else square * w[:, None]
+            cubes.append(xp.permute_dims(heavy, (1, 0)) @ z)
+            quarts.append(xp.permute_dims(heavy, (1, 0)) @ square)
+    third, last = (xp.stack(cubes), xp.stack(quarts)) if fourth else (None, None)
+    return ScatterSums(total, remainder, xp.stack(sums), third, last)
+
+
+def class_sums(xp: Any, rows: Array, codes: Array, weight: Array | None, n_classes: int) -> Array:
+    """Weighted column sums by class, (K, d), of rows without missing cells."""
+    by_class = weighted(indicators(xp, codes, n_classes, rows.dtype), weight)
+    return xp.permute_dims(by_class, (1, 0)) @ rows
+
+
+def class_weights(xp: Any, codes: Array, weight: Array | None, n_classes: int, dtype: Any) -> Array:
+    """The weight of each class, (K,)."""
+    return xp.sum(weighted(indicators(xp, codes, n_classes, dtype), weight), axis=0)
+
+
+def category_table(
+    xp: Any, levels: Array, codes: Array, weight: Array | None, shape: tuple[int, int], dtype: Any
+) -> Array:
+    """The weight of every level of a column by class, (K, V); cells outside 0…V−1 are not counted."""
+    n_classes, n_levels = shape
+    by_class = weighted(indicators(xp, codes, n_classes, dtype), weight)
+    return xp.permute_dims(by_class, (1, 0)) @ indicators(xp, levels, n_levels, dtype)
+
+
+def posteriors(xp: Any, scores: Array, log_prior: Array, *, logs: bool) -> Array:
+    """Posteriors, or their logarithms, from log joints (m, K); an impossible row gets the priors."""
+    peak = xp.max(scores, axis=1, keepdims=True)
+    impossible = xp.isinf(peak) & (peak < 0)
+    prior = xp.zeros_like(scores) + log_prior
+    scores = xp.where(impossible, prior, scores)
+    peak = xp.where(impossible, xp.max(prior, axis=1, keepdims=True), peak)
+    below = scores - peak
+    shares = xp.exp(below)
+    if not logs:
+        return shares / xp.sum(shares, axis=1, keepdims=True)
+    first = xp.argmax(below, axis=1)
+    places = xp.arange(scores.shape[1], dtype=first.dtype, device=_device(scores))
+    others = xp.where(first[:, None] == places[None, :], xp.zeros_like(shares), shares)
+    # ln(1 + the others) keeps a log posterior of −1e-20.
+    return below - xp.log1p(xp.sum(others, axis=1, keepdims=True))
+
+
+def best(xp: Any, scores: Array, log_prior: Array) -> Array:
+    """Code of the most probable class of each row, the first of equals; an impossible row has the priors."""
+    peak = xp.max(scores, axis=1, keepdims=True)
+    impossible = xp.isinf(peak) & (peak < 0)
+    return xp.argmax(xp.where(impossible, xp.zeros_like(scores) + log_prior, scores), axis=1)
+
+
+def evidence(xp: Any, scores: Array) -> Array:
+    """Log densities ln Σ_k exp(score_k) of rows, (m,)."""
+    peak = xp.max(scores, axis=1, keepdims=True)
+    safe = xp.where(xp.isinf(peak), xp.zeros_like(peak), peak)
+    return (xp.log(xp.sum(xp.exp(scores - safe), axis=1, keepdims=True)) + safe)[:, 0]
+
+
+def _device(array: Array) -> Any:
+    """Where an array is; None for arrays of a library that has one device."""
+    return getattr(array, "device", None)

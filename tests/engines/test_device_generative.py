@@ -1,0 +1,260 @@
+"""Arrays of another library: fitted and scored where they are, with the answers of NumPy."""
+
+import warnings
+
+import array_api_strict as xp
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_array_api_input
+
+from posterior import (
+    LDA,
+    QDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianDiscriminantAnalysis,
+    GaussianNB,
+    GenerativeClassifier,
+    MultinomialNB,
+    NaiveBayes,
+)
+from posterior.engines.device.arrays import bytes_to_host
+from posterior.families import Categorical, MultivariateNormal, Normal, Poisson
+from posterior.notices import DataWarning, UnseenCategoryWarning
+
+N, D, K = 400, 5, 3
+METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_joint_log_proba",
+    "score_samples",
+    "class_log_density",
+    "decision_function",
+)
+
+
+def table(kind="numbers", seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, N)
+    X = 2 * rng.normal(size=(N, D)) + rng.normal(size=(K, D))[y] + 3.0
+    if kind == "gaps":
+        X[rng.random(X.shape) < 0.15] = np.nan
+    if kind == "counts":
+        X = np.abs(X).round()
+    if kind == "offset":
+        X += 1e8
+    return X, y * 10
+
+
+CASES = {
+    "naive Bayes": (GaussianNB(), "numbers"),
+    "naive Bayes, far from zero": (GaussianNB(), "offset"),
+    "naive Bayes with gaps": (GaussianNB(), "gaps"),
+    "naive Bayes with weights of columns": (NaiveBayes(weights={"x1": 0.5, "x2": 0.0, "x4": 0.2}), "gaps"),
+    "naive Bayes that learns weights": (NaiveBayes(), "gaps"),
+    "naive Bayes, tied": (NaiveBayes(tied=True, weights=1.0), "numbers"),
+    "LDA": (LDA(), "numbers"),
+    "LDA, far from zero": (LDA(), "offset"),
+    "LDA by Ledoit and Wolf": (LDA(shrinkage="auto"), "numbers"),
+    "QDA": (QDA(), "numbers"),
+    "QDA with a ridge": (QDA(reg_param=0.1), "numbers"),
+    "RDA": (GaussianDiscriminantAnalysis(tied=0.5, shrinkage="oas"), "numbers"),
+    "RDA, chosen": (GaussianDiscriminantAnalysis(tied="auto", cv=3), "numbers"),
+    "Bernoulli": (BernoulliNB(binarize=3.0), "gaps"),
+    "Bernoulli without smoothing": (BernoulliNB(alpha=0, binarize=2.0), "counts"),
+    "multinomial": (MultinomialNB(), "counts"),
+    "multinomial without smoothing": (MultinomialNB(alpha=0), "counts"),
+    "categories": (CategoricalNB(), "counts"),
+    "blocks": (
+        GenerativeClassifier([([0, 1], MultivariateNormal()), (2, Categorical()), ([3, 4], Normal())]),
+        "counts",
+    ),
+}
+
+
+def fitted(name, dtype=np.float64):
+    estimator, kind = CASES[name]
+    X, y = table(kind)
+    X = X.astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of columns and parameters, the same for both
+        there = clone(estimator).fit(xp.asarray(X), xp.asarray(y))
+        return X, y, clone(estimator).fit(X, y), there
+
+
+def apart(found, expected):
+    """The largest difference, relative to 1 + the value."""
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    same = found == expected
+    return float(np.where(same, 0.0, np.abs(found - expected) / (1 + np.abs(expected))).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_answer_is_that_of_numpy(name):
+    X, _, here, there = fitted(name)
+    for method in METHODS:
+        if not hasattr(here, method):
+            continue
+        found = getattr(there, method)(xp.asarray(X))
+        assert isinstance(found, xp._array_object.Array), method
+        expected = getattr(here, method)(X)
+        assert found.shape == expected.shape
+        assert np.asarray(found).dtype == expected.dtype
+        assert apart(found, expected) < (1e-8 if "far" not in name else 1e-7), method
+
+
+@pytest.mark.parametrize("name", ["naive Bayes", "LDA", "QDA", "Bernoulli", "multinomial", "categories"])
+def test_single_precision_comes_back_in_single_precision(name):
+    X, _, here, there = fitted(name, np.float32)
+    found = there.predict_log_proba(xp.asarray(X))
+    assert found.dtype == xp.float32
+    assert apart(found, here.predict_log_proba(X)) < 1e-6  # seen: 1e-7
+
+
+@pytest.mark.parametrize(
+    "name", ["naive Bayes with gaps", "LDA", "QDA", "Bernoulli", "multinomial", "categories"]
+)
+def test_models_of_both_kinds_of_arrays_are_interchangeable(name):
+    X, y, here, there = fitted(name)
+    assert apart(there.predict_log_proba(X), here.predict_log_proba(X)) < 1e-8
+    assert apart(here.predict_log_proba(xp.asarray(X)), here.predict_log_proba(X)) < 1e-8
+    both, twice = here + there, here + here
+    assert apart(both.predict_log_proba(X), twice.predict_log_proba(X)) < 1e-8
+    parts = clone(there)
+    parts.partial_fit(xp.asarray(X[:150]), xp.asarray(y[:150]), classes=np.unique(y))
+    parts.partial_fit(xp.asarray(X[150:]), xp.asarray(y[150:]))
+    assert apart(parts.predict_log_proba(X), here.predict_log_proba(X)) < 1e-8
+
+
+@pytest.mark.parametrize("name", ["naive Bayes with gaps", "LDA", "QDA", "Bernoulli", "categories"])
+def test_weights_and_priors(name):
+    warnings.simplefilter("ignore", UnseenCategoryWarning)  # of a category in a row of weight 0
+    estimator, kind = CASES[name]
+    X, y = table(kind)
+    weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(np.float64)
+    here = clone(estimator).fit(X, y, sample_weight=weight)
+    for given in (weight, xp.asarray(weight)):
+        there = clone(estimator).fit(xp.asarray(X), xp.asarray(y), sample_weight=given)
+        priors = {0: 0.2, 10: 0.5, 20: 0.3}
+        found = there.predict_log_proba(xp.asarray(X), priors=priors)
+        assert apart(found, here.predict_log_proba(X, priors=priors)) < 1e-8
+    score = there.score(xp.asarray(X), xp.asarray(y), sample_weight=xp.asarray(weight))
+    assert score == pytest.approx(here.score(X, y, sample_weight=weight))
+
+
+def test_classes_that_are_strings_come_back_as_an_array_of_numpy():
+    X, y = table()
+    names = np.array(["a", "b", "c"])[y // 10]
+    here = LDA().fit(X, names)
+    there = LDA().fit(xp.asarray(X), names)
+    assert there.predict(xp.asarray(X)).tolist() == here.predict(X).tolist()
+
+
+def test_the_table_stays_where_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50_000, 4)), rng.integers(0, 3, 50_000)
+    for estimator in (GaussianNB(), LDA(), QDA(), BernoulliNB()):
+        with bytes_to_host() as moved:
+            estimator.fit(xp.asarray(X), xp.asarray(y)).predict_proba(xp.asarray(X))
+        assert moved["bytes"] < X.nbytes / 10
+
+
+def test_chunks_add_up(monkeypatch):
+    monkeypatch.setattr("posterior.engines.device.arrays.CHUNK_CELLS", 64)
+    monkeypatch.setattr("posterior.engines.device.arrays.MIN_ROWS", 32)
+    for name in (
+        "naive Bayes with gaps",
+        "LDA by Ledoit and Wolf",
+        "QDA",
+        "Bernoulli",
+        "multinomial",
+        "categories",
+    ):
+        X, _, here, there = fitted(name)
+        assert apart(there.predict_log_proba(xp.asarray(X)), here.predict_log_proba(X)) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "message"),
+    [
+        (GaussianNB(), [[1.0], [np.inf]], [0, 1], "contains infinity"),
+        (MultinomialNB(), [[1.0], [-1.0]], [0, 1], "Negative values"),
+        (
+            LDA(),
+            [[1.0, np.nan], [0.0, 1.0], [2.0, 1.0], [1.0, 4.0]],
+            [0, 1, 1, 0],
+            "move the table to the host",
+        ),
+        (
+            GenerativeClassifier([(0, Poisson())]),
+            [[1.0], [2.0]],
+            [0, 1],
+            "Poisson is not fitted to arrays on a",
+        ),
+        (LDA(), [[1.0], [2.0]], [1, 1], "greater than one"),
+        (GaussianNB(), [1.0, 2.0], [1, 0], "Expected 2D array"),
+        (GaussianNB(), [[1.0], [2.0]], [1, 0, 1], "inconsistent numbers of samples"),
+        (GaussianNB(), [[1.0], [2.0]], [1.0, np.nan], "contains NaN"),
+        (GaussianNB(), [[1.0], [2.0]], [1.5, 2.5], "continuous"),
+    ],
+)
+def test_what_cannot_be_done_is_said(estimator, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(xp.asarray(np.array(X)), xp.asarray(np.array(y)))
+    assert not hasattr(estimator, "model_")
+
+
+def test_gaps_of_blocks_that_are_described_together_are_refused_in_prediction():
+    X, y = table()
+    model = QDA().fit(X, y)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="rows with gaps"):
+        model.predict(xp.asarray(X))
+
+
+def test_methods_that_read_rows_one_by_one_say_so():
+    X, y = table()
+    model = LDA().fit(X, y)
+    with pytest.raises(TypeError, match="move it to the host"):
+        model.contributions(xp.asarray(X, device=xp.Device("device1")))
+
+
+def test_what_training_has_not_seen_is_pointed_out():
+    X, y = table("counts")
+    here = CategoricalNB().fit(X, y)
+    X[0, 0] = 99.0
+    with pytest.warns(UserWarning, match="1 rows with a category not seen in training") as there:
+        found = here.predict_log_proba(xp.asarray(X))
+    with pytest.warns(UserWarning, match="not seen in training") as expected:
+        assert apart(found, here.predict_log_proba(X)) < 1e-8
+    assert [str(w.message) for w in there] == [str(w.message) for w in expected]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianNB(),
+        LDA(),
+        QDA(),
+        GaussianDiscriminantAnalysis(),
+        BernoulliNB(),
+        MultinomialNB(),
+        CategoricalNB(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("weights", [False, True])
+def test_check_of_scikit_learn(estimator, weights, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    warnings.simplefilter("ignore", DataWarning)  # two of its columns are combinations of others
+    check_array_api_input(
+        type(estimator).__name__,
+        estimator,
+        "array_api_strict",
+        device_name="CPU_DEVICE",
+        dtype_name="float64",
+        check_values=True,
+        check_sample_weight=weights,
+    )
