@@ -17,6 +17,7 @@ copyright = "the posterior developers"  # noqa: A001 -- Sphinx's name for it
 version = release = __version__
 extensions = [
     "mathml",
+    "reference",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -83,7 +84,10 @@ copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "EOF"
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88
+python_display_short_literal_types = True
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "alphabetical"

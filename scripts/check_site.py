@@ -28,14 +28,17 @@ SHOWN = ("drawn", "cell_output", "output", "interactive")
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 TROUBLE = {"Runtime.exceptionThrown", "Log.entryAdded"}
 SHOUTS = {"error", "warning", "assert"}
-# Elements that stick out of the window, by the deepest of them.
+# The deepest elements that stick out of the window and are in nothing that scrolls.
 OVERFLOW = """(() => {
   const width = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= width) return [];
-  const sticksOut = e => e.getBoundingClientRect().right > width + 1;
-  const out = [...document.body.querySelectorAll('*')].filter(sticksOut);
+  const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
+  const held = e => e && e !== document.body && (scrolls(e) || held(e.parentElement));
+  const article = document.querySelector('article') || document.body;
+  const out = [...article.querySelectorAll('*')].filter(
+    e => e.getBoundingClientRect().right > width + 1 && !held(e));
   const leaves = out.filter(e => ![...e.children].some(child => out.includes(child)));
-  return leaves.slice(0, 3).map(e => e.outerHTML.slice(0, 80));
+  const wide = document.documentElement.scrollWidth > width ? ['the page scrolls sideways'] : [];
+  return [...wide, ...leaves.slice(0, 3).map(e => e.outerHTML.slice(0, 120))];
 })()"""
 
 

@@ -36,7 +36,13 @@ def threads(n: int) -> Iterator[None]:
 
 
 def n_threads() -> int:
-    """The number of threads in use: what `threads` set, else the cores this process may run on."""
+    """The number of threads in use: what `threads` set, else the cores this process may run on.
+
+    >>> from posterior import threads
+    >>> with threads(3):
+    ...     n_threads()
+    3
+    """
     chosen = _threads.get()
     if chosen is not None:
         return chosen

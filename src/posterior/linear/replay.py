@@ -27,6 +27,16 @@ class IRLSStep:
     * `response` (n,), z = Xw − R⁻¹(y − t); infinite where R is zero to rounding, and without weight there;
     * `hessian` (p, p), H = X'RX plus the curvature of the penalty;
     * `next_coef` (p,), w − H⁻¹ gradient, which without a penalty is (X'RX)⁻¹X'Rz. R⁻¹ is not used for it.
+
+    >>> from posterior import LogisticRegression
+    >>> from posterior.linear import Newton, irls_steps
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> newton = Newton(path=True, stages=False, reuse=0)
+    >>> model = LogisticRegression(C=np.inf, solver=newton).fit(X[50:, 2:], y[50:])
+    >>> steps = irls_steps(model.fit_)
+    >>> steps[0].names, steps[0].hessian.shape
+    (('(intercept)', 'x0', 'x1'), (3, 3))
     """
 
     names: tuple[str, ...]
