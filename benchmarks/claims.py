@@ -28,6 +28,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.naive_bayes import GaussianNB as TheirNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import describe
 from posterior import LearningCurve, LogisticRegression, Robustness, threads
@@ -45,7 +46,7 @@ PAIRS = [(g, d) for g in GENERATIVE for d in DISCRIMINATIVE]
 METRICS = ("log_loss", "error_rate")
 REPEATS = 20
 SIZES = (20, 40, 80, 160, 320)  # rows learnt from in the experiment on overfitting
-ROUNDS = 9  # of timing, models taking turns
+ROUNDS = 15  # of timing, models taking turns
 LARGE = (200_000, 20)
 
 
@@ -214,7 +215,7 @@ def faster(name: str) -> dict[str, Any]:
     if matrix is not None:
         models |= {f"scikit-learn {k}": m for k, m in theirs().items()}
     seconds: dict[str, list[list[float]]] = {k: [] for k in models}
-    with threads(1):
+    with threads(1), threadpool_limits(1):
         for _ in range(ROUNDS):
             for k, model in models.items():
                 X, labelled = (matrix, y) if k.startswith("scikit") else (rows_for(model, rows), labels)
