@@ -16,8 +16,10 @@ project = "posterior"
 copyright = "the posterior developers"  # noqa: A001 -- Sphinx's name for it
 version = release = __version__
 extensions = [
+    "drawn",
     "mathml",
     "reference",
+    "sample_report",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -25,14 +27,14 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "images", "_ext"]
+exclude_patterns = ["_build", "_ext"]
 templates_path = ["_templates"]
 default_role = "literal"
 nitpicky = False
 
 # Pages are run while they are built, and again only where they or the package have changed.
 _state = hashlib.sha256()
-for _file in sorted([*SOURCES.rglob("*.py"), HERE / "_ext" / "startup.py"]):
+for _file in sorted([*SOURCES.rglob("*.py"), *(HERE / "_ext").glob("*.py")]):
     _state.update(_file.read_bytes())
 _build = HERE / "_build"
 nb_execution_mode = "cache"
@@ -51,7 +53,10 @@ _startup.mkdir(parents=True, exist_ok=True)
 shutil.copy(HERE / "_ext" / "startup.py", _startup / "startup.py")
 (_startup.parent / "ipython_kernel_config.py").write_text("get_config().Application.log_level = 'ERROR'\n")
 os.environ["IPYTHONDIR"] = str(_build / "ipython")
-os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(SOURCES), str(HERE / "_ext"), os.environ.get("PYTHONPATH", "")]
+)
+os.environ["MPLBACKEND"] = "Agg"
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
@@ -64,6 +69,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "posterior"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["_build/extra"]
 html_copy_source = False
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}

@@ -15,11 +15,14 @@ log = logging.getLogger(__name__)
 _ACCENTED = re.compile(
     r"(\\(?:hat|bar|tilde|vec|dot|ddot|widehat|widetilde)\s*(?:\{[^{}]*\}|\\[A-Za-z]+|\w))(?=\s*[_^])"
 )
+# What docutils does not know, in words that it does.
+_WORDS = {r"\dots": r"\ldots", r"\dfrac": r"\frac"}
+_UNKNOWN = re.compile(r"\\(?:dots|dfrac)(?![A-Za-z])")
 
 
 def converted(formula: str, place: Any, *, block: bool) -> str:
     """A formula of LaTeX as a `<math>` element; one that cannot be converted is a warning."""
-    text = _ACCENTED.sub(r"\1{}", formula.strip())
+    text = _UNKNOWN.sub(lambda found: _WORDS[found[0]], _ACCENTED.sub(r"\1{}", formula.strip()))
     try:
         return str(latex2mathml.tex2mathml(text, as_block=block))
     except MathError as error:

@@ -111,7 +111,10 @@ def is_somebody_elses(app: Sphinx, what: str, name: str, thing: Any, skip: bool,
 
 
 def plain_text(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Take bars, stars and underscores of a docstring for what they are, except in examples."""
+    """Take bars, stars and underscores of a docstring for what they are, and give examples their heading."""
+    first = next((k for k, line in enumerate(lines) if line.strip().startswith(">>>")), 0)
+    if "Parameters" in lines and "Examples" not in lines and first:
+        lines[first:first] = ["Examples", "--------"]
     example = False
     for k, line in enumerate(lines):
         example = line.strip().startswith(">>>") or (example and bool(line.strip()))

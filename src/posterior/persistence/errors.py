@@ -6,11 +6,11 @@ from typing import Any
 class ModelFileError(ValueError):
     """A model that cannot be written to a file, or a file that cannot be read as a model.
 
-    >>> import os, tempfile
-    >>> from posterior import load
+    >>> import pathlib, tempfile
+    >>> from posterior.persistence import ModelFileError, load
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = os.path.join(folder, "model.posterior")
-    ...     _ = open(file, "w").write("not a model")
+    ...     file = pathlib.Path(folder) / "model.posterior"
+    ...     _ = file.write_text("not a model")
     ...     try:
     ...         load(file)
     ...     except ModelFileError as error:
