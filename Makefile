@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-scale test-versions check format bench clean
+.PHONY: help demo test test-all test-long test-scale test-versions check format docs bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -52,10 +52,17 @@ format: $(READY) ## apply the formatter and the safe fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(READY) ## the site in docs/_build/html, every page run and every link followed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group docs
+	@rm -rf docs/api/generated
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --jobs auto --quiet docs docs/_build/html
+	$(BIN)/python scripts/check_site.py docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: $(READY) ## time against rivals, after checking that the answers agree (ARGS=--quick: a minute)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove the environment and the caches
-	rm -rf $(VENV) .versions .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .versions docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

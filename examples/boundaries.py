@@ -94,7 +94,7 @@ def report():
         print(f"{name:<23}{figures[0]:>11.2f}{figures[1]:>13.3f}{figures[2]:>12.3f}{model.score(X, y):>8.3f}")
 
 
-def draw(path):
+def draw(path=None):
     """Four panels: least squares twice, the descents, and the penguins' bills."""
     import matplotlib  # noqa: PLC0415  (drawn only where it is installed)
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -112,8 +112,9 @@ def draw(path):
         draw_clouds(panels[0, 1], far=True)
         draw_descents(panels[1, 0])
         draw_bills(panels[1, 1])
-        metadata = {"Date": None} if str(path).endswith(".svg") else None
-        figure.savefig(path, dpi=110, metadata=metadata)
+        if path is not None:
+            figure.savefig(path, dpi=110, metadata={"Date": None} if str(path).endswith(".svg") else None)
+    return figure
 
 
 def boundary(axes, model, colour, dashed=False):

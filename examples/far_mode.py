@@ -87,7 +87,7 @@ def report():
         print(f"{name:<38}{density:13.3f}{posterior:17.1e}")
 
 
-def draw(path):
+def draw(path=None):
     """The two panels: densities on the left, posteriors on the right."""
     import matplotlib  # noqa: PLC0415  (drawn only where it is installed)
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -109,7 +109,9 @@ def draw(path):
             axes.set_xlim(-1.2, 9.2)
             axes.grid(color="#dddddd", linewidth=0.6)
             axes.set_axisbelow(True)
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+        if path is not None:
+            figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+    return figure
 
 
 def draw_densities(axes, whole, part):

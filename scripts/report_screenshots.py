@@ -56,7 +56,6 @@ def main() -> int:
     """Look at every table, width and scheme."""
     reader = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     reader.add_argument("tables", nargs="*", choices=[[], *REPORT_TABLES], metavar="TABLE")
-    reader.add_argument("--docs", action="store_true", help="also draw the picture of docs/report.md")
     reader.add_argument("--folder", type=Path, default=ROOT / "tests" / "screenshots")
     asked = reader.parse_args()
     program = installed()
@@ -74,10 +73,6 @@ def main() -> int:
                     found = looked_at(browser, page.resolve(), picture, width, scheme)
                     wrong += len(found)
                     print(f"{picture.name}: {'; '.join(found) or 'nothing wrong'}")
-            if asked.docs and name == SIX[0]:
-                browser.open(page.resolve(), 1280, "light")
-                clip = {"x": 0, "y": 0, "width": 1280, "height": 1120, "scale": 0.75}
-                browser.screenshot(ROOT / "docs" / "images" / "report.webp", clip, "webp")
         browser.close()
     return min(wrong, 1)
 

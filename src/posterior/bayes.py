@@ -12,7 +12,13 @@ __all__ = ["given_priors", "log_normalized", "with_prior"]
 
 
 def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
-    """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors."""
+    """Log posteriors up to a term of the row, the largest being 0; an impossible row gets the priors.
+
+    >>> import numpy as np
+    >>> scores = with_prior(np.log([[0.8, 0.6]]), np.log([2 / 3, 1 / 3]))  # a blue ball, two boxes
+    >>> np.exp(log_normalized(scores)).round(4)                          # 8/11 and 3/11
+    array([[0.7273, 0.2727]])
+    """
     scores = log_density + log_prior
     peak = scores.max(axis=1, keepdims=True)
     impossible = np.isneginf(peak[:, 0])
@@ -24,7 +30,12 @@ def with_prior(log_density: Floats, log_prior: Floats) -> Floats:
 
 
 def log_normalized(scores: Floats) -> Floats:
-    """Log posteriors from scores of which the largest in each row is 0."""
+    """Log posteriors from scores of which the largest in each row is 0.
+
+    >>> import numpy as np
+    >>> np.exp(log_normalized(np.log([[1.0, 0.25]])))
+    array([[0.8, 0.2]])
+    """
     rows, best = np.arange(len(scores)), scores.argmax(axis=1)
     others = np.exp(scores)
     others[rows, best] = 0.0
@@ -67,6 +78,12 @@ def given_priors(given: Any, classes: AnyArray, more: str = "", hint: str = "") 
     """Checked priors from what a user wrote, in the order of the classes.
 
     `more` says what else they may be, `hint` what else may be done if they are not as many as the classes.
+
+    >>> import numpy as np
+    >>> given_priors({"spam": 0.2, "ham": 0.8}, np.array(["ham", "spam"]))
+    array([0.8, 0.2])
+    >>> given_priors("uniform", np.array(["ham", "spam"]))
+    array([0.5, 0.5])
     """
     if isinstance(given, str):
         if given != "uniform":

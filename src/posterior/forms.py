@@ -176,13 +176,15 @@ class Conic:
     of positive and negative eigenvalues of A (q and −q have the same zeros), z of zero ones, whether b has a
     part in the null space of A, and the sign of q at its stationary point:
 
-    | p, m             | b in null space   | q < 0              | q = 0                | q > 0      |
-    |------------------|-------------------|--------------------|----------------------|------------|
-    | 0, 0             | hyperplane        | empty              | everywhere           | empty      |
-    | 1, 0             | paraboloid ¹      | parallel hyperpl.  | coincident hyperpl.  | empty      |
-    | p, 0             | paraboloid ¹      | ellipsoid ²        | point (z > 0: flat)  | empty      |
-    | 1, 1             | paraboloid ¹      | hyperboloid ²      | crossing hyperplanes | hyperb. ²  |
-    | p, m             | paraboloid ¹      | hyperboloid ²      | cone                 | hyperb. ²  |
+    =====  =============  ==================  ====================  ==========
+    p, m   b in null sp.  q < 0               q = 0                 q > 0
+    =====  =============  ==================  ====================  ==========
+    0, 0   hyperplane     empty               everywhere            empty
+    1, 0   paraboloid ¹   parallel hyperpl.   coincident hyperpl.   empty
+    p, 0   paraboloid ¹   ellipsoid ²         point (z > 0: flat)   empty
+    1, 1   paraboloid ¹   hyperboloid ²       crossing hyperplanes  hyperb. ²
+    p, m   paraboloid ¹   hyperboloid ²       cone                  hyperb. ²
+    =====  =============  ==================  ====================  ==========
 
     ¹ a cylinder where z > 1. ² a cylinder where z > 0. In the plane the names are line, parabola, ellipse,
     hyperbola, and parallel, coincident or crossing lines. In one dimension the `roots` are counted: no point,

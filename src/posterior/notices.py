@@ -29,11 +29,23 @@ NOT_THE_USER = {"posterior", "sklearn", "joblib"}
 
 
 class PosteriorWarning(UserWarning):
-    """The parent of every warning that this library issues."""
+    """The parent of every warning that this library issues.
+
+    >>> import warnings
+    >>> issubclass(SeparationWarning, PosteriorWarning)
+    True
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", PosteriorWarning)  # every warning of ours is an error here
+    """
 
 
 class CalibrationWarning(PosteriorWarning):
-    """Posteriors that rows held out say are not calibrated: too sure, or not sure enough."""
+    """Posteriors that rows held out say are not calibrated: too sure, or not sure enough.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", CalibrationWarning)      # silence this category, and no other
+    """
 
 
 class DataWarning(PosteriorWarning):
@@ -51,15 +63,45 @@ class DataWarning(PosteriorWarning):
 
 
 class OutsideSupportWarning(PosteriorWarning):
-    """Values met in prediction that no class can have, such as a negative waiting time, with their counts."""
+    """Values met in prediction that no class can have, such as a negative waiting time, with their counts.
+
+    >>> import warnings
+    >>> from posterior import NaiveBayes
+    >>> from posterior.families import Exponential
+    >>> model = NaiveBayes(families={0: Exponential()}).fit([[1.0], [2.5], [6.0], [8.5]], [0, 0, 1, 1])
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.predict([[-1.0]])
+    >>> told[0].category.__name__
+    'OutsideSupportWarning'
+    """
 
 
 class SeparationWarning(PosteriorWarning):
-    """Classes that a linear score tells apart without error: no finite maximum-likelihood estimate exists."""
+    """Classes that a linear score tells apart without error: no finite maximum-likelihood estimate exists.
+
+    >>> import warnings
+    >>> from posterior import LogisticRegression
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     _ = LogisticRegression(C=float("inf")).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> told[0].category.__name__
+    'SeparationWarning'
+    """
 
 
 class UnseenCategoryWarning(PosteriorWarning):
-    """Categories met in prediction that training had not seen, with their counts and treatment."""
+    """Categories met in prediction that training had not seen, with their counts and treatment.
+
+    >>> import warnings
+    >>> from posterior import CategoricalNB
+    >>> model = CategoricalNB().fit([["CA"], ["NY"], ["CA"]], [0, 1, 0])
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.predict([["ZZ"]])
+    >>> told[0].category.__name__
+    'UnseenCategoryWarning'
+    """
 
 
 # Examples of cells that a sentence names.
@@ -158,7 +200,13 @@ def gathered() -> Iterator[list[Notice]]:
 
 
 def warn_once(notices: Iterable[Notice]) -> None:
-    """Issue what was gathered over parts of a table: numbers of rows are added up, and all else said once."""
+    """Issue what was gathered over parts of a table: numbers of rows are added up, and all else said once.
+
+    >>> with gathered() as told:
+    ...     warn_once([("column 'age' is constant", DataWarning)] * 2)
+    >>> len(told)
+    1
+    """
     whole: dict[tuple[object, ...], Notice] = {}
     for message, category in notices:
         counted = isinstance(message, CountedRows)
@@ -176,6 +224,11 @@ def warn(message: Message, category: type[Warning]) -> None:
 
     Frames of scikit-learn and joblib are passed over too, so that what a pipeline calls points at the line
     that called the pipeline. (Python 3.12 has `skip_file_prefixes` for this; we support 3.11.)
+
+    >>> with gathered() as told:
+    ...     warn("column 'age' is constant", DataWarning)
+    >>> told
+    [("column 'age' is constant", <class 'posterior.notices.DataWarning'>)]
     """
     notices = _gathered.get()
     if notices is not None:
@@ -198,7 +251,14 @@ def warn(message: Message, category: type[Warning]) -> None:
 
 @contextmanager
 def overheard() -> Iterator[list[str]]:
-    """Give a list of what is warned of meanwhile, for those who keep notes; the warnings are issued after."""
+    """Give a list of what is warned of meanwhile, for those who keep notes; the warnings are issued after.
+
+    >>> import warnings
+    >>> with gathered(), overheard() as sentences:
+    ...     warnings.warn("column 'age' is constant", DataWarning)
+    >>> sentences
+    ["column 'age' is constant"]
+    """
     sentences: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -17,7 +17,12 @@ from posterior import (
     NaiveBayes,
 )
 from posterior.datasets import load_penguins
-from posterior.families import Categorical, MixtureOfNormals, MultivariateNormal
+from posterior.families import (
+    Categorical,
+    MixtureOfNormals,
+    MultivariateNormal,
+    MultivariateNormalDistribution,
+)
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 matplotlib.use("Agg")
@@ -508,3 +513,26 @@ def test_the_best_plane_is_among_the_columns_of_the_model():
 def test_without_two_columns_there_is_no_best_plane():
     with pytest.raises(ValueError, match="two continuous columns that are not constant, found 1"):
         best_plane([[1.0, 2.0], [2.0, 2.0], [3.0, 2.0]], ["a", "b", "a"])
+
+
+def test_given_gaussians_are_drawn_without_data_where_they_expect_rows():
+    """M43: the window holds the 95 % ellipses, the boundary is that of the equations, no point is drawn."""
+    given = MultivariateNormalDistribution([[0, 0], [4, 1]], [[[2, 0], [0, 6]], [[2, -1], [-1, 2]]])
+    model = GenerativeClassifier.from_distributions(["a", "b"], "uniform", [(["x", "y"], given)])
+    display = DecisionRegionDisplay.from_estimator(model)
+    assert display.boundary_ == "analytic"
+    assert len(display.points) == 0
+    low, high = [display.xs[0], display.ys[0]], [display.xs[-1], display.ys[-1]]
+    for ellipse in display.ellipses:
+        assert (ellipse.points > low).all()
+        assert (ellipse.points < high).all()
+    for piece in display.pieces:
+        np.testing.assert_allclose(model.predict_proba(piece.points)[:, 0], 0.5, atol=1e-6)
+
+
+def test_without_rows_a_model_that_cannot_draw_any_is_refused():
+    X, y = clouds(2)
+    with pytest.raises(ValueError, match="pass X"):
+        DecisionRegionDisplay.from_estimator(LogisticRegression().fit(X, y))
+    with pytest.raises(ValueError, match="pass X: the rows that have the classes y"):
+        DecisionRegionDisplay.from_estimator(LDA().fit(X, y), y=y)

@@ -11,7 +11,12 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code: 0, 2 for a user's mistake, 130 after Ctrl-C."""
+    """Run the command line and leave with its exit code: 0, 2 for a user's mistake, 130 after Ctrl-C.
+
+    >>> import subprocess
+    >>> print(subprocess.check_output([sys.executable, "-m", "posterior", "--version"], text=True))
+    posterior ...
+    """
     _open_streams()
     for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(stop, _leave)

@@ -29,7 +29,13 @@ PATIENCE = 2
 
 
 class NotForThisTableError(ValueError):
-    """A candidate that does not apply to a table, with the reason."""
+    """A candidate that does not apply to a table, with the reason.
+
+    >>> raise NotForThisTableError("no column is text")
+    Traceback (most recent call last):
+        ...
+    posterior.comparison.choosing.NotForThisTableError: no column is text
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,10 @@ class EstimatorChoice:
     solves for; `default` is the place of the one to take where there is too little to choose by. `chosen_by`
     says by what settings are chosen that are. `otherwise` takes the estimator's place where leaving rows out
     has no closed form. `taken` is the estimator that was settled on already, if any was.
+
+    >>> from posterior import LDA
+    >>> EstimatorChoice((LDA(),), (0, 1), "two columns").about
+    'two columns'
     """
 
     estimators: tuple[Any, ...]

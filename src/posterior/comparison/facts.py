@@ -18,7 +18,15 @@ MOST_BY_CATEGORIES = 600
 
 @dataclass(frozen=True, eq=False)
 class TableFacts:
-    """What the models of a comparison ask of a labelled table."""
+    """What the models of a comparison ask of a labelled table.
+
+    >>> from posterior.schema import LabelledTable
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> facts = TableFacts(LabelledTable.of(X, y))
+    >>> facts.n_rows, facts.n_classes, facts.continuous
+    (150, 3, (0, 1, 2, 3))
+    """
 
     rows: LabelledTable
 

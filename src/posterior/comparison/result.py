@@ -23,6 +23,13 @@ class Result:
     for more than two classes the mean of each against the others, `recall_at` the share of the class sought
     that is found. `estimator` is unfitted, with the settings that were chosen. A discriminant has no
     probabilities, and None for what needs them.
+
+    >>> from posterior.comparison import Comparison
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> best = Comparison.of(X, y, models=["majority", "lda"], repeats=1).results[0]
+    >>> best.name, round(best.log_loss, 2), round(best.accuracy, 2)
+    ('lda', 0.05, 0.98)
     """
 
     name: str

@@ -42,6 +42,10 @@ class Table:
 
     ``frame`` is the whole table. ``X`` is the table without the class column and without columns that only
     name the row; ``y`` is the class column, whose name is ``target``.
+
+    >>> table = load_voters()
+    >>> table.target, table.X.shape
+    ('candidate', (400, 3))
     """
 
     X: Any = field(repr=False)
@@ -53,7 +57,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a bundled table: its class column, its source, and columns that only name a row."""
+    """What is known of a bundled table: its class column, its source, and columns that only name a row.
+
+    >>> describe("penguins").target
+    'species'
+    >>> describe("pokemon").identifiers
+    ('number', 'name')
+    """
 
     target: str
     description: str

@@ -25,6 +25,16 @@ class RejectRule(Protocol):
     A rule may have more than this: `learnt_from` (`LearntRejectRule`), a number `cost`, which is what a
     rejected row costs (`PricedRejectRule`), and `uses_risk = False` where it looks at log posteriors only:
     the risk may then be an empty array.
+
+    >>> import numpy as np
+    >>> class TooClose:                       # reject where the two likeliest classes are nearly as likely
+    ...     def rejects(self, log_posterior, risk):
+    ...         best = np.sort(log_posterior, axis=1)
+    ...         return best[:, -1] - best[:, -2] < np.log(2)
+    >>> isinstance(TooClose(), RejectRule)
+    True
+    >>> TooClose().rejects(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0.1, 0.4]))
+    array([False,  True])
     """
 
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
@@ -38,6 +48,12 @@ class HeldOutDecisions:
     `log_posterior` (n, K) is calibrated and under the class frequencies in use, `y` (n,) are class codes,
     `risk` (n,) least expected costs, `weight` (n,) row weights or None. `new_weight` is the largest weight
     that a new row may have; it is 1 unless class frequencies have changed.
+
+    >>> import numpy as np
+    >>> logs = np.log([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4], [0.55, 0.45]])
+    >>> rows = HeldOutDecisions(logs, y=np.array([0, 0, 1, 0]), risk=np.array([0.1, 0.3, 0.4, 0.45]))
+    >>> Coverage(0.5).learnt_from(rows).rejects(logs, rows.risk)
+    array([False, False, False,  True])
     """
 
     log_posterior: Floats
@@ -49,7 +65,11 @@ class HeldOutDecisions:
 
 @runtime_checkable
 class LearntRejectRule(RejectRule, Protocol):
-    """A rule that is learnt from held-out rows before it is used; a `name` is what messages call it."""
+    """A rule that is learnt from held-out rows before it is used; a `name` is what messages call it.
+
+    >>> isinstance(Coverage(0.9), LearntRejectRule), isinstance(Threshold(0.9), LearntRejectRule)
+    (True, False)
+    """
 
     def learnt_from(self, rows: HeldOutDecisions) -> RejectRule:
         """The rule to be used for new rows."""

@@ -24,6 +24,14 @@ class CalibrationMap(Protocol):
     """What a calibrator learns from held-out rows: a map from log posteriors to calibrated ones.
 
     `str` of it is shown to users. `by_class` says whether it can change the frequency of each class.
+
+    >>> import numpy as np
+    >>> from posterior.decision import fit_temperature
+    >>> softer = fit_temperature(np.log([[0.99, 0.01], [0.99, 0.01], [0.99, 0.01]]), [0, 0, 1])
+    >>> isinstance(softer, CalibrationMap)
+    True
+    >>> np.exp(softer.calibrated(np.log([[0.99, 0.01]]))).round(2)
+    array([[0.67, 0.33]])
     """
 
     @property

@@ -155,7 +155,14 @@ class Engine(ABC):
 
 
 class ScannedTable:
-    """A table that is read where it lives, as `posterior.scan` returns it."""
+    """A table that is read where it lives, as `posterior.scan` returns it.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> from posterior import scan
+    >>> table = scan(pa.table({"x": [1.0, 2.0]}))
+    >>> isinstance(table, ScannedTable)
+    True
+    """
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: what asks for an array needs the rows in memory."""

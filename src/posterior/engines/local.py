@@ -97,6 +97,13 @@ class LocalDataset:
     """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
 
     With a `step` it stands for the first of every `step` rows.
+
+    >>> from posterior.schema import Schema, read_table
+    >>> X = [[1.0, 2.0], [3.0, 4.0]]
+    >>> source = read_table(X)
+    >>> schema = Schema.infer(source)
+    >>> LocalDataset(schema, schema.encode(source)).n_rows
+    2
     """
 
     schema: Schema

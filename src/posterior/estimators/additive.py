@@ -78,6 +78,27 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         The pairs of columns whose products joined in.
     converged_, certificate_ : bool and Certificate
         Whether the optimum under the strengths was reached, and how far off it can be at most.
+    term_strengths_, term_worth_ : ndarray of shape (n_groups,)
+        Strength of the penalty on each group of coefficients, and how many free ones they are worth.
+    effect_covariances_ : tuple
+        Covariances of the curves of single columns, from which their bands come.
+    terms_ : tuple of str
+        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+    n_iter_ : ndarray of shape (1,)
+        Steps that the solver took.
+    log_likelihood_, aic_, bic_ : float
+        Log-likelihood of the training rows, Σ ln p(class | row), without the penalty, and Akaike's and
+        Schwarz's criteria.
+    n_parameters_ : float
+        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+    solution_, fit_ : Solution, Fit
+        How the optimum was reached: steps, certificate, path; and the problem that was solved.
+    model_, design_ : LinearModel, Design
+        The scores as a function, and which numbers are made of a row.
+    schema_, n_features_in_ : Schema, int
+        How each column was read, and their number.
+    target_name_, weight_ : str or None, float
+        Name of what is predicted, where the table told, and the weight of all rows.
 
     Examples
     --------

@@ -57,6 +57,8 @@ class CalibratedClassifier(ScoresScans, MetaClassifier):
         Number of columns, where the classifier tells.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names, where the classifier tells.
+    learnt_ : object
+        The classifier of all rows, with the posteriors of the rows held out.
 
     Examples
     --------

@@ -132,6 +132,10 @@ class DecisionClassifier(MetaClassifier):
         What held-out rows say about the posteriors, scaled if they are.
     outlier_rule_ : OutlierRule or None
         What finds outliers.
+    learnt_ : object
+        The classifier of all rows, with what was learnt from the rows held out.
+    n_features_in_ : int
+        Number of columns, where the classifier tells.
 
     Examples
     --------

@@ -147,6 +147,16 @@ class OneDependence(_DependenceClassifier):
         The fitted model.
     tuning_ : data frame
         Log loss of every candidate, where a setting was "auto".
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    n_parameters_ : int
+        Number of free parameters.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    statistics_ : ClassStatistics or None
+        The sums that the model was estimated from, to which more rows can be added.
+    n_iter_ : int
+        Iterations that filled in gaps; 0, because none are needed.
 
     Examples
     --------
@@ -213,6 +223,19 @@ class TreeAugmented(_DependenceClassifier):
         The fitted model.
     tuning_ : data frame
         Log loss of every candidate, where a setting was "auto".
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    statistics_ : ClassStatistics or None
+        The sums that the model was estimated from, to which more rows can be added.
 
     Examples
     --------

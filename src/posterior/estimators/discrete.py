@@ -105,6 +105,21 @@ class BernoulliNB(DiscreteNB):
         Weight of the ones, and log probability of a one.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    model_, statistics_ : GenerativeModel, ClassStatistics or None
+        The model itself, and the sums it was estimated from, to which more rows can be added.
+    n_features_in_ : int
+        Number of columns.
 
     Examples
     --------
@@ -173,6 +188,21 @@ class MultinomialNB(DiscreteNB):
         Sum of the counts, and log probability of each feature.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    model_, statistics_ : GenerativeModel, ClassStatistics or None
+        The model itself, and the sums it was estimated from, to which more rows can be added.
+    n_features_in_ : int
+        Number of columns.
 
     Examples
     --------
@@ -256,6 +286,21 @@ class CategoricalNB(DiscreteNB):
         Weight and log prior of each class.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    model_, statistics_ : GenerativeModel, ClassStatistics or None
+        The model itself, and the sums it was estimated from, to which more rows can be added.
+    n_features_in_ : int
+        Number of columns.
 
     Examples
     --------

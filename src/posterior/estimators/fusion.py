@@ -98,6 +98,8 @@ class FusionClassifier(CallbackSupport, ScoresScans, ClassifierMixin, MetaEstima
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names, where the table had any.
+    members_, named_estimators_ : list, Bunch
+        The fitted members with their columns and priors, and the members by name.
 
     Examples
     --------

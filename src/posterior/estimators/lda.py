@@ -72,6 +72,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Mean of the class means, weighted by the priors.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    model_, statistics_ : GenerativeModel, ClassStatistics or None
+        The model itself, and the sums it was estimated from, to which more rows can be added.
+    n_features_in_ : int
+        Number of columns.
 
     Examples
     --------

@@ -40,6 +40,19 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
         Which columns to learn from, by name, position, pattern or selector; the others are not read, and may
         be absent in prediction. None is all.
 
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    coef_, intercept_ : ndarray of shape (n_scores, n_terms), ndarray of shape (n_scores,)
+        Coefficients of the scores, in the order of `terms_`, and their intercepts.
+    terms_ : tuple of str
+        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+    model_, design_ : LinearModel, Design
+        The scores as a function, and which numbers are made of a row.
+    schema_, n_features_in_ : Schema, int
+        How each column was read, and their number.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -112,6 +112,23 @@ class NaiveBayes(GenerativeEstimator):
         Log loss of every candidate, where a setting was chosen.
     weights_ : ndarray of shape (n_columns,)
         The exponent with which each column counts.
+    families_ : dict
+        The name of the family that describes each column that has an effect.
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    statistics_ : ClassStatistics or None
+        The sums that the model was estimated from, to which more rows can be added.
 
     Examples
     --------
@@ -411,6 +428,19 @@ class GaussianNB(GenerativeEstimator):
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names, where the table had any.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors, in the order of `classes_`.
+    log_likelihood_, aic_, bic_ : float
+        Joint log-likelihood of the training rows, Σ ln p(row, class), and Akaike's and Schwarz's
+        criteria.
+    n_parameters_ : int
+        Number of free parameters.
+    n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
+        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+    schema_, notes_ : Schema, tuple of Note
+        How each column was read, and what was noticed about the columns; print them.
+    model_, statistics_ : GenerativeModel, ClassStatistics or None
+        The model itself, and the sums it was estimated from, to which more rows can be added.
 
     Examples
     --------

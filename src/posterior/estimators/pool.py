@@ -71,6 +71,12 @@ class PoolClassifier(FusionClassifier):
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Column names, where the table had any.
+    members_, named_estimators_ : list, Bunch
+        The fitted members with their columns and priors, and the members by name.
+    columns_ : list of tuple
+        Positions of the columns that each member reads.
+    schema_ : Schema
+        How each column was read, by the first member that looks at it; print it.
 
     Examples
     --------

@@ -121,6 +121,26 @@ class LinearRegression(RegressorMixin, InformationCriteria):
         Steps of the solver.
     alpha_, degree_ : float and int
         The strength and the degree that were used; `choice_` and `degree_losses_` say what else was tried.
+    terms_ : tuple of str
+        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+    converged_, certificate_ : bool, Certificate or None
+        Whether the optimum was reached, and how far above it the objective can be at most.
+    log_likelihood_, aic_, bic_ : float
+        Log-likelihood of the training rows, Σ ln p(y | row), and Akaike's and Schwarz's criteria.
+    n_parameters_ : float
+        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+    noise_precision_ : float
+        One over the variance of the noise.
+    choice_, degree_losses_ : object or None, dict or None
+        What was tried where `C` or `degree` was "auto".
+    solution_, fit_ : Solution, Fit
+        How the optimum was reached: steps, certificate, path; and the problem that was solved.
+    model_, design_ : LinearModel, Design
+        The scores as a function, and which numbers are made of a row.
+    schema_, n_features_in_ : Schema, int
+        How each column was read, and their number.
+    target_name_, weight_ : str or None, float
+        Name of what is predicted, where the table told, and the weight of all rows.
 
     Examples
     --------

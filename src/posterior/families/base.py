@@ -29,6 +29,9 @@ class Repair:
 
     `class_index` is None where all classes share the parameter; `columns` are those at fault; `problem`
     and `done` say what was found and what was done, in words. `refused` ones are errors.
+
+    >>> Repair(0, (1,), "variance", "is zero", "one row with the variance of all classes was added").done
+    'one row with the variance of all classes was added'
     """
 
     class_index: int | None
@@ -57,6 +60,15 @@ class Distribution(ABC):
 
     What a model file holds of it are its `parts`: attributes by name with their types, arrays with their
     shape and bounds, as in `{"mean": Annotated[Floats, "K d >0"]}`; `persistence/arrays.py` has the bounds.
+
+    >>> import numpy as np
+    >>> from posterior.families import NormalDistribution
+    >>> given = NormalDistribution(mean=[[0.0], [2.0]], variance=[[1.0], [1.0]])  # two classes, one column
+    >>> isinstance(given, Distribution), given.n_classes, given.n_parameters
+    (True, 2, 4)
+    >>> given.log_density(np.array([[1.0], [np.nan]])).round(3)                    # a gap says nothing
+    array([[-1.419, -1.419],
+           [ 0.   ,  0.   ]])
     """
 
     n_classes: int
@@ -251,6 +263,14 @@ class Family(ABC, Generic[S]):
     becomes when a user hands it to this family by name. `choices` lists, simplest first, the values among
     which cross-validation chooses where a setting is "auto". A family that is `alone` describes one column
     only, and several columns get one of it each.
+
+    >>> import numpy as np
+    >>> from posterior.families import Normal
+    >>> family = Normal()
+    >>> sums = family.summarize(np.array([[0.0], [2.0], [5.0], [7.0]]), np.array([0, 0, 1, 1]), None, 2)
+    >>> family.estimate(sums + sums).mean                    # sums add up over disjoint rows
+    array([[1.],
+           [6.]])
     """
 
     reads: ClassVar[Reading] = "values"
@@ -364,11 +384,29 @@ def is_open(setting: Any) -> bool:
 
 
 class NoClosedFormError(ValueError):
-    """A model for which no formula scores rows as if they had not been seen."""
+    """A model for which no formula scores rows as if they had not been seen.
+
+    >>> from posterior import GenerativeClassifier
+    >>> from posterior.families import MixtureOfNormals
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GenerativeClassifier([(slice(None), MixtureOfNormals(n_components=2))]).fit(X, y)
+    >>> try:
+    ...     model.leave_one_out_log_proba(X, y)
+    ... except NoClosedFormError:
+    ...     print("k_fold_log_proba scores rows held out, whatever the model")
+    k_fold_log_proba scores rows held out, whatever the model
+    """
 
 
 class LeftOut(NamedTuple):
-    """Log density (n, K) of rows that were not seen, and which rows (n,) the formula is too delicate for."""
+    """Log density (n, K) of rows that were not seen, and which rows (n,) the formula is too delicate for.
+
+    >>> import numpy as np
+    >>> left = LeftOut(np.array([[-1.2]]), np.array([False]))
+    >>> left.log_density.shape, bool(left.delicate.any())
+    ((1, 1), False)
+    """
 
     log_density: Floats
     delicate: Bools
@@ -376,7 +414,14 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Expected(FieldSums, Generic[S]):
-    """Expected statistics of rows with gaps, and the log-likelihood of what is there."""
+    """Expected statistics of rows with gaps, and the log-likelihood of what is there.
+
+    >>> import numpy as np
+    >>> from posterior.families import Normal
+    >>> sums = Normal().summarize(np.array([[0.0], [2.0]]), np.array([0, 0]), None, 1)
+    >>> (Expected(sums, -3.0) + Expected(sums, -2.0)).log_likelihood      # parts add up
+    -5.0
+    """
 
     statistics: S
     log_likelihood: float
@@ -386,6 +431,10 @@ class GapFillingFamily(Family[S]):
     """A family whose rows with gaps must be filled in by iterations (EM) before it can be estimated.
 
     The iterations end when one gains no more than `tol` in log-likelihood for a row, or after `max_iter`.
+
+    >>> from posterior.families import MultivariateNormal, Normal
+    >>> isinstance(MultivariateNormal(), GapFillingFamily), isinstance(Normal(), GapFillingFamily)
+    (True, False)
     """
 
     tol: float
@@ -428,6 +477,13 @@ class ProductDistribution(Distribution):
     """Columns that are independent given the class: the log density is the sum of its terms.
 
     One that reads a "matrix" gets sparse rows where the table is sparse, and makes none of them dense.
+
+    >>> import numpy as np
+    >>> from posterior.families import PoissonDistribution
+    >>> given = PoissonDistribution([[1.0, 2.0], [3.0, 4.0]])
+    >>> terms = given.log_terms(np.array([[0.0, 1.0]]))        # (rows, columns, classes)
+    >>> bool(np.allclose(terms.sum(axis=1), given.log_density(np.array([[0.0, 1.0]]))))
+    True
     """
 
     separable = True

@@ -31,6 +31,11 @@ class OneDependenceDistribution(LevelDistribution):
     which of the columns each of them is, −1 for one that was integrated out.
 
     A missing cell is integrated out exactly, as a child and as a parent.
+
+    >>> from posterior import OneDependence
+    >>> model = OneDependence().fit([["a", "x"], ["b", "x"], ["b", "y"], ["a", "y"]], [0, 0, 1, 1])
+    >>> type(model.model_.blocks[0].distribution).__name__
+    'OneDependenceDistribution'
     """
 
     parts: ClassVar[Mapping[str, Any]] = {

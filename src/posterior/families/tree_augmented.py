@@ -34,6 +34,11 @@ class TreeAugmentedDistribution(LevelDistribution):
     For each node of the tree there is a table (K, levels of its parent, own levels) of log probabilities,
     with one line where `parent` is −1. `child` says which column each node is, −1 for one that was integrated
     out. Missing cells are integrated out exactly, by messages along the tree.
+
+    >>> from posterior import TreeAugmented
+    >>> model = TreeAugmented().fit([["a", "x"], ["b", "x"], ["b", "y"], ["a", "y"]], [0, 0, 1, 1])
+    >>> type(model.model_.blocks[0].distribution).__name__
+    'TreeAugmentedDistribution'
     """
 
     parts: ClassVar[Mapping[str, Any]] = {

@@ -7,6 +7,7 @@ from posterior.linear.losses import GaussianLoss, LaplaceLoss, Loss, SoftmaxLoss
 from posterior.linear.model import LinearModel
 from posterior.linear.objective import Objective
 from posterior.linear.penalties import ElasticNet
+from posterior.linear.replay import IRLSStep, irls_steps
 from posterior.linear.scan import RowBlock, Scan
 from posterior.linear.solvers import (
     LBFGS,
@@ -36,6 +37,7 @@ __all__ = [
     "Fit",
     "GaussianLoss",
     "GradientDescent",
+    "IRLSStep",
     "IncrementalSolver",
     "Iterations",
     "LaplaceLoss",
@@ -52,6 +54,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Step",
+    "irls_steps",
     "register_solver",
     "solve",
     "solver_named",

@@ -61,6 +61,12 @@ class Design:
     `numbers` are the columns read as they are; `fill` their values for a gap (None: a gap is refused), and
     `gaps` those that have an indicator. `squares` are pairs of numbers whose product is a column, both
     counted from their `centre`.
+
+    >>> from posterior.schema import Schema, read_table
+    >>> import pandas as pd
+    >>> table = read_table(pd.DataFrame({"age": [31.5, 40.2, 28.9], "state": ["CA", "NY", "CA"]}))
+    >>> Design.of(Schema.infer(table)).names
+    ('age', 'state[NY]')
     """
 
     schema: Schema

@@ -53,7 +53,17 @@ LARGE_SAMPLE = 160_000
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be learnt: the scores of rows, by a loss and a penalty; `jeffreys` adds that of Firth."""
+    """What is to be learnt: the scores of rows, by a loss and a penalty; `jeffreys` adds that of Firth.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> from posterior.linear import ElasticNet, SoftmaxLoss
+    >>> problem = Problem(model.fit_.objective.scan, SoftmaxLoss(2), ElasticNet(l2=0.01))
+    >>> solve(problem).solution.converged
+    True
+    """
 
     scan: Scan
     loss: Loss
@@ -177,6 +187,14 @@ class Fit:
 
     `objective` holds on to the rows, for those who ask for standard errors; without it the rest stays, with
     the `summaries` and the effective number of parameters that were asked for while it was there.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> fit = model.fit_
+    >>> bool((fit.model.coef == model.coef_).all()), fit.solution.converged, fit.separation
+    (True, True, None)
     """
 
     model: LinearModel
@@ -235,7 +253,17 @@ class Fit:
 
 
 def solve(problem: Problem, solver: Solver | None = None, start: LinearModel | None = None) -> Fit:
-    """The optimum of a problem, started from an earlier model or from the solver's own start."""
+    """The optimum of a problem, started from an earlier model or from the solver's own start.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> from posterior.linear import SoftmaxLoss
+    >>> again = solve(Problem(model.fit_.objective.scan, SoftmaxLoss(2), model.fit_.objective.penalty))
+    >>> bool(abs(again.model.coef - model.coef_).max() < 1e-6)
+    True
+    """
     solver = solver or problem.solver()
     if problem.loss.kinked and not solver.kinked_losses:
         raise ValueError(

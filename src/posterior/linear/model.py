@@ -24,6 +24,10 @@ class LinearModel:
     """Scores (x − centre)·coef + level, (K, d) and (K,), or one row for two classes and for regression.
 
     Kept about the centre of the columns: with x·coef + intercept, means of 1e8 would cost eight digits.
+
+    >>> import numpy as np
+    >>> LinearModel(coef=np.array([[2.0]]), level=np.array([1.0]), centre=np.array([3.0])).intercept
+    array([-5.])
     """
 
     coef: Annotated[Floats, "R d coef"]

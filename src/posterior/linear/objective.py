@@ -62,6 +62,15 @@ class Objective:
 
     W is the total weight of the rows: a sample is averaged over its own, so that its optimum estimates that
     of all.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> objective = model.fit_.objective
+    >>> point = objective.slope(model.solution_.theta)
+    >>> bool(abs(point.gradient).max() < 1e-6)              # at the optimum
+    True
     """
 
     scan: Scan

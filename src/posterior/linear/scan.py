@@ -26,6 +26,11 @@ class RowBlock(NamedTuple):
 
     The numbers may lie as they do in the table, of any type and apart from each other, where `fold` was asked
     for them so.
+
+    >>> import numpy as np
+    >>> block = RowBlock(np.array([[1.0], [2.0]]), np.array([0, 1]), None)
+    >>> block.weights, block.total
+    (array([1., 1.]), 2.0)
     """
 
     matrix: Matrix
@@ -71,7 +76,16 @@ class RowBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """A data set read through a design. Everything that learns from rows asks for sums over its blocks."""
+    """A data set read through a design. Everything that learns from rows asks for sums over its blocks.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> scan = model.fit_.objective.scan
+    >>> scan.n_rows, scan.n_features
+    (100, 4)
+    """
 
     # Whether it leaves out rows of the data set.
     selective: ClassVar[bool] = False

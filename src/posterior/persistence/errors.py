@@ -4,7 +4,19 @@ from typing import Any
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be written to a file, or a file that cannot be read as a model."""
+    """A model that cannot be written to a file, or a file that cannot be read as a model.
+
+    >>> import pathlib, tempfile
+    >>> from posterior.persistence import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "model.posterior"
+    ...     _ = file.write_text("not a model")
+    ...     try:
+    ...         load(file)
+    ...     except ModelFileError as error:
+    ...         print("refused:", type(error).__name__)
+    refused: ModelFileError
+    """
 
 
 def refuse_unless(holds: Any, what: str) -> None:

@@ -23,6 +23,16 @@ def load(path: str | os.PathLike[str]) -> Estimator:
     `posterior.persistence.registry`. A file that was cut off, altered or made by something else is refused
     with a `ModelFileError`. What is in a file that passes all checks is what whoever wrote it put there: its
     predictions are as trustworthy as its origin.
+
+    >>> import os, tempfile
+    >>> from posterior import GaussianNB, load, save
+    >>> model = GaussianNB().fit([[-2.0], [-1.0], [1.0], [3.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "model.posterior")
+    ...     save(model, file)
+    ...     again = load(file)
+    >>> again.predict([[2.0]])
+    array(['high'], dtype='<U4')
     """
     with opened(path) as (stream, size):
         return read(stream, size)

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear import FisherScoring, GradientDescent, Newton, Objective, ProximalNewton, solver_named
-from posterior.linear.basis import Basis
 from posterior.linear.fit import Fit
+from posterior.linear.replay import in_user_units, places
 from posterior.notices import PosteriorWarning
 from posterior.plot.captions import label, write_title
 from posterior.plot.display import Display, drawing
@@ -117,17 +117,17 @@ class SolverPathDisplay(Display):
                 "there is no optimum to draw the way to, because the classes are separated; use a penalty, "
                 'such as C=1.0, or penalty="firth"'
             )
-        objective = _in_user_units(best.fit_)
-        (optimum,) = _places(best.fit_, objective, [best.solution_.theta])
+        objective = in_user_units(best.fit_)
+        (optimum,) = places(best.fit_, objective, [best.solution_.theta])
         solved = {
             title: _solved(estimator, X, y, replace(solver, path=True))
             for title, solver in _titled(solvers, best.fit_).items()
         }
         walked = {
-            title: _places(model.fit_, objective, [step.theta for step in model.solution_.path])
+            title: places(model.fit_, objective, [step.theta for step in model.solution_.path])
             for title, model in solved.items()
         }
-        values = {title: _values(objective, places) for title, places in walked.items()}
+        values = {title: _values(objective, walk) for title, walk in walked.items()}
         minimum = min(*(float(v.min()) for v in values.values()), *_values(objective, optimum[None]))
         paths = tuple(
             SolverPath(title, walked[title], values[title] - minimum, model.converged_)
@@ -237,19 +237,6 @@ def _solved(estimator: Any, X: Any, y: Any, solver: Any) -> Any:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", PosteriorWarning)
         return model.fit(X, y)
-
-
-def _in_user_units(fit: Fit) -> Objective:
-    """The objective of a fit, as a function of the coefficients of the user's columns."""
-    objective = fit.checked()
-    return replace(objective, basis=Basis.plain(objective.scan.n_features, objective.basis.intercept))
-
-
-def _places(fit: Fit, objective: Objective, thetas: Sequence[Floats]) -> Floats:
-    """Places of a fit's own coordinates in those of an objective in the user's units, (m, p)."""
-    own = fit.checked()
-    shown = (own.shown(theta) for theta in thetas)
-    return np.array([objective.theta(coef, level - coef @ own.basis.centre) for coef, level in shown])
 
 
 def _values(objective: Objective, thetas: Floats) -> Floats:

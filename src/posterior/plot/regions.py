@@ -33,6 +33,9 @@ from posterior.schema.classes import known_codes
 MOST_POINTS = 2000
 # Of more classes only those that win somewhere have ellipses.
 MOST_ELLIPSES = 6
+# Without rows: how many are drawn from the model, and the share of a class that is within the window.
+EXPECTED_ROWS = 2000
+NEARLY_ALL = 0.998
 # How strong the colour of a class is where all are equally probable, where one is certain, and where
 # there is no posterior.
 PALEST, DEEPEST, PLAIN = 0.06, 0.5, 0.28
@@ -90,7 +93,7 @@ class DecisionRegionDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
+        X: Any = None,
         y: Any = None,
         *,
         features: Any = None,
@@ -103,14 +106,15 @@ class DecisionRegionDisplay(Display):
         (`best_plane`), else the first two. The other columns are integrated out by a generative model, and
         held at their median or commonest category by any other; `at="median"` holds them always, and a
         mapping such as `{"sex": "male"}` holds the columns that it names at the values that it gives.
+        Without X a generative model is drawn where it expects rows, and no points are.
         """
-        rows = table_read_by(estimator, X, y)
+        rows = table_read_by(estimator, _expected_rows(estimator, y) if X is None else X, y)
         columns = _plane(estimator, rows, features)
         section = section_of(estimator, columns, at, rows)
         points, there = _points(rows, columns)
-        window = Window.around(points[there])
+        window = Window.around(points[there] if X is not None else _expected_points(section, points[there]))
         of = rows.codes[there] if rows.is_labelled else np.zeros(len(there), np.int64)
-        shown = there[rows_to_show(of, MOST_POINTS)]
+        shown = there[:0] if X is None else there[rows_to_show(of, MOST_POINTS)]
         xs, ys = window.axes(_checked_resolution(grid_resolution))
         grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
         scores = section.log_posterior(grid) if section.proper else section.score(grid)
@@ -313,6 +317,24 @@ def _ellipses(section: Section, best: Sequence[int]) -> list[Ellipse]:
         return []
     few = len(section.classes) <= MOST_ELLIPSES
     return [e for e in class_ellipses(section.quadratic) if few or e.class_index in best]
+
+
+def _expected_rows(estimator: Any, y: Any) -> Any:
+    """Rows of a generative model's own, where there are none to show."""
+    if y is not None or not hasattr(estimator, "sample"):
+        raise ValueError(
+            f"pass X: the rows that have the classes y, or between which {name_of(estimator)} is to be drawn"
+        )
+    return estimator.sample(EXPECTED_ROWS, random_state=0)[0]
+
+
+def _expected_points(section: Section, drawn: Floats) -> Floats:
+    """Points about which to draw: ellipses that hold nearly all of a class, or most of the rows drawn."""
+    if section.log_density is not None and section.quadratic is not None:
+        ellipses = class_ellipses(section.quadratic, [NEARLY_ALL])
+        if ellipses:
+            return np.vstack([ellipse.points for ellipse in ellipses])
+    return np.quantile(drawn, [1 - NEARLY_ALL, NEARLY_ALL], axis=0)
 
 
 def _points(rows: LabelledTable, columns: tuple[int, ...]) -> tuple[Floats, Ints]:

@@ -58,6 +58,11 @@ class Density:
     """A log density under each class: `by_class`, and what all classes have in common, if anything.
 
     What is shared makes no difference to a posterior, where it would only cost digits.
+
+    >>> from sqlglot import exp
+    >>> even = Density([exp.Literal.number("-0.7"), exp.Literal.number("-0.7")])
+    >>> [each.sql() for each in even.by_class]
+    ['-0.7', '-0.7']
     """
 
     by_class: list[Expression]
@@ -85,7 +90,13 @@ _REGISTERED: dict[type, ColumnDensity] = {}
 def register_density(
     distribution: type, write: DensityWriter, inside: Callable[[Expression], Expression] | None = None
 ) -> None:
-    """Let `to_sql` write the columns of a distribution that is a product over columns."""
+    """Let `to_sql` write the columns of a distribution that is a product over columns.
+
+    >>> from posterior.families import NormalDistribution
+    >>> class Shifted(NormalDistribution):
+    ...     pass
+    >>> register_density(Shifted, density_of(NormalDistribution([[0.0]], [[1.0]])).write)
+    """
     _REGISTERED[distribution] = ColumnDensity(write, inside)
 
 

@@ -39,6 +39,14 @@ class Inspection:
     those that were left to the data. `n_rows` counts rows with their weights. `parameters` are those of
     p(row | class), their values in the order of `classes`, and `coefficients` those of linear scores. What a
     model does not have is None or empty. `members` are the models that a fusion is made of, by name.
+
+    >>> from posterior import GaussianNB
+    >>> from posterior.workflow import inspect
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = inspect(GaussianNB().fit(X, y))
+    >>> found.title, found.classes
+    ('GaussianNB', (0, 1, 2))
     """
 
     title: str

@@ -21,7 +21,13 @@ SAME = 1e-9
 
 
 def schema_of(model: Any) -> Schema:
-    """The columns of training, and how they were read."""
+    """The columns of training, and how they were read.
+
+    >>> from posterior import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
+    >>> [column.kind for column in schema_of(model).columns]
+    ['continuous']
+    """
     found = peeled(model).model
     names_only = isinstance(found, FusionClassifier) and not hasattr(found, "schema_")
     schema: Schema = found._table if names_only else found.schema_
@@ -47,7 +53,13 @@ def needed_columns(model: Any) -> set[str]:
 
 
 def columns_read(model: Any) -> dict[str, Column]:
-    """The columns of the user's table that a model, or what finds outliers beside it, reads by their type."""
+    """The columns of the user's table that a model, or what finds outliers beside it, reads by their type.
+
+    >>> from posterior import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
+    >>> list(columns_read(model))
+    ['x0']
+    """
     beside = getattr(model, "outlier_rule_", None)
     schemas = [schema_of(part) for part in (beside, model) if part is not None]
     return {
@@ -106,6 +118,13 @@ def coefficient_table(model: Any, X: Any, y: Any) -> dict[str, Any] | None:
 
     A penalty leaves no standard errors: they are those of the same model without one, or with Firth's where
     classes are separated.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> table = coefficient_table(LogisticRegression().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> sorted(table)
+    ['columns', 'how', 'text']
     """
     found = peeled(model).model
     if not isinstance(found, LogisticRegression) or found.coef_.size > MOST_COEFFICIENTS:

@@ -24,6 +24,12 @@ class Loss(ABC):
     A loss of one's own has `n_scores`, `slope` and `curvature`; columns, penalties, coordinates, threads and
     solvers need nothing else. The rest is declared where it holds: each attribute and method below says what
     it makes possible, and its default claims nothing.
+
+    >>> import numpy as np
+    >>> from posterior.linear import GaussianLoss
+    >>> value, slope = GaussianLoss().slope(np.array([[1.0, 4.0]]), np.array([0.0, 1.0]), None)
+    >>> value, slope                                        # ½ Σ (score − target)², and score − target
+    (5.0, array([[1., 3.]]))
     """
 
     # -- what it must have ------------------------------------------------------------------------

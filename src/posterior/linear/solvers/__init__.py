@@ -78,7 +78,12 @@ def solver_named(
 
 
 def with_settings(solver: Solver, *, tol: float | None, max_iter: int | None, seed: int = 0) -> Solver:
-    """The solver with these settings where they are given."""
+    """The solver with these settings where they are given.
+
+    >>> from posterior.linear import Newton
+    >>> with_settings(Newton(), tol=1e-6, max_iter=None).tol
+    1e-06
+    """
     if max_iter is not None and not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
         raise ValueError(f"max_iter must be a whole number from 1 upwards, or None, found {max_iter!r}")
     if tol is not None and not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):

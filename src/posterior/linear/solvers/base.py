@@ -21,7 +21,17 @@ Coordinates = Literal["whitened", "scaled", "user"]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step of a solver: θ, the objective, the length of its gradient, and the number of rows used."""
+    """One step of a solver: θ, the objective, the length of its gradient, and the number of rows used.
+
+    >>> from posterior import LogisticRegression
+    >>> from posterior.linear import Newton
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(solver=Newton(path=True)).fit(X[50:], y[50:])
+    >>> values = [step.value for step in model.solution_.path]
+    >>> values == sorted(values, reverse=True)              # the objective falls at every step
+    True
+    """
 
     theta: Annotated[Floats, "p any"]
     value: float
@@ -40,6 +50,13 @@ class Solution:
 
     `gradient` is the length of the gradient there relative to that at zero coefficients. `path` is kept on
     request.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> model.solution_.converged, model.solution_.certificate.proven
+    (True, True)
     """
 
     point: Point
@@ -64,7 +81,17 @@ class Halfway(NamedTuple):
 
 
 class Iterations:
-    """The iterations of a solver, told to whoever watches the fit: each begins at a θ and ends at another."""
+    """The iterations of a solver, told to whoever watches the fit: each begins at a θ and ends at another.
+
+    >>> from posterior import LogisticRegression
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0, solver="newton").fit(X[50:], y[50:])
+    >>> watched = Iterations(model.fit_.objective, most=10)
+    >>> watched.begin(model.solution_.theta)
+    >>> watched.end(model.solution_.theta)                  # nobody watches, so nobody says stop
+    False
+    """
 
     def __init__(self, objective: Objective, most: int) -> None:
         self.objective = objective
@@ -82,7 +109,12 @@ class Iterations:
 
 
 class Solver(ABC):
-    """The settings of a minimisation method, with `minimize`; a frozen dataclass."""
+    """The settings of a minimisation method, with `minimize`; a frozen dataclass.
+
+    >>> from posterior.linear import LBFGS, Newton
+    >>> isinstance(Newton(), Solver), Newton.exact, LBFGS.coordinates
+    (True, True, 'whitened')
+    """
 
     coordinates: ClassVar[Coordinates] = "whitened"
     # Whether it can minimise with an l1 penalty, which has kinks where coefficients are zero.
@@ -117,7 +149,12 @@ class Progress:
 
 
 class IncrementalSolver(Solver):
-    """A solver that can also learn from rows once and let them go, as `partial_fit` does."""
+    """A solver that can also learn from rows once and let them go, as `partial_fit` does.
+
+    >>> from posterior.linear import SGD, Newton
+    >>> isinstance(SGD(), IncrementalSolver), isinstance(Newton(), IncrementalSolver)
+    (True, False)
+    """
 
     seed: int
 

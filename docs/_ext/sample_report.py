@@ -1,0 +1,28 @@
+"""A report of the penguins among the pages, written while the site is built."""
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+
+def write_sample(app: Sphinx) -> None:
+    """Compare a few models of the penguins, and write what was found where the site takes files from."""
+    from posterior.comparison import Comparison  # noqa: PLC0415 -- only where a site is built
+    from posterior.datasets import load_penguins  # noqa: PLC0415
+    from posterior.report import write_report  # noqa: PLC0415
+
+    penguins = load_penguins()
+    models = ["majority", "naive-bayes", "lda", "block", "logistic"]
+    found = Comparison.of(penguins.X, penguins.y, models=models, repeats=1)
+    folder = Path(app.srcdir) / "_build" / "extra"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_report(
+        found, penguins.X, penguins.y, folder / "sample-report.html", source="penguins", target="species"
+    )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write it before pages are read."""
+    app.connect("builder-inited", write_sample)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
