@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from posterior.persistence import load, save
     from posterior.sql import to_sql
+    from posterior.studio import studio
 
     LDA = LinearDiscriminantAnalysis
     QDA = QuadraticDiscriminantAnalysis
@@ -116,6 +117,7 @@ __all__ = [
     "side_by_side",
     "sql",
     "stats",
+    "studio",
     "threads",
     "to_sql",
     "workflow",

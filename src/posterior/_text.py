@@ -58,6 +58,16 @@ def one_line(value: Any) -> str:
     return escaped(" ".join(str(value).split()))
 
 
+def printable(name: Any) -> str:
+    r"""A name from data on one line, with nothing in it that a page cannot hold or would obey.
+
+    >>> printable("two\nlines\x00"), printable("naïve 😀"), printable("\ud800")
+    ('two lines\\x00', 'naïve 😀', '\ufffd')
+    """
+    letters = str(name).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return one_line(letters)
+
+
 def cut(text: str, width: int) -> str:
     """A text of at most `width` characters, with an ellipsis where it was longer.
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "inspect": "Show what a model file holds.",
     "explain": "Show why a row gets its class, or its number, by feature.",
     "sql": "Write a model as one SQL query, for DuckDB or PostgreSQL.",
+    "studio": "Write a page where priors, costs and thresholds can be moved.",
     "curve": "Show how the loss falls with the number of rows.",
     "data": "List bundled tables, or show how a file is read.",
 }

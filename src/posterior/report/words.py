@@ -5,20 +5,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from posterior import _text
+from posterior._text import printable
+
+__all__ = [
+    "DASH",
+    "LONGEST",
+    "count",
+    "cut",
+    "figure",
+    "percent",
+    "printable",
+    "rate",
+    "sentence_of",
+    "value",
+]
 
 DASH = "–"
 # Letters of a name that a table has room for.
 LONGEST = 48
-
-
-def printable(name: Any) -> str:
-    r"""A name from data on one line, with nothing in it that a page cannot hold or would obey.
-
-    >>> printable("two\nlines\x00"), printable("naïve 😀"), printable("\ud800")
-    ('two lines\\x00', 'naïve 😀', '\ufffd')
-    """
-    letters = str(name).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _text.one_line(letters)
 
 
 def cut(name: str, longest: int = LONGEST) -> str:

@@ -1,0 +1,87 @@
+// Elements made by hand. Names and cells only ever become text nodes and attributes: nothing is parsed as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked") node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
+  return node;
+}
+
+/** An HTML element with attributes (`onclick` and the like listen) and children. */
+export function element(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element. */
+export function drawn(tag, attributes, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** The colour of a class, by its place. */
+export function classColour(k) {
+  return `var(--class-${k % 8})`;
+}
+
+/** A number for people: few digits, a real minus sign. */
+export function shownNumber(value, digits = 3) {
+  if (value === null || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  let text;
+  if (size >= 1000) text = value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  else if (size > 1e-9 && size < 0.5 * 10 ** -digits) text = value.toExponential(1);
+  else text = value.toFixed(size >= 100 ? Math.min(1, digits) : digits);
+  return text.replace("-", "−");
+}
+
+/** A share as a percentage. */
+export function percent(share, digits = 1) {
+  return Number.isNaN(share) ? "–" : `${(100 * share).toFixed(digits)} %`;
+}
+
+let lastId = 0;
+
+/** A name for an element that a label or a description points to. */
+export function freshId(word) {
+  lastId += 1;
+  return `${word}-${lastId}`;
+}
+
+/** A slider with its number beside it; `change(value)` hears both. `set` moves it without telling. */
+export function slider({ label, low, high, step, value, change, unit = "" }) {
+  const id = freshId("slide");
+  const range = element("input", { type: "range", id, min: low, max: high, step, value, oninput: () => moved(range, box) });
+  const box = element("input", {
+    type: "number", min: low, max: high, step: "any", value, "aria-label": `${label}, as a number`,
+    oninput: () => moved(box, range),
+  });
+  const moved = (from, to) => {
+    const given = from.valueAsNumber;
+    if (!Number.isFinite(given) || given < low || given > high) return;
+    to.value = given;
+    change(given);
+  };
+  const node = element("div", { class: label.length > 14 ? "slider long" : "slider" }, element("label", { for: id }, label), range,
+    element("span", { class: "boxed" }, box, unit ? element("span", { class: "unit" }, unit) : null));
+  const set = given => {
+    if (document.activeElement !== range) range.value = given;
+    if (document.activeElement !== box) box.value = Number(given.toPrecision(6));
+  };
+  return { node, set, range, box };
+}
+
+/** Work that is done at most once a frame, however often it is asked for. */
+export function oncePerFrame(work) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; work(); });
+  };
+}

@@ -1,0 +1,292 @@
+// The studio page: controls on one side, what they do on the other, worked out at most once a frame.
+import { LineChart, reliabilityMarks } from "./charts.js";
+import { fitCommand, predictCommand, pythonLines } from "./commands.js";
+import { STEPS, outcome, readRows } from "./decisions.js";
+import { element, freshId, oncePerFrame, percent, shownNumber, slider } from "./elements.js";
+import { oddRows, outlierThreshold, readOutliers } from "./outliers.js";
+import { posteriorOf, shifted, termsOf } from "./model.js";
+import { RowExplorer } from "./rows.js";
+import { coverageOf, firstSetting, round, settingFromHash, settingToHash, tidy, withShare, zeroOne } from "./state.js";
+import { ConfusionView, CostTable } from "./tables.js";
+
+export class Studio {
+  constructor(data, host) {
+    this.data = data;
+    this.rows = readRows(data);
+    this.outliers = readOutliers(data);
+    this.first = firstSetting(data);
+    this.setting = settingFromHash(location.hash, this.first, data);
+    this.later = oncePerFrame(() => this.update());
+    this.build(host);
+    this.update();
+    if (!/(^#|&)row=/.test(location.hash)) this.setting.row = this.explorer.ordered()[0] ?? 0;
+    this.first.row = this.setting.row;
+    this.explorer.showList();
+    this.explorer.showRow();
+    addEventListener("hashchange", () => {
+      if (location.hash.slice(1) === settingToHash(this.setting, this.first)) return;
+      this.setting = settingFromHash(location.hash, this.first, data);
+      this.update();
+      this.explorer.showRow();
+    });
+  }
+
+  /** Change a part of the setting; the page follows in the next frame. */
+  change(part) {
+    Object.assign(this.setting, part);
+    this.later();
+  }
+
+  // -- controls --------------------------------------------------------------------------------------
+
+  build(host) {
+    const { data } = this, K = data.classes.length;
+    this.confusion = new ConfusionView(data.classes, data.labels);
+    this.explorer = new RowExplorer(this);
+    this.tiles = Object.fromEntries(["cost", "all", "right", "coverage", "rejected", "odd"].map(key => [key, element("dd")]));
+    const tile = (key, words, beside) => element("div", { class: key }, element("dt", null, words), this.tiles[key], beside ? element("small", null, beside) : null);
+    this.charts = this.makeCharts(K);
+    this.pending = element("p", { class: "aside", role: "status" });
+    this.codes = { fit: element("code"), predict: element("code"), python: element("code") };
+    host.replaceChildren(
+      element("section", { class: "controls", "aria-label": "Settings" },
+        this.priorsCard(), this.costsCard(), this.rejectCard(), this.outliersCard(),
+        element("p", null, element("button", { type: "button", onclick: () => this.reset() }, "Back to where the page began"))),
+      element("div", { class: "results" },
+        element("dl", { class: "tiles" }, tile("cost", "average cost of an answer"), tile("all", "average cost of a row", "looks included"),
+          tile("right", "right among answered"), tile("coverage", "answered"), tile("rejected", "rejected, for a person"), tile("odd", "called outliers")),
+        card("What is said of each class", this.confusion.node, this.pending),
+        element("section", { class: "card" }, element("h2", null, "What other thresholds would do"), this.positiveChooser(),
+          element("div", { class: "charts" }, Object.values(this.charts).map(chart => chart.node))),
+        card("One row", this.explorer.node),
+        card("The same, without this page", ...this.commandBlocks())));
+  }
+
+  priorsCard() {
+    const { data } = this;
+    if (!data.old) return card("Class frequencies", element("p", { class: "aside" }, "The class frequencies in these posteriors are not known, so that they cannot be moved."));
+    this.shares = data.classes.map((name, k) => slider({
+      label: name, low: 0, high: 100, step: 0.1, value: 100 * data.observed[k], unit: "%",
+      change: value => this.change({ priors: withShare(this.setting.priors ?? data.observed, k, value / 100) }),
+    }));
+    data.old.forEach((old, k) => { if (!(old > 0)) this.shares[k].range.disabled = this.shares[k].box.disabled = true; });
+    const observed = element("button", { type: "button", onclick: () => this.change({ priors: null }) }, "as in these rows");
+    const even = element("button", { type: "button", onclick: () => this.change({ priors: tidy(data.old.map((old, _, all) => (old > 0 ? 1 / all.filter(p => p > 0).length : 0))) }) }, "all the same");
+    return card("Class frequencies", element("p", { class: "aside" }, "How often each class is met where the model is used; posteriors and counts follow by Bayes’ rule."),
+      this.shares.map(share => share.node), element("p", { class: "inline" }, observed, even));
+  }
+
+  costsCard() {
+    const { data } = this, K = data.classes.length;
+    this.costTable = new CostTable(data.classes, this.setting.costs, (k, a, value) => {
+      const costs = this.setting.costs.map(row => row.slice());
+      costs[k][a] = value;
+      this.change({ costs });
+    });
+    return card("What an answer costs", this.costTable.node,
+      element("p", { class: "inline" }, element("button", { type: "button", onclick: () => this.change({ costs: zeroOne(K) }) }, "every mistake 1")));
+  }
+
+  rejectCard() {
+    const id = freshId("reject");
+    const rules = [["", "answer every row"], ["threshold", "leave unsure rows: largest posterior below"], ["cost", "leave rows expected to cost more than a look"], ["coverage", "answer a share of the rows"], ["capacity", "so many cases a day can be looked at"]];
+    this.rule = element("select", { id, onchange: event => this.chooseRule(event.target.value) }, rules.map(([value, words]) => element("option", { value }, words)));
+    const number = (rule, label, low, high, step, value, unit = "", scale = 1) => slider({
+      label, low, high, step, value, unit, change: given => this.change({ reject: [rule, round(given / scale)] }),
+    });
+    this.levels = {
+      threshold: number("threshold", "smallest posterior to answer", 0.01, 1, 0.001, 0.9),
+      coverage: number("coverage", "answered", 1, 100, 0.1, 90, "%", 100),
+    };
+    const dayBox = (which, words) => element("input", { type: "number", min: which, step: 1, value: this.setting.day[which], "aria-label": words,
+      oninput: event => { const value = event.target.valueAsNumber; if (value >= which) { const day = this.setting.day.slice(); day[which] = value; this.change({ day, capacity: true, reject: ["coverage", coverageOf(day)] }); } } });
+    this.dayBoxes = [dayBox(0, "cases a day that can be looked at"), dayBox(1, "cases a day")];
+    this.capacity = element("p", { class: "inline" }, this.dayBoxes[0], " of ", this.dayBoxes[1], " cases a day can be looked at");
+    this.look = slider({ label: "what a look costs", low: 0, high: 2, step: 0.01, value: this.setting.look,
+      change: value => this.change({ look: round(value), ...(this.setting.reject?.[0] === "cost" ? { reject: ["cost", round(value)] } : {}) }) });
+    return card("When not to answer", element("p", null, element("label", { for: id, class: "hidden" }, "When not to answer"), this.rule),
+      Object.values(this.levels).map(level => level.node), this.capacity, this.look.node);
+  }
+
+  chooseRule(rule) {
+    const { look, day } = this.setting;
+    const number = { threshold: 0.9, cost: look, coverage: 0.9 }[rule];
+    if (rule === "capacity") this.change({ capacity: true, reject: ["coverage", coverageOf(day)] });
+    else this.change({ capacity: false, reject: rule ? [rule, number] : null });
+  }
+
+  outliersCard() {
+    if (!this.outliers) return card("Outliers", element("p", { class: "aside" }, `Not in this page: ${this.data.outliers.why}.`));
+    const id = freshId("odd");
+    this.oddBox = element("input", { type: "checkbox", id, onchange: event => this.change({ outliers: event.target.checked ? 0.01 : 0 }) });
+    this.rate = slider({ label: "false alarms among usual rows", low: 0.1, high: 20, step: 0.1, value: 1, unit: "%", change: value => this.change({ outliers: round(value / 100) }) });
+    this.few = element("p", { class: "aside" });
+    return card("Outliers", element("p", { class: "inline" }, this.oddBox, element("label", { for: id }, "call rows that are like nothing in training outliers")), this.rate.node, this.few);
+  }
+
+  positiveChooser() {
+    const id = freshId("class");
+    this.positive = element("select", { id, onchange: event => this.change({ positive: Number(event.target.value) }) },
+      this.data.classes.map((name, k) => element("option", { value: k }, name)));
+    return element("p", { class: "inline" }, element("label", { for: id }, "The class looked at: "), this.positive);
+  }
+
+  makeCharts(K) {
+    const charts = {};
+    if (K === 2) charts.cost = new LineChart({ title: "Average cost by threshold", xLabel: "say the class where its posterior is at least", yLabel: "average cost", series: [{ name: "cost", colour: "var(--accent)" }] });
+    charts.reject = new LineChart({ title: "Cost of leaving rows unanswered", xLabel: "reject a row expected to cost more than", yLabel: "average cost",
+      series: [{ name: "of a row, looks included", colour: "var(--accent)" }, { name: "of an answer", colour: "var(--wrong)", dashed: true }] });
+    charts.precision = new LineChart({ title: "Precision and recall by threshold", xLabel: "say the class where its posterior is at least", yLabel: "share",
+      series: [{ name: "precision", colour: "var(--accent)" }, { name: "recall", colour: "var(--wrong)", dashed: true }] });
+    if (K !== 2) charts.coverage = new LineChart({ title: "Cost of an answer by how many are answered", xLabel: "share of rows answered, the surest first", yLabel: "average cost of an answer", series: [{ name: "cost", colour: "var(--accent)" }] });
+    charts.reliability = new LineChart({ title: "Do the posteriors mean what they say?", xLabel: "posterior of the class", yLabel: "how often it came true", series: [{ name: "", colour: "none" }], diagonal: true });
+    return charts;
+  }
+
+  commandBlocks() {
+    return [["fit", "First, the model file:"], ["predict", "As a command:"], ["python", "In Python:"]].map(([key, words]) => {
+      const copy = element("button", { type: "button", class: "copy", "aria-live": "polite", onclick: async () => {
+        try { await navigator.clipboard.writeText(this.codes[key].textContent); copy.textContent = "Copied"; } catch {
+          getSelection().selectAllChildren(this.codes[key]);
+          copy.textContent = "Selected";
+        }
+        setTimeout(() => { copy.textContent = "Copy"; }, 2000);
+      } }, "Copy");
+      const node = element("div", { class: "command" }, element("p", { class: "aside" }, words), element("pre", null, this.codes[key], copy));
+      if (key === "fit" && !fitCommand(this.data)) node.hidden = true;
+      return node;
+    });
+  }
+
+  reset() {
+    this.setting = structuredClone(this.first);
+    this.explorer.changed.clear();
+    this.update();
+    this.explorer.showRow();
+  }
+
+  // -- what follows ------------------------------------------------------------------------------------
+
+  /** Work the setting out and show it. */
+  update() {
+    const { setting, data } = this;
+    const odd = oddRows(this.outliers, setting.outliers, setting.priors);
+    this.found = outcome(this.rows, setting, data.old, data.observed, odd);
+    this.showControls();
+    this.showResults();
+    this.explorer.showList();
+    this.explorer.update();
+    this.showCommands();
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.save(), 250);
+  }
+
+  /** The setting into the address; files in some browsers allow no history, and then it stays out. */
+  save() {
+    const hash = settingToHash(this.setting, this.first);
+    try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { location.hash = hash; }
+  }
+
+  showControls() {
+    const { setting, data } = this, [rule, number] = setting.reject ?? [""];
+    (setting.priors ?? data.observed).forEach((p, k) => this.shares?.[k].set(100 * p));
+    this.costTable.set(setting.costs);
+    this.rule.value = setting.capacity ? "capacity" : rule;
+    for (const [key, level] of Object.entries(this.levels)) {
+      level.node.hidden = key !== rule || setting.capacity;
+      if (key === rule) level.set(key === "coverage" ? 100 * number : number);
+    }
+    this.capacity.hidden = !setting.capacity;
+    this.dayBoxes.forEach((box, which) => { if (document.activeElement !== box) box.value = setting.day[which]; });
+    this.look.set(setting.look);
+    this.positive.value = setting.positive;
+    if (this.outliers) {
+      this.oddBox.checked = setting.outliers > 0;
+      this.rate.node.hidden = !setting.outliers;
+      if (setting.outliers) this.rate.set(100 * setting.outliers);
+      this.few.textContent = setting.outliers && outlierThreshold(this.outliers, setting.outliers, setting.priors) === -Infinity
+        ? "Too few calibration rows: at this rate no row can be called an outlier." : "";
+    }
+  }
+
+  showResults() {
+    const { found, setting, tiles, rows } = this, { K } = rows;
+    const sum = what => { let total = 0; for (let k = 0; k < K; k++) total += found.confusion[k * found.width + what]; return total; };
+    const right = found.classes.reduce((total, each) => total + each.hit, 0);
+    tiles.cost.textContent = shownNumber(found.cost);
+    tiles.all.textContent = shownNumber(found.costOfAll);
+    tiles.right.textContent = percent(found.answered > 0 ? right / found.answered : NaN);
+    tiles.coverage.textContent = percent(found.coverage);
+    tiles.rejected.textContent = percent(sum(K) / found.total);
+    tiles.odd.textContent = percent(sum(K + 1) / found.total);
+    tiles.odd.parentNode.hidden = !setting.outliers;
+    tiles.rejected.parentNode.hidden = tiles.all.parentNode.hidden = !setting.reject;
+    this.confusion.set(found, [setting.reject, setting.outliers]);
+    this.pending.textContent = setting.capacity
+      ? `Of ${shownNumber(setting.day[1], 0)} cases a day about ${shownNumber(setting.day[1] * (sum(K) / found.total), 0)} go to a person, who can look at ${shownNumber(setting.day[0], 0)}.`
+      : setting.priors ? "Rows count as often as their class is met under these frequencies." : "";
+    this.showCharts();
+  }
+
+  showCharts() {
+    const { found, setting, charts } = this, { curves } = found, steps = Array.from({ length: STEPS + 1 }, (_, t) => t / STEPS);
+    if (charts.cost) {
+      charts.cost.setFrame(0, 1, Math.min(0, ...curves.cost), nice(Math.max(...curves.cost)));
+      charts.cost.setLine(0, steps, curves.cost);
+      let best = 0;
+      for (let t = 1; t <= STEPS; t++) if (curves.cost[t] < curves.cost[best]) best = t;
+      charts.cost.marks.replaceChildren(...(curves.bayes === null ? [] : [charts.cost.mark(curves.bayes, "implied by the costs")]));
+      charts.cost.words.textContent = curves.bayes === null ? "These costs make one answer the best for every row."
+        : `The costs imply ${shownNumber(curves.bayes)}; on these rows ${shownNumber(best / STEPS, 2)} would have been cheapest.`;
+    }
+    const { reject, precision, reliability } = charts, top = nice(Math.max(...curves.rejecting, curves.answeredCost[STEPS]));
+    reject.setFrame(0, nice(curves.high), Math.min(0, ...curves.rejecting), top);
+    const limits = steps.map(s => s * curves.high);
+    reject.setLine(0, limits, curves.rejecting);
+    reject.setLine(1, limits, curves.answeredCost);
+    reject.marks.replaceChildren(...(setting.look <= curves.high ? [reject.mark(setting.look, "what a look costs")] : []));
+    reject.words.textContent = "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).";
+    if (charts.coverage) {
+      charts.coverage.setFrame(0, 1, Math.min(0, ...curves.rejecting), top);
+      charts.coverage.setLine(0, curves.coverage, curves.answeredCost);
+      charts.coverage.marks.replaceChildren(...(setting.reject ? [charts.coverage.mark(found.coverage, "answered now")] : []));
+    }
+    precision.setFrame(0, 1, 0, 1);
+    precision.setLine(0, steps, curves.precision);
+    precision.setLine(1, steps, curves.recall);
+    const bayes = curves.bayes ?? null;
+    precision.marks.replaceChildren(...(bayes === null ? [] : [precision.mark(bayes, "implied by the costs")]));
+    reliability.setFrame(0, 1, 0, 1);
+    reliability.marks.replaceChildren(...reliabilityMarks(reliability, found.reliability));
+    reliability.words.textContent = "On the line the posterior is met exactly; bars are 95 % intervals.";
+  }
+
+  showCommands() {
+    const { data, setting, codes } = this;
+    codes.fit.textContent = fitCommand(data) ?? "";
+    codes.predict.textContent = predictCommand(data, setting)
+      ?? "# names of classes hold , : or =, which the options use themselves: put the costs into a file, or use Python";
+    codes.python.textContent = pythonLines(data, setting);
+  }
+}
+
+function card(title, ...children) {
+  return element("section", { class: "card" }, element("h2", null, title), children);
+}
+
+/** A round number at or above another, for the end of an axis. */
+function nice(value) {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map(m => m * power).find(m => m >= value * 0.999999);
+}
+
+const holder = document.getElementById("studio-data");
+if (holder) {
+  const data = JSON.parse(holder.textContent);
+  const notes = document.getElementById("notes");
+  notes.replaceChildren(...data.notes.map(note => element("li", null, note)));
+  const studio = new Studio(data, document.getElementById("studio"));
+  // For tests and for the console: the page itself, and what it works with.
+  globalThis.posteriorStudio = { studio, outcome, oddRows, outlierThreshold, termsOf, posteriorOf, shifted, settingToHash, settingFromHash, predictCommand, pythonLines };
+}

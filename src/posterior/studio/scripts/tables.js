@@ -1,0 +1,64 @@
+// The table of what was done with each class, and the table of what that costs.
+import { classColour, element, percent, shownNumber } from "./elements.js";
+
+/** A table of costs to be typed in: a row for each true class, a column for each action. */
+export class CostTable {
+  constructor(names, costs, change) {
+    this.boxes = names.map((truth, k) => names.map((action, a) => element("input", {
+      type: "number", step: "any", value: costs[k][a], class: k === a ? "right" : "",
+      "aria-label": `cost of saying ${action} where ${truth} is the truth`,
+      oninput: event => {
+        const value = event.target.valueAsNumber;
+        if (Number.isFinite(value)) change(k, a, value);
+      },
+    })));
+    this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "what each answer costs" }, element("table", { class: "costs" },
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth ↓ said →"), names.map(name => element("th", { scope: "col" }, element("bdi", null, name))))),
+      element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)),
+        this.boxes[k].map(box => element("td", null, box)))))));
+  }
+
+  set(costs) {
+    this.boxes.forEach((row, k) => row.forEach((box, a) => {
+      if (document.activeElement !== box) box.value = costs[k][a];
+    }));
+  }
+}
+
+/** How many rows of each class got each action, with precision and recall. */
+export class ConfusionView {
+  constructor(names, labels) {
+    const K = names.length, heads = [...names, ...labels];
+    this.K = K;
+    this.cells = names.map((_, k) => heads.map((_, a) => element("td", { class: k === a ? "hit" : a < K ? "miss" : "none" })));
+    this.recall = names.map(() => element("td", { class: "number" }));
+    this.precision = heads.map(() => element("td", { class: "number" }));
+    this.heads = heads.map((name, a) => element("th", { scope: "col" }, element("bdi", null, name), a < K ? swatch(a) : null));
+    this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth ↓ said →"), this.heads, element("th", { scope: "col" }, "recall"))),
+      element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)), this.cells[k], this.recall[k]))),
+      element("tfoot", null, element("tr", null, element("th", { scope: "row" }, "precision"), this.precision, element("td", null)))));
+  }
+
+  set(found, shows) {
+    const { K } = this;
+    for (let k = 0; k < K; k++) {
+      const own = found.classes[k].own;
+      this.cells[k].forEach((cell, a) => {
+        const count = found.confusion[k * found.width + a];
+        cell.textContent = shownNumber(count, Number.isInteger(count) ? 0 : 1);
+        cell.style.setProperty("--share", own > 0 ? (count / own).toFixed(3) : "0");
+        cell.hidden = a >= K && !shows[a - K];
+      });
+      this.recall[k].textContent = percent(found.classes[k].recall);
+      this.precision[k].textContent = percent(found.classes[k].precision);
+    }
+    for (const a of [K, K + 1]) this.heads[a].hidden = this.precision[a].hidden = !shows[a - K];
+  }
+}
+
+function swatch(k) {
+  const node = element("span", { class: "swatch", "aria-hidden": "true" });
+  node.style.background = classColour(k);
+  return node;
+}

@@ -1,0 +1,311 @@
+"""The page's numbers are the library's: 1,000 random settings, and rows with cells changed, in a browser."""
+
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chromium import Chromium
+from posterior.decision import (
+    Costs,
+    Coverage,
+    average_cost,
+    confusion_table,
+    decide,
+    least_expected_cost,
+    reliability_curve,
+    shift_priors,
+)
+from posterior.estimators.outlier_calibration import unwrapped
+from posterior.math import log_sum_exp
+from posterior.plot.cost import CostThresholdDisplay
+from posterior.studio import Subject, page_of
+from posterior.studio.content import content
+from posterior.studio.held_rows import PageRows
+from posterior.studio.outlying import read_back, rounded_scores, thousandths
+from studio_pages import STUDIO_PAGES
+
+SETTINGS = 100  # of each page: 1,000 in all
+CHANGES = 60  # rows with some cells changed, of each page
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A page that is open, what it is about, and its rows as it reads them."""
+
+    name: str
+    subject: Subject
+    data: dict[str, Any]
+    rows: PageRows
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.data["classes"])
+
+
+@pytest.fixture(scope="module", params=STUDIO_PAGES)
+def case(request: pytest.FixtureRequest, browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    subject = STUDIO_PAGES[request.param]()
+    path = Path(tmp_path_factory.mktemp("pages")) / f"{request.param}.html"
+    path.write_text(page_of(subject), encoding="utf-8")
+    browser.open(path, 1280, "light")
+    return Case(request.param, subject, content(subject), PageRows.of(subject.rows))
+
+
+def random_setting(rng: np.random.Generator, case: Case) -> dict[str, Any]:
+    K = case.n_classes
+    costs = 1.0 - np.eye(K)
+    if rng.random() < 0.7:
+        costs = np.round(rng.exponential(2.0, (K, K)), 2) * (1 - np.eye(K)) - np.diag(rng.integers(0, 2, K))
+    rules = [
+        None,
+        ["threshold", round(float(rng.uniform(0.3, 0.999)), 4)],
+        ["cost", round(float(rng.uniform(0, 0.8)), 4)],
+        ["coverage", round(float(rng.uniform(0.3, 1)), 4)],
+    ]
+    priors = rng.dirichlet(np.ones(K)).tolist() if rng.random() < 0.6 else None
+    return {
+        "priors": priors,
+        "costs": costs.tolist(),
+        "reject": rules[rng.integers(4)],
+        "look": round(float(rng.uniform(0, 1)), 3),
+        "outliers": round(float(rng.uniform(0.01, 0.3)), 3) if rng.random() < 0.5 else 0,
+        "positive": int(rng.integers(K)),
+    }
+
+
+OUTCOMES = """
+(settings => {
+  const { studio, outcome, oddRows } = posteriorStudio, { rows, data, outliers } = studio;
+  return settings.map(setting => {
+    const odd = oddRows(outliers, setting.outliers, setting.priors);
+    const found = outcome(rows, setting, data.old, data.observed, odd);
+    const plain = value => Array.from(value, x => Number.isNaN(x) ? null : x);
+    const curves = Object.fromEntries(["cost", "rejecting", "precision", "recall", "coverage"].map(
+      name => [name, found.curves[name] ? plain(found.curves[name]) : null]));
+    return { ...found, confusion: plain(found.confusion), done: plain(found.done),
+      classes: found.classes.map(each => [each.precision, each.recall]), posterior: plain(rows.moved),
+      curves: { ...curves, high: found.curves.high, bayes: found.curves.bayes } };
+  });
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def worked(case: Case, browser: Chromium) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Settings, and what the page makes of each."""
+    rng = np.random.default_rng(len(case.name))
+    settings = [random_setting(rng, case) for _ in range(SETTINGS)]
+    found = browser.evaluate(f"{OUTCOMES}({json.dumps(settings)})")
+    return list(zip(settings, found, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What the library makes of a setting."""
+
+    logs: Any
+    weight: Any
+    done: Any
+    costs: Any
+
+    @classmethod
+    def of(cls, case: Case, setting: dict[str, Any]) -> "Expected":
+        logs, weight, K = case.rows.log_posterior, case.rows.weight, case.n_classes
+        own, priors = 1.0, setting["priors"]
+        if priors is not None:
+            logs = shift_priors(logs, case.data["old"], priors)
+            likelier = np.array(priors) / np.array(case.data["observed"])
+            weight, own = weight * likelier[case.rows.codes], float(likelier.max())
+        costs = np.array(setting["costs"])
+        rule: Any = None if setting["reject"] is None else dict([setting["reject"]])
+        if rule and "coverage" in rule:
+            share = Coverage(rule["coverage"])
+            rule = share.calibrated(least_expected_cost(logs, costs), weight, own)
+        done = decide(logs, costs, reject=rule)
+        if setting["outliers"]:
+            done = np.where(odd_rows(case, setting), K + 1, done)
+        return cls(logs, weight, done, costs)
+
+
+def odd_rows(case: Case, setting: dict[str, Any]) -> Any:
+    """Which rows the outlier rule finds, from log densities as they are rounded in the page."""
+    rule, places = case.subject.fitted.outlier_rule_, case.rows.places
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        inner, seen = unwrapped(rule.estimator_, case.subject.table.part(places).native)
+        logs = read_back(thousandths(inner.model_.log_density(inner._dataset(seen))))
+    priors = setting["priors"]
+    rows = rounded_scores(rule._calibration.summarized())
+    prior = inner.model_.log_prior
+    if priors is None:
+        score = log_sum_exp(rows.log_density + prior)
+        rows = type(rows)(score, rows.weight, rows.log_density, rows.y, rows.count)
+    else:
+        prior, rows = np.log(priors), rows.under(np.array(priors), inner.classes_)
+    return rows.p_values(log_sum_exp(logs + prior)) <= setting["outliers"]
+
+
+def test_posteriors_actions_confusion_and_costs_are_those_of_the_library(
+    case: Case, worked: list[tuple[dict[str, Any], dict[str, Any]]]
+) -> None:
+    K = case.n_classes
+    for setting, found in worked:
+        expected = Expected.of(case, setting)
+        posterior = np.array(found["posterior"]).reshape(-1, K)
+        np.testing.assert_allclose(posterior, np.exp(expected.logs), rtol=1e-9)
+        np.testing.assert_array_equal(found["done"], expected.done)
+        table = confusion_table(
+            case.rows.codes, expected.done, classes=K, actions=K + 2, sample_weight=expected.weight
+        )
+        np.testing.assert_allclose(np.array(found["confusion"]).reshape(K, K + 2), table.counts, **CLOSE)
+        answered = expected.done < K
+        np.testing.assert_allclose(
+            found["coverage"], expected.weight[answered].sum() / expected.weight.sum(), **CLOSE
+        )
+        prices = Costs(expected.costs).with_action(setting["look"]).with_action(setting["look"])
+        np.testing.assert_allclose(found["costOfAll"], table.average_cost(prices.matrix), **CLOSE)
+        if answered.any():
+            rows = {"sample_weight": expected.weight[answered]}
+            spent = average_cost(case.rows.codes[answered], expected.done[answered], expected.costs, **rows)
+            np.testing.assert_allclose(found["cost"], spent, **CLOSE)
+            risk = least_expected_cost(expected.logs, expected.costs)[answered]
+            told = np.average(risk, weights=expected.weight[answered])
+            np.testing.assert_allclose(found["expected"], told, **CLOSE)
+
+
+def test_curves_and_reliability_are_those_of_the_library(
+    case: Case, worked: list[tuple[dict[str, Any], dict[str, Any]]]
+) -> None:
+    steps = np.arange(201)
+    for setting, found in worked[::25]:
+        expected = Expected.of(case, setting)
+        codes, weight, positive = case.rows.codes, expected.weight, setting["positive"]
+        p = np.exp(expected.logs[:, positive])
+        of_class = codes == positive
+        curves = found["curves"]
+        for t in steps[::20]:
+            said = np.floor(p * 200) >= t
+            if weight[said].sum() > 0:
+                share = weight[said & of_class].sum() / weight[said].sum()
+                np.testing.assert_allclose(curves["precision"][t], share, **CLOSE)
+            np.testing.assert_allclose(
+                curves["recall"][t], weight[said & of_class].sum() / weight[of_class].sum(), **CLOSE
+            )
+        display = CostThresholdDisplay.from_predictions(
+            codes, expected.logs, costs=expected.costs, rejection=setting["look"], sample_weight=weight
+        )
+        limits = steps[::20] / 200 * curves["high"]
+        # A limit answers the rows up to it; the library's steps begin behind each row.
+        at = np.searchsorted(display.threshold, limits * (1 + 1e-9), side="right") - 1
+        np.testing.assert_allclose(np.array(curves["rejecting"])[::20], display.cost[at], **CLOSE)
+        bins = reliability_curve(
+            codes, expected.logs, n_bins=10, strategy="uniform", sample_weight=weight
+        ).by_class[positive]
+        for name in ("predicted", "observed", "weight", "low", "high"):
+            told = [each[name] for each in found["reliability"]]
+            np.testing.assert_allclose(told, getattr(bins, name), **CLOSE)
+
+
+def test_the_threshold_that_costs_imply_is_that_of_the_library(
+    case: Case, worked: list[tuple[dict[str, Any], dict[str, Any]]]
+) -> None:
+    checked = 0
+    for setting, found in worked[::5]:
+        if case.n_classes != 2 or found["curves"]["bayes"] is None:
+            continue
+        expected = Expected.of(case, setting)
+        display = CostThresholdDisplay.from_predictions(
+            case.rows.codes,
+            expected.logs,
+            costs=expected.costs,
+            positive=setting["positive"],
+            sample_weight=expected.weight,
+        )
+        np.testing.assert_allclose(found["curves"]["bayes"], display.bayes, rtol=1e-12)
+        t = np.arange(0, 201, 20) / 200
+        at = np.searchsorted(display.threshold, t, side="left")
+        at = np.where(np.append(display.threshold, np.inf)[at] == t, at, at - 1)
+        np.testing.assert_allclose(np.array(found["curves"]["cost"])[::20], display.cost[at], **CLOSE)
+        checked += 1
+    assert checked > 0 or case.n_classes != 2
+
+
+# -- one row -----------------------------------------------------------------------------------------
+
+WHAT_IFS = """
+(cases => {
+  const { studio, termsOf, posteriorOf, shifted } = posteriorStudio, { data } = studio;
+  const { model, shown } = data, fixedTerms = Object.entries(shown.fixed);
+  const at = new Map(model.columns.map((column, j) => [column.place, j]));
+  const nameOf = place => model.columns[at.get(place)].name;
+  return cases.map(({ row, changed, priors }) => {
+    const cellOf = place => String(place) in changed ? changed[place] : shown.cells[at.get(place)][row];
+    const fixed = Object.fromEntries(fixedTerms.map(([place, terms]) => [place, terms[row]]));
+    const terms = termsOf(model, cellOf, fixed);
+    const logs = shifted(posteriorOf(model, terms), data.old, priors);
+    return { logs: logs.map(x => x === -Infinity ? null : x), terms: terms.map(term => term.values),
+      names: terms.map(term => term.name ?? (term.places ?? [term.place]).map(nameOf).join(":")) };
+  });
+})
+"""
+
+
+def random_change(rng: np.random.Generator, case: Case) -> tuple[dict[str, Any], Any]:
+    """A row with some cells changed: for the page, and as a table for the library."""
+    data, subject = case.data, case.subject
+    model = data["model"]
+    s = int(rng.integers(len(data["shown"]["rows"])))
+    place = case.rows.places[data["shown"]["rows"][s]]
+    frame = subject.table.part(np.array([place])).native.copy()
+    fixed = set(data["shown"]["fixed"])
+    editable = [j for j, column in enumerate(model["columns"]) if str(column["place"]) not in fixed]
+    changed: dict[str, Any] = {}
+    for j in rng.permutation(editable)[: rng.integers(0, 4)]:
+        column = model["columns"][j]
+        levels = subject.fitted.estimator_.schema_.columns[column["place"]].levels
+        cells = [cell for cell in data["shown"]["cells"][j] if cell is not None]
+        if rng.random() < 0.2:
+            value, cell = None, None
+        elif levels is not None:
+            value = int(rng.integers(len(levels)))
+            cell = levels[value]
+        else:
+            value = cells[rng.integers(len(cells))]
+            value = value if column["whole"] or column["name"] in ("count", "flag") else value * 1.01
+            cell = value
+        changed[str(column["place"])] = value
+        name = frame.columns[column["place"]]
+        frame[name] = frame[name].astype(object) if cell is None or levels is not None else float(cell)
+        frame[name] = [cell]
+        if levels is None:
+            frame[name] = frame[name].astype(float)
+    priors = rng.dirichlet(np.ones(case.n_classes)).tolist() if rng.random() < 0.3 else None
+    return {"row": s, "changed": changed, "priors": priors}, frame
+
+
+def test_rows_with_cells_changed_get_the_posteriors_and_terms_of_the_library(
+    case: Case, browser: Chromium
+) -> None:
+    rng = np.random.default_rng(7)
+    changes, frames = zip(*(random_change(rng, case) for _ in range(CHANGES)), strict=True)
+    found = browser.evaluate(f"{WHAT_IFS}({json.dumps(changes)})")
+    fitted = case.subject.fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # gaps in columns that had none in training
+        for change, frame, told in zip(changes, frames, found, strict=True):
+            logs = np.asarray(fitted.predict_log_proba(frame))
+            if change["priors"] is not None:
+                logs = shift_priors(logs, case.data["old"], change["priors"])
+            np.testing.assert_allclose(np.exp(told["logs"]), np.exp(logs[0]), rtol=1e-9)
+            parts = fitted.estimator_.contributions(frame, of=fitted.classes_[0], against=fitted.classes_[1])
+            terms = np.array(told["terms"])
+            odds = dict(zip(told["names"], terms[:, 0] - terms[:, 1], strict=True))
+            assert set(odds) == set(parts.terms)
+            for name, value in zip(parts.terms, parts.values[0], strict=True):
+                np.testing.assert_allclose(odds[name], value, rtol=1e-9, atol=1e-9)
