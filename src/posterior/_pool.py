@@ -35,6 +35,10 @@ def n_threads() -> int:
     """The number of threads in use: what `threads` set, else the cores this process may run on.
 
     A thread of the pool works alone: one that waited for others of the pool could wait for itself.
+
+    >>> with threads(3):
+    ...     n_threads()
+    3
     """
     if _inside.pool:
         return 1
