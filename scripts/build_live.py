@@ -2,8 +2,8 @@
 
     python scripts/build_live.py [FOLDER]
 
-They are put together from the modules in src/posterior/studio/scripts, which the studio page is made of too. A
-test fails where what is in the folder is not what this writes.
+They are put together from the modules in src/posterior/studio/scripts, which the studio page is made of too.
+A test fails where what is in the folder is not what this writes.
 """
 
 import sys

@@ -220,6 +220,29 @@ function zerosBetween(form, from, to) {
   return roots.filter(t => t >= 0 && t <= 1).sort((s, t) => s - t);
 }
 
+/** Pieces of a line, two points each, as lines of many points: pieces that share an end are joined. */
+function chained(pieces) {
+  const key = ([x, y]) => `${x.toFixed(7)},${y.toFixed(7)}`, ends = new Map(), left = new Set(pieces);
+  for (const piece of pieces) {
+    for (const end of piece) ends.set(key(end), [...(ends.get(key(end)) ?? []), piece]);
+  }
+  const extended = line => {
+    for (;;) {
+      const end = key(line[line.length - 1]), next = (ends.get(end) ?? []).find(piece => left.has(piece));
+      if (!next) return line;
+      left.delete(next);
+      line.push(key(next[0]) === end ? next[1] : next[0]);
+    }
+  };
+  const lines = [];
+  for (const piece of pieces) {
+    if (!left.delete(piece)) continue;
+    const forward = extended(piece.slice());
+    lines.push(extended(forward.reverse()));
+  }
+  return lines;
+}
+
 /**
  * Pieces of the boundary of two classes inside a frame, as pairs of points that lie exactly on the conic: the
  * plane is cut into small cells, and each edge of a cell is crossed at a root of a quadratic. `wins(x)` says
@@ -719,9 +742,9 @@ class Plane {
     return drawn("path", { d, fill: "none", ...attributes });
   }
 
-  /** Pieces of a line, two points each. */
+  /** Pieces of a line, two points each, put together where they meet, so that dashes go on. */
   pieces(pairs, attributes) {
-    const d = pairs.map(pair => pair.map((point, i) => { const [x, y] = this.at(point); return `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`; }).join("")).join("");
+    const d = chained(pairs).map(points => points.map((point, i) => { const [x, y] = this.at(point); return `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`; }).join("")).join("");
     return drawn("path", { d, fill: "none", ...attributes });
   }
 
@@ -828,6 +851,11 @@ class LiveGaussians {
     this.update();
   }
 
+  /** Again, in other colours. */
+  repaint() {
+    this.update();
+  }
+
   /** Everything again for the classes as they are. */
   update() {
     const { plane } = this, classes = this.classes, forms = classes.map(quadraticOf);
@@ -930,6 +958,11 @@ class LivePoints {
       try { fits[kind] = classes && classes.map(quadraticOf); } catch { fits[kind] = null; } // points on one line
     }
     return { seen, points, fits };
+  }
+
+  /** Again, in other colours. */
+  repaint() {
+    this.update();
   }
 
   update() {
@@ -1043,6 +1076,11 @@ class LiveDescent {
     });
   }
 
+  /** Again, in other colours. */
+  repaint() {
+    this.shadeOnce();
+  }
+
   update() {
     const { plane } = this;
     this.descent = descentPath(DESCENT_ROWS, this.start, this.rate, this.steps);
@@ -1081,6 +1119,10 @@ function mountLive(host) {
   const kept = element("details", { class: "computed" }, element("summary", null, "The same as a still picture"), figure);
   host.replaceChildren(live.node, ...(figure.some(part => part.nodeType === 1) ? [kept] : []));
   host.posteriorLive = live;
+  // Colours of the canvas are numbers: they are read again where the theme changes.
+  const repaint = () => requestAnimationFrame(() => live.repaint());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  new MutationObserver(repaint).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 }
 
 for (const host of document.querySelectorAll(".posterior-live")) mountLive(host);

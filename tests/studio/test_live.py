@@ -1,4 +1,4 @@
-"""The moving pictures of the course: their numbers are the library's, and keys move them as a pointer does."""
+"""The moving pictures of the course: their numbers are the library's, and keys move them as pointers do."""
 
 import json
 from pathlib import Path
@@ -171,7 +171,8 @@ def test_the_paths_of_descent_and_newton_are_those_of_the_library(live: Chromium
     found = live.evaluate(
         "(() => { const live = document.querySelector('[data-live=descent]').posteriorLive;"
         " const { descentPath, newtonPath } = posteriorLive; const rows = live.rows;"
-        " return { rows, descent: descentPath(rows, [0, 0], 1.5, 25), newton: newtonPath(rows, [0, 0]) }; })()"
+        " const descent = descentPath(rows, [0, 0], 1.5, 25), newton = newtonPath(rows, [0, 0]);"
+        " return { rows, descent, newton }; })()"
     )
     x, y = np.split(np.array(found["rows"]), 2, axis=1)
     y = y[:, 0].astype(int)

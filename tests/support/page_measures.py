@@ -52,7 +52,7 @@ SCROLLED = """
 """
 EMPTY = """
 [...document.querySelectorAll('section, figure, p, li, ul, td.number, .tiles div, figcaption, .figures')]
-  .filter(part => part.textContent.trim() === '' && !part.querySelector('svg'))
+  .filter(part => part.textContent.trim() === '' && !part.querySelector('svg') && part.checkVisibility())
   .map(part => `${part.tagName} ${part.className}`)
 """
 # Pictures in a line of a table are as high as the line.

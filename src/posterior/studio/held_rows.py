@@ -108,7 +108,7 @@ def drawn_rows(codes: Ints, most: int, seed: int = 0) -> Ints:
     least = min(LEAST_OF_CLASS, most // len(counts))
     wanted = np.minimum(counts, np.maximum(counts * most // len(codes), least))
     largest = int(wanted.argmax())
-    wanted[largest] -= max(int(wanted.sum()) - most, 0)
+    wanted[largest] = min(int(wanted[largest] + most - wanted.sum()), int(counts[largest]))
     rng = np.random.default_rng(seed)
     parts = [rng.permutation(np.flatnonzero(codes == k))[: wanted[k]] for k in range(len(counts))]
     return np.sort(np.concatenate(parts))

@@ -29,7 +29,7 @@ export function readRows(data) {
     weight: weight ? unpacked(weight, Float64Array) : new Float64Array(n).fill(1),
     // What one pass leaves: posteriors under the priors in use, weights, expected costs, actions.
     moved: new Float64Array(n * K), counts: new Float64Array(n), risk: new Float64Array(n),
-    action: new Uint16Array(n),
+    action: new Uint16Array(n), done: new Uint16Array(n), decided: null,
   };
 }
 
@@ -46,44 +46,57 @@ function flatCosts(costs) {
   return { flat, plain };
 }
 
-/** Posteriors, weights and cheapest actions under a setting; left in the arrays of `rows`. */
+/**
+ * Posteriors, weights and cheapest actions under a setting; left in the arrays of `rows`, and worked out again only
+ * where class frequencies or costs have changed.
+ */
 export function decide(rows, setting, old, observed) {
+  const key = `${setting.priors}|${setting.costs}`;
+  if (rows.decided?.key === key) return rows.decided;
   const { n, K, posterior, codes, weight, moved, counts, risk, action } = rows;
-  const { flat, plain } = flatCosts(setting.costs);
+  const { flat, plain } = flatCosts(setting.costs), { priors } = setting;
   const ratio = new Float64Array(K).fill(1), likelier = new Float64Array(K).fill(1);
-  if (setting.priors) {
+  if (priors) {
     for (let k = 0; k < K; k++) {
-      ratio[k] = old[k] > 0 ? setting.priors[k] / old[k] : 0;
-      likelier[k] = observed[k] > 0 ? setting.priors[k] / observed[k] : 0;
+      ratio[k] = old[k] > 0 ? priors[k] / old[k] : 0;
+      likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
     }
-  }
-  const size = new Float64Array(K);
-  for (let k = 0; k < K; k++) for (let a = 0; a < K; a++) size[k] = Math.max(size[k], Math.abs(flat[k * K + a]));
+    for (let i = 0, at = 0; i < n; i++, at += K) {
+      let sum = 0;
+      for (let k = 0; k < K; k++) sum += moved[at + k] = posterior[at + k] * ratio[k];
+      if (sum > 0) {
+        const scale = 1 / sum;
+        for (let k = 0; k < K; k++) moved[at + k] *= scale;
+      } else for (let k = 0; k < K; k++) moved[at + k] = priors[k];
+    }
+  } else moved.set(posterior);
+  let high = 0, total = 0, size = 0;
+  for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
+  for (let j = 0; j < K * K; j++) size = Math.max(size, Math.abs(flat[j]));
+  const unsure = CLOSE * size;
   for (let i = 0, at = 0; i < n; i++, at += K) {
-    let sum = 0;
-    for (let k = 0; k < K; k++) sum += moved[at + k] = posterior[at + k] * ratio[k];
-    if (sum > 0) for (let k = 0; k < K; k++) moved[at + k] /= sum;
-    else for (let k = 0; k < K; k++) moved[at + k] = setting.priors[k];
-    counts[i] = weight[i] * likelier[codes[i]];
+    let least = Infinity, second = Infinity, best = 0;
     if (plain) {
-      let best = 0, others = 0;
-      for (let k = 1; k < K; k++) if (moved[at + k] > moved[at + best]) best = k;
-      for (let k = 0; k < K; k++) if (k !== best) others += moved[at + k];
-      action[i] = best;
-      risk[i] = others;
-      continue;
+      let top = moved[at], others = 0;
+      for (let k = 1; k < K; k++) {
+        const p = moved[at + k];
+        if (p > top) { others += top; top = p; best = k; } else others += p;
+      }
+      least = others;
+    } else {
+      for (let a = 0; a < K; a++) {
+        let cost = 0;
+        for (let k = 0, cell = a; k < K; k++, cell += K) cost += moved[at + k] * flat[cell];
+        if (cost < least) { second = least; least = cost; best = a; } else if (cost < second) second = cost;
+      }
+      if (!(second - least > unsure)) best = firstOfEquals(moved, at, flat, K);
     }
-    let least = Infinity, second = Infinity, best = 0, largest = 0;
-    for (let a = 0; a < K; a++) {
-      let cost = 0;
-      for (let k = 0; k < K; k++) cost += moved[at + k] * flat[k * K + a];
-      if (cost < least) { second = least; least = cost; best = a; } else if (cost < second) second = cost;
-    }
-    for (let k = 0; k < K; k++) largest += moved[at + k] * size[k];
-    action[i] = second - least > CLOSE * largest ? best : firstOfEquals(moved, at, flat, K);
+    action[i] = best;
     risk[i] = least;
+    if (least > high) high = least;
   }
-  return { flat, plain, likelier };
+  rows.decided = { key, flat, likelier, high, total };
+  return rows.decided;
 }
 
 /** The cheapest action where rounding could decide: actions compared in pairs, relative to the likeliest class. */
@@ -109,12 +122,9 @@ function firstOfEquals(moved, at, flat, K) {
  */
 export function coverageLimit(rows, share, ownWeight) {
   const { n, risk, counts } = rows, bins = 1024;
-  let low = Infinity, high = -Infinity, total = 0;
-  for (let i = 0; i < n; i++) {
-    if (risk[i] < low) low = risk[i];
-    if (risk[i] > high) high = risk[i];
-    total += counts[i];
-  }
+  const { total, high } = rows.decided;
+  let low = Infinity;
+  for (let i = 0; i < n; i++) if (risk[i] < low) low = risk[i];
   // Shares have six decimals at most, and whole numbers of rows: the product is exact.
   const needed = Math.round(share * 1e6) * (total + ownWeight) / 1e6;
   if (needed > total) return Infinity;
@@ -133,21 +143,14 @@ export function coverageLimit(rows, share, ownWeight) {
   return inside.length ? risk[inside[inside.length - 1]] : Infinity;
 }
 
-/** Whether a row is rejected, as a function of its place. */
-function rejection(rows, setting, likelier) {
-  const { K, moved, risk } = rows, [rule, number] = setting.reject ?? [];
-  if (rule === "threshold") {
-    return i => {
-      for (let k = 0; k < K; k++) if (moved[i * K + k] >= number) return false;
-      return true;
-    };
-  }
-  if (rule === "cost") return i => risk[i] > number + EQUAL_COST * Math.abs(number);
-  if (rule === "coverage") {
-    const limit = coverageLimit(rows, number, Math.max(...likelier));
-    return i => risk[i] > limit + ALIKE * Math.abs(limit);
-  }
-  return () => false;
+/** What rejects a row: the least posterior that is answered, and the largest expected cost that is. */
+function limitsOf(rows, setting, likelier) {
+  const [rule, number] = setting.reject ?? [];
+  if (rule === "threshold") return [number, Infinity];
+  if (rule === "cost") return [0, number + EQUAL_COST * Math.abs(number)];
+  if (rule !== "coverage") return [0, Infinity];
+  const limit = coverageLimit(rows, number, Math.max(...likelier));
+  return [0, limit + ALIKE * Math.abs(limit)];
 }
 
 /**
@@ -155,25 +158,43 @@ function rejection(rows, setting, likelier) {
  * precision and recall, curves and reliability. `odd` marks outliers, or is null.
  */
 export function outcome(rows, setting, old, observed, odd) {
-  const { n, K, codes, counts, risk, action, moved } = rows;
-  const { flat, likelier } = decide(rows, setting, old, observed);
-  const rejects = rejection(rows, setting, likelier), width = K + 2;
-  const confusion = new Float64Array(K * width), done = new Uint16Array(n);
-  const curves = new Curves(rows, setting, flat), reliability = new Reliability();
-  let answered = 0, spent = 0, total = 0, expected = 0;
-  for (let i = 0; i < n; i++) {
-    const truth = codes[i], w = counts[i];
-    const what = odd && odd[i] ? K + 1 : rejects(i) ? K : action[i];
+  const { flat, likelier, high, total } = decide(rows, setting, old, observed);
+  const { n, K, codes, counts, risk, action, moved, done } = rows, { positive } = setting;
+  const [theta, limit] = limitsOf(rows, setting, likelier), width = K + 2;
+  const confusion = new Float64Array(K * width), bins = new Bins(), top = high > 0 ? high : 1;
+  const { on, off, answered: byRisk, spent: costs, weight: weights, predicted, happened } = bins;
+  let answered = 0, spent = 0, expected = 0;
+  for (let i = 0, at = 0; i < n; i++, at += K) {
+    const truth = codes[i], w = counts[i], own = risk[i], said = action[i], p = moved[at + positive];
+    let what = said;
+    if (own > limit) what = K;
+    else if (theta > 0) {
+      what = K;
+      for (let k = 0; k < K; k++) if (moved[at + k] >= theta) { what = said; break; }
+    }
+    if (odd !== null && odd[i]) what = K + 1;
     done[i] = what;
     confusion[truth * width + what] += w;
-    total += w;
+    const price = w * flat[truth * K + said];
     if (what < K) {
       answered += w;
-      spent += w * flat[truth * K + what];
-      expected += w * risk[i];
+      spent += price;
+      expected += w * own;
     }
-    curves.add(i, truth, w);
-    reliability.add(moved[i * K + setting.positive], truth === setting.positive, w);
+    // What every threshold would do: rows by the posterior of the class looked at, and by expected cost. A limit
+    // of step s answers the rows that are expected to cost no more than s / STEPS of the largest.
+    if (truth === positive) on[Math.floor(p * STEPS)] += w;
+    else off[Math.floor(p * STEPS)] += w;
+    const step = own > 0 ? Math.ceil(own / top * STEPS - 1e-12) : 0;
+    byRisk[step] += w;
+    costs[step] += price;
+    // Each bin of the reliability diagram has its right end.
+    let bin = Math.floor(p * BINS);
+    if (bin === BINS || (bin > 0 && p <= bin * 0.1)) bin--;
+    else if (bin < BINS - 1 && p > (bin + 1) * 0.1) bin++;
+    weights[bin] += w;
+    predicted[bin] += w * p;
+    if (truth === positive) happened[bin] += w;
   }
   return {
     confusion, width, done, answered, total, coverage: answered / total,
@@ -181,7 +202,7 @@ export function outcome(rows, setting, old, observed, odd) {
     expected: answered > 0 ? expected / answered : NaN,
     costOfAll: (spent + (total - answered) * setting.look) / total,
     classes: byClass(confusion, K, width),
-    curves: curves.finished(total), reliability: reliability.finished(),
+    curves: bins.curves(setting, flat, K, total, top), reliability: bins.reliability(),
   };
 }
 
@@ -196,37 +217,26 @@ function byClass(confusion, K, width) {
   });
 }
 
-/** What every threshold would do: on the posterior of the class looked at, and on the expected cost of answering. */
-class Curves {
-  constructor(rows, setting, flat) {
-    this.rows = rows; this.flat = flat; this.setting = setting; this.K = rows.K;
-    this.positive = setting.positive;
+/** Sums of rows by posterior and by expected cost, from which curves and the reliability diagram follow. */
+class Bins {
+  constructor() {
     this.on = new Float64Array(STEPS + 1); // weight of rows of the class looked at, by posterior
     this.off = new Float64Array(STEPS + 1); // and of the others
-    let high = 0;
-    for (let i = 0; i < rows.n; i++) if (rows.risk[i] > high) high = rows.risk[i];
-    this.high = high > 0 ? high : 1;
     this.answered = new Float64Array(STEPS + 1); // weight and cost of rows, by expected cost
     this.spent = new Float64Array(STEPS + 1);
+    this.weight = new Float64Array(BINS); // weight, posterior and what came true, in bins of equal width
+    this.predicted = new Float64Array(BINS);
+    this.happened = new Float64Array(BINS);
   }
 
-  add(i, truth, w) {
-    const { K, flat, positive } = this, { moved, action, risk } = this.rows;
-    (truth === positive ? this.on : this.off)[Math.floor(moved[i * K + positive] * STEPS)] += w;
-    // A limit of step s answers the rows that are expected to cost no more than s / STEPS of the largest.
-    const step = Math.max(0, Math.ceil(risk[i] / this.high * STEPS - 1e-12));
-    this.answered[step] += w;
-    this.spent[step] += w * flat[truth * K + action[i]];
-  }
-
-  finished(total) {
-    const { K, flat, positive, setting } = this, steps = STEPS + 1;
-    const precision = new Float64Array(steps), recall = new Float64Array(steps);
-    const cost = K === 2 ? new Float64Array(steps) : null, rejecting = new Float64Array(steps);
-    const coverage = new Float64Array(steps), answeredCost = new Float64Array(steps);
-    const other = 1 - positive;
-    let on = 0, off = 0;
-    const allOn = this.on.reduce((a, b) => a + b, 0), allOff = this.off.reduce((a, b) => a + b, 0);
+  /** What every threshold would do: on the posterior of the class looked at, and on the cost of answering. */
+  curves({ positive, look }, flat, K, total, high) {
+    const precision = new Float64Array(STEPS + 1), recall = new Float64Array(STEPS + 1);
+    const cost = K === 2 ? new Float64Array(STEPS + 1) : null, rejecting = new Float64Array(STEPS + 1);
+    const coverage = new Float64Array(STEPS + 1), answeredCost = new Float64Array(STEPS + 1);
+    const other = 1 - positive, sum = values => values.reduce((a, b) => a + b, 0);
+    const allOn = sum(this.on), allOff = sum(this.off);
+    let on = 0, off = 0, weight = 0, spent = 0;
     for (let t = STEPS; t >= 0; t--) {
       on += this.on[t];
       off += this.off[t];
@@ -237,46 +247,18 @@ class Curves {
           + (allOn - on) * flat[positive * K + other] + (allOff - off) * flat[other * K + other]) / total;
       }
     }
-    let weight = 0, spent = 0;
     for (let s = 0; s <= STEPS; s++) {
       weight += this.answered[s];
       spent += this.spent[s];
       coverage[s] = weight / total;
       answeredCost[s] = weight > 0 ? spent / weight : NaN;
-      rejecting[s] = (spent + (total - weight) * setting.look) / total;
+      rejecting[s] = (spent + (total - weight) * look) / total;
     }
-    return { precision, recall, cost, rejecting, coverage, answeredCost, high: this.high, bayes: this.bayes() };
+    return { precision, recall, cost, rejecting, coverage, answeredCost, high, bayes: impliedThreshold(flat, K, positive) };
   }
 
-  /** The threshold that costs of two classes imply (Elkan 2001); null where no posterior makes both worth it. */
-  bayes() {
-    if (this.K !== 2) return null;
-    const { flat, positive } = this, other = 1 - positive;
-    const alarm = flat[other * 2 + positive] - flat[other * 2 + other];
-    const miss = flat[positive * 2 + other] - flat[positive * 2 + positive];
-    return alarm > 0 && miss > 0 ? alarm / (alarm + miss) : null;
-  }
-}
-
-/** Predicted probabilities of a class against how often it came true, in ten bins of equal width. */
-class Reliability {
-  constructor() {
-    this.weight = new Float64Array(BINS);
-    this.predicted = new Float64Array(BINS);
-    this.happened = new Float64Array(BINS);
-  }
-
-  add(p, came, w) {
-    let bin = Math.min(BINS - 1, Math.floor(p * BINS));
-    // Each bin has its right end.
-    while (bin > 0 && p <= bin * 0.1) bin--;
-    while (bin < BINS - 1 && p > (bin + 1) * 0.1) bin++;
-    this.weight[bin] += w;
-    this.predicted[bin] += w * p;
-    if (came) this.happened[bin] += w;
-  }
-
-  finished() {
+  /** Predicted probabilities of a class against how often it came true, in ten bins of equal width. */
+  reliability() {
     const bins = [];
     for (let b = 0; b < BINS; b++) {
       const weight = this.weight[b];
@@ -286,4 +268,13 @@ class Reliability {
     }
     return bins;
   }
+}
+
+/** The threshold that costs of two classes imply (Elkan 2001); null where no posterior makes both worth it. */
+function impliedThreshold(flat, K, positive) {
+  if (K !== 2) return null;
+  const other = 1 - positive;
+  const alarm = flat[other * 2 + positive] - flat[other * 2 + other];
+  const miss = flat[positive * 2 + other] - flat[positive * 2 + positive];
+  return alarm > 0 && miss > 0 ? alarm / (alarm + miss) : null;
 }

@@ -101,6 +101,29 @@ export function zerosBetween(form, from, to) {
   return roots.filter(t => t >= 0 && t <= 1).sort((s, t) => s - t);
 }
 
+/** Pieces of a line, two points each, as lines of many points: pieces that share an end are joined. */
+export function chained(pieces) {
+  const key = ([x, y]) => `${x.toFixed(7)},${y.toFixed(7)}`, ends = new Map(), left = new Set(pieces);
+  for (const piece of pieces) {
+    for (const end of piece) ends.set(key(end), [...(ends.get(key(end)) ?? []), piece]);
+  }
+  const extended = line => {
+    for (;;) {
+      const end = key(line[line.length - 1]), next = (ends.get(end) ?? []).find(piece => left.has(piece));
+      if (!next) return line;
+      left.delete(next);
+      line.push(key(next[0]) === end ? next[1] : next[0]);
+    }
+  };
+  const lines = [];
+  for (const piece of pieces) {
+    if (!left.delete(piece)) continue;
+    const forward = extended(piece.slice());
+    lines.push(extended(forward.reverse()));
+  }
+  return lines;
+}
+
 /**
  * Pieces of the boundary of two classes inside a frame, as pairs of points that lie exactly on the conic: the
  * plane is cut into small cells, and each edge of a cell is crossed at a root of a quadratic. `wins(x)` says

@@ -19,6 +19,10 @@ export function mountLive(host) {
   const kept = element("details", { class: "computed" }, element("summary", null, "The same as a still picture"), figure);
   host.replaceChildren(live.node, ...(figure.some(part => part.nodeType === 1) ? [kept] : []));
   host.posteriorLive = live;
+  // Colours of the canvas are numbers: they are read again where the theme changes.
+  const repaint = () => requestAnimationFrame(() => live.repaint());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  new MutationObserver(repaint).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 }
 
 for (const host of document.querySelectorAll(".posterior-live")) mountLive(host);

@@ -56,6 +56,11 @@ export class LiveDescent {
     });
   }
 
+  /** Again, in other colours. */
+  repaint() {
+    this.shadeOnce();
+  }
+
   update() {
     const { plane } = this;
     this.descent = descentPath(DESCENT_ROWS, this.start, this.rate, this.steps);

@@ -66,6 +66,11 @@ export class LiveGaussians {
     this.update();
   }
 
+  /** Again, in other colours. */
+  repaint() {
+    this.update();
+  }
+
   /** Everything again for the classes as they are. */
   update() {
     const { plane } = this, classes = this.classes, forms = classes.map(quadraticOf);

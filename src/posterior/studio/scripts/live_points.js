@@ -67,6 +67,11 @@ export class LivePoints {
     return { seen, points, fits };
   }
 
+  /** Again, in other colours. */
+  repaint() {
+    this.update();
+  }
+
   update() {
     const { plane } = this, { seen, points, fits } = this.fit();
     this.fits = fits;

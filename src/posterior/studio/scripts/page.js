@@ -162,6 +162,7 @@ export class Studio {
     this.setting = structuredClone(this.first);
     this.explorer.changed.clear();
     this.update();
+    this.explorer.showList();
     this.explorer.showRow();
   }
 
@@ -174,11 +175,11 @@ export class Studio {
     this.found = outcome(this.rows, setting, data.old, data.observed, odd);
     this.showControls();
     this.showResults();
-    this.explorer.showList();
     this.explorer.update();
     this.showCommands();
+    // What nobody reads while a slider moves waits until it rests.
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.save(), 250);
+    this.saving = setTimeout(() => { this.save(); this.explorer.showList(); }, 200);
   }
 
   /** The setting into the address; files in some browsers allow no history, and then it stays out. */

@@ -1,6 +1,7 @@
 // A square piece of the plane: a canvas that is shaded, lines and handles above it, moved by pointer, touch and keys.
 import { ticks } from "./charts.js";
 import { drawn, element } from "./elements.js";
+import { chained } from "./gaussians.js";
 
 const SIDE = 400; // units of the picture
 
@@ -81,9 +82,9 @@ export class Plane {
     return drawn("path", { d, fill: "none", ...attributes });
   }
 
-  /** Pieces of a line, two points each. */
+  /** Pieces of a line, two points each, put together where they meet, so that dashes go on. */
   pieces(pairs, attributes) {
-    const d = pairs.map(pair => pair.map((point, i) => { const [x, y] = this.at(point); return `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`; }).join("")).join("");
+    const d = chained(pairs).map(points => points.map((point, i) => { const [x, y] = this.at(point); return `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`; }).join("")).join("");
     return drawn("path", { d, fill: "none", ...attributes });
   }
 

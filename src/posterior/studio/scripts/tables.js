@@ -32,7 +32,7 @@ export class ConfusionView {
     this.K = K;
     this.cells = names.map((_, k) => heads.map((_, a) => element("td", { class: k === a ? "hit" : a < K ? "miss" : "none" })));
     this.recall = names.map(() => element("td", { class: "number" }));
-    this.precision = heads.map(() => element("td", { class: "number" }));
+    this.precision = heads.map((_, a) => element("td", { class: a < K ? "number" : "none" }));
     this.heads = heads.map((name, a) => element("th", { scope: "col" }, element("bdi", null, name), a < K ? swatch(a) : null));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
       element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth ↓ said →"), this.heads, element("th", { scope: "col" }, "recall"))),

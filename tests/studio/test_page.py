@@ -1,0 +1,200 @@
+"""The studio page in a real browser: nothing is fetched or obeyed, the address keeps settings, keys work."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chromium import Chromium
+from page_measures import CUT_OFF, EMPTY, OUT_OF_FRAME, OVERLAPPING, STICKING_OUT
+from posterior.studio import page_of
+from studio_pages import STUDIO_PAGES, named_badly, penguins, voters
+
+TROUBLE = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"}
+SETTING = "posteriorStudio.studio.setting"
+REST = "new Promise(done => setTimeout(() => requestAnimationFrame(() => done(true)), 300))"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Pages by name, each written once."""
+    folder = tmp_path_factory.mktemp("pages")
+    makers = {
+        **STUDIO_PAGES,
+        "bad-names": named_badly,
+        "no-rows": lambda: penguins("logistic", rows=False),
+        "begun": lambda: voters("naive-bayes", decision={"reject": {"coverage": 0.8}, "outliers": 0.05}),
+    }
+
+    def written(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(page_of(makers[name]()), encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["penguins", "bad-names", "no-rows"])
+@pytest.mark.crossed
+def test_nothing_goes_wrong_is_fetched_or_sticks_out(
+    name: str, width: int, scheme: str, pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages(name), width, scheme)
+    browser.evaluate(REST)
+    assert not [event for event in browser.events if event["method"] in TROUBLE]
+    asked = [
+        e["params"]["request"]["url"] for e in browser.events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert len(asked) == 1
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    for measure in (STICKING_OUT, CUT_OFF, OUT_OF_FRAME, OVERLAPPING, EMPTY):
+        assert browser.evaluate(measure) == []
+    colours = [
+        float(np.mean([float(part) for part in re.findall(r"[\d.]+", colour)[:3]]))
+        for colour in browser.evaluate("(s => [s.backgroundColor, s.color])(getComputedStyle(document.body))")
+    ]
+    assert abs(colours[0] - colours[1]) > 150
+    assert (colours[0] > colours[1]) == (scheme == "light")
+
+
+def test_no_name_from_the_data_runs_and_no_other_script_does(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("bad-names"), 1280, "light")
+    assert not [event for event in browser.events if event["method"] == "Page.javascriptDialogOpening"]
+    assert browser.evaluate("document.scripts.length") == 2  # the data, and the script
+    assert browser.evaluate("document.images.length") == 0
+    assert browser.evaluate("document.querySelectorAll('bdi *').length") == 0
+    assert "</script><script>strange = 1</script>" in browser.evaluate("document.body.innerText")
+    browser.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'strange = 1'}))"
+    )
+    browser.evaluate("document.querySelector('h1').setAttribute('onclick', 'strange = 2')")
+    browser.evaluate("document.querySelector('h1').click()")
+    assert browser.evaluate("typeof strange") == "undefined"
+
+
+def test_every_control_has_a_name(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("penguins"), 1280, "light")
+    nameless = browser.evaluate(
+        "[...document.querySelectorAll('input, select, button')].filter(part => !part.labels?.length"
+        " && !part.getAttribute('aria-label') && !part.textContent.trim()).map(part => part.outerHTML)"
+    )
+    assert nameless == []
+
+
+def test_the_address_keeps_the_setting(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("penguins"), 1280, "light")
+    change = "{priors: [0.2, 0.3, 0.5], reject: ['threshold', 0.8], outliers: 0.02, positive: 1, row: 7}"
+    browser.evaluate(f"posteriorStudio.studio.change({change})")
+    browser.evaluate("posteriorStudio.studio.change({costs: [[0, 1, 1], [5, 0, 2.5], [1, 1, 0]]})")
+    browser.evaluate(REST)
+    address = browser.evaluate("location.hash")
+    assert "p=0.2,0.3,0.5" in address
+    told = "[...document.querySelectorAll('.tiles dd')].map(part => part.textContent)"
+    before, setting = browser.evaluate(told), browser.evaluate(SETTING)
+    browser.evaluate("posteriorStudio.studio.reset()")
+    browser.evaluate(REST)
+    assert browser.evaluate("location.hash") == ""
+    assert browser.evaluate(told) != before
+    browser.evaluate(f"(() => {{ location.hash = {address!r}; }})()")
+    browser.evaluate(REST)
+    assert browser.evaluate(SETTING) == setting
+    assert browser.evaluate(told) == before
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["p=1,2", "p=a,b,c", "p=-1,1,1", "c=1", "c=1,2,3;4,5,x;1,1,1", "r=threshold:2", "r=what:1", "o=7",
+     "k=99&row=-1", "day=5:0", "p=NaN,1,1", "look=", "<script>=1"],
+)  # fmt: skip
+def test_an_address_that_makes_no_sense_is_left_alone(
+    address: str, pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    if browser.evaluate("typeof posteriorStudio") != "object":
+        browser.open(pages("penguins"), 1280, "light")
+    script = (
+        "(({ studio, settingFromHash, settingToHash }) => settingToHash("
+        f"settingFromHash({'#' + address!r}, studio.first, studio.data), studio.first))(posteriorStudio)"
+    )
+    assert browser.evaluate(script) == ""
+
+
+def test_a_capacity_is_a_coverage(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("mixed"), 1280, "light")
+    browser.evaluate("posteriorStudio.studio.chooseRule('capacity')")
+    browser.evaluate(REST)
+    assert browser.evaluate(f"{SETTING}.reject") == ["coverage", 0.95]
+    assert "--reject coverage=0.95" in browser.evaluate("document.body.innerText")
+    assert browser.evaluate("location.hash") == "#r=coverage:0.95&day=50:1000"
+    assert "who can look at 50" in browser.evaluate("document.body.innerText")
+
+
+def test_arrow_keys_move_a_class_frequency_and_everything_follows(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("penguins"), 1280, "light")
+    cost = "document.querySelector('.tiles .cost dd').textContent"
+    before = browser.evaluate(cost)
+    browser.evaluate("document.querySelector('.controls input[type=range]').focus()")
+    for _ in range(3):
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="End", code="End", windowsVirtualKeyCode=35)
+    browser.evaluate(REST)
+    assert browser.evaluate(f"{SETTING}.priors") == [1, 0, 0]
+    assert browser.evaluate(cost) != before
+    assert "--priors Adelie=1,Chinstrap=0,Gentoo=0" in browser.evaluate("document.body.innerText")
+
+
+def test_a_cell_that_is_changed_moves_the_posterior_and_can_be_put_back(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("lda"), 1280, "light")
+    total = "document.querySelector('.detail strong').textContent"
+    before = browser.evaluate(total)
+    browser.evaluate(
+        "(box => { box.value = '60'; box.dispatchEvent(new Event('input')); })"
+        "(document.querySelector('.terms input'))"
+    )
+    assert browser.evaluate(total) != before
+    browser.evaluate("[...document.querySelectorAll('.detail button')].at(-1).click()")
+    assert browser.evaluate(total) == before
+
+
+def test_a_row_is_picked_by_the_keyboard(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("penguins"), 1280, "light")
+    browser.evaluate("[...document.querySelectorAll('.pick')][2].focus()")
+    row = browser.evaluate("document.activeElement.textContent")
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r")
+    assert browser.evaluate("document.querySelector('.detail h3').textContent").startswith(f"Row {row},")
+    assert browser.evaluate("document.querySelector('[aria-pressed=true]').textContent") == row
+
+
+def test_commands_are_copied(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("begun"), 1280, "light")
+    browser.evaluate("navigator.clipboard.writeText = async words => { copied = words; }")
+    browser.evaluate("[...document.querySelectorAll('.copy')].at(1).click()")
+    expected = (
+        "posterior predict model.posterior NEW.csv -o decided.csv --reject coverage=0.8 --outliers 0.05"
+    )
+    assert browser.evaluate("copied") == expected
+
+
+def test_without_rows_no_row_is_in_the_page(pages: Callable[[str], Path], browser: Chromium) -> None:
+    text = pages("no-rows").read_text(encoding="utf-8")
+    assert '"shown":{"rows":[]}' in text
+    browser.open(pages("no-rows"), 1280, "light")
+    assert browser.evaluate("document.querySelectorAll('.pick').length") == 0
+    assert browser.evaluate("posteriorStudio.studio.rows.n") < 344
+    assert "A row of your own" in browser.evaluate("document.body.innerText")
+
+
+def test_without_script_the_page_says_so(pages: Callable[[str], Path], browser: Chromium) -> None:
+    browser.open(pages("penguins"), 1280, "light", scripts=False)
+    assert "works out its numbers by a script" in browser.evaluate("document.body.innerText")
