@@ -145,3 +145,57 @@ def evidence(xp: Any, scores: Array) -> Array:
 def _device(array: Array) -> Any:
     """Where an array is; None for arrays of a library that has one device."""
     return getattr(array, "device", None)
+
+
+class SoftmaxSlope(NamedTuple):
+    """Σ w (ln Σ exp η − η of the class), and its derivatives by coefficients (K, d) and by levels (K,)."""
+
+    value: Array
+    pull: Array
+    level: Array
+
+
+def softmax_slope(
+    xp: Any, rows: Array, codes: Array, weight: Array | None, coef: Array, offset: Array
+) -> SoftmaxSlope:
+    """Value and slope of the softmax loss with scores x·coef_k + offset_k, (K, d) and (K,)."""
+    scores = rows @ xp.permute_dims(coef, (1, 0)) + offset
+    own = indicators(xp, codes, coef.shape[0], rows.dtype)
+    below = scores - xp.max(scores, axis=1, keepdims=True)
+    shares = xp.exp(below)
+    others = shares * (1.0 - own)
+    # What the other classes have is summed by itself: 1 − p keeps its digits where p is almost 1.
+    rest = xp.sum(others, axis=1, keepdims=True)
+    mine = xp.sum(shares * own, axis=1, keepdims=True)
+    total = rest + mine
+    loss = xp.where(
+        rest < mine,
+        xp.log1p(rest / xp.where(mine > 0, mine, xp.ones_like(mine))),
+        xp.log(total) - xp.sum(below * own, axis=1, keepdims=True),
+    )
+    force = xp.where(own > 0, xp.zeros_like(others) - rest / total, others / total)
+    if weight is not None:
+        force, loss = force * weight[:, None], loss * weight[:, None]
+    return SoftmaxSlope(xp.sum(loss), xp.permute_dims(force, (1, 0)) @ rows, xp.sum(force, axis=0))
+
+
+def softmax_curvature(
+    xp: Any, rows: Array, weight: Array | None, coef: Array, offset: Array, first: int
+) -> Array:
+    """Σ w ∂²ℓ (x, 1)(x, 1)' of every pair a ≤ b of the scores from `first` on, (pairs, d + 1, d + 1)."""
+    scores = rows @ xp.permute_dims(coef, (1, 0)) + offset
+    shares = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+    shares = shares / xp.sum(shares, axis=1, keepdims=True)
+    ones = xp.ones((rows.shape[0], 1), dtype=rows.dtype, device=_device(rows))
+    wide = xp.concat([rows, ones], axis=1)
+    turned = xp.permute_dims(wide, (1, 0))
+    blocks = []
+    for a in range(first, coef.shape[0]):
+        for b in range(a, coef.shape[0]):
+            if a == b:  # 1 − p without its rounding
+                bend = shares[:, a] * (xp.sum(shares[:, :a], axis=1) + xp.sum(shares[:, a + 1 :], axis=1))
+            else:
+                bend = -shares[:, a] * shares[:, b]
+            bend = bend if weight is None else bend * weight
+            blocks.append(turned @ (wide * bend[:, None]))
+    return xp.stack(blocks)

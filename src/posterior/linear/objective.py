@@ -187,16 +187,20 @@ class Objective:
 
         Given the `weight` of more rows than these, it is the part that these have in that of all.
         """
-        centred, loss = not self.scan.sparse, self.loss
+        centred = not self.scan.sparse
         sums = self._last.get(theta.tobytes())
         if sums is None:
-            line = self.line(theta, centred=centred)
-            sums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
+            sums = self._curvature_sums(theta, centred=centred)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
         blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
         full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3)
         return full.reshape(self.size, self.size) + self.ridge()
+
+    def _curvature_sums(self, theta: Floats, *, centred: bool) -> CurvatureSums:
+        loss, line = self.loss, self.line(theta, centred=centred)
+        sums: CurvatureSums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
+        return sums
 
     def ridge(self) -> Floats:
         """The part of the Hessian that is the penalty's."""

@@ -26,6 +26,11 @@ def bytes_to_host() -> Iterator[dict[str, int]]:
     counted["bytes"] = _moved["bytes"] - before
 
 
+def count_moved(n_bytes: int) -> None:
+    """Note that so many bytes came to the host."""
+    _moved["bytes"] += n_bytes
+
+
 @dataclass(frozen=True, eq=False)
 class ArrayLibrary:
     """A namespace of the array API standard, and the device that its arrays are on."""
@@ -57,7 +62,7 @@ class ArrayLibrary:
     def to_host(self, array: Any) -> AnyArray:
         """A small array as one of NumPy."""
         found = host_array(array)
-        _moved["bytes"] += found.nbytes
+        count_moved(found.nbytes)
         return found
 
     def scalar(self, array: Any) -> Any:

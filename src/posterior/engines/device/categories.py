@@ -9,13 +9,13 @@ from posterior.schema import Column
 
 
 def levels_of(library: ArrayLibrary, cells: Any, column: Column) -> Any:
-    """The codes of the cells of a column: −1 for missing, as many as there are categories for what is new."""
+    """The codes of the cells of a column: −1 for missing, the number of categories for what is new."""
     known = column.levels
     if known is None or not all(isinstance(level, int | float | bool) for level in known):
         raise ValueError(
             f"column {column.name!r} has categories that are no numbers, such as "
-            f"{(known or ('none',))[0]!r}, and an array on a device holds numbers; pass the kind of table that "
-            "the model was fitted to"
+            f"{(known or ('none',))[0]!r}, and an array on a device holds numbers; pass the kind of table "
+            "that the model was fitted to"
         )
     xp, n = library.xp, len(known)
     sorted_levels = np.asarray(known, dtype=np.float64)

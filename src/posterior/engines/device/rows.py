@@ -1,7 +1,7 @@
 """Rows on a device with their classes and weights: sums over them are taken there."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,6 +49,32 @@ class DeviceRows:
         """How many rows there are."""
         return int(self.table.shape[0])
 
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        if self.weight is None:
+            return float(self.n_rows)
+        if "total" not in self._kept:
+            self._kept["total"] = float(self.library.scalar(self.library.xp.sum(self.weight)))
+        return float(self._kept["total"])
+
+    def every(self, step: int) -> "DeviceRows":
+        """The first of every `step` rows, a copy beside them."""
+        if step == 1:
+            return self
+        if ("every", step) not in self._kept:
+            codes = None if self.codes is None else self.codes[::step]
+            weight = None if self.weight is None else self.weight[::step]
+            some = replace(self, table=self.table[::step, :], codes=codes, weight=weight, _kept={})
+            self._kept["every", step] = some
+        found: DeviceRows = self._kept["every", step]
+        return found
+
+    def of_one_class(self) -> "DeviceRows":
+        """The same rows as if all were of one class."""
+        none = self.library.xp.zeros((self.n_rows,), dtype=self.library.xp.int64, device=self.library.device)
+        return replace(self, codes=none, n_classes=1, _kept={})
+
     def block(self, columns: Sequence[int]) -> Any:
         """Some columns as they lie on the device; all of them without a copy."""
         if list(columns) == list(range(self.table.shape[1])):
@@ -64,8 +90,13 @@ class DeviceRows:
         block = self.block(columns)
         for rows in chunks(self.n_rows, max(cells, len(columns) + self.n_classes, 1)):
             weight = None if self.weight is None else self.weight[rows]
-            codes = None if self.codes is None else self.codes[rows]
+            codes = None if self.codes is None else self.indices(self.codes[rows])
             yield DevicePart(self.numbers(block[rows, :]), codes, weight)
+
+    def indices(self, codes: Any) -> Any:
+        """Codes in a dtype that every library takes for places."""
+        xp = self.library.xp
+        return codes if codes.dtype == xp.int64 else xp.astype(codes, xp.int64)
 
     def numbers(self, block: Any) -> Any:
         """Cells in the dtype of sums."""
@@ -119,6 +150,17 @@ class DeviceRows:
                         counts[value] = counts.get(value, 0) + n
         return found
 
+    def refuse_gaps(self, columns: Sequence[int]) -> None:
+        """Raise the error of a cell that is missing or infinite; nothing where there is none."""
+        self.refuse_infinity(columns)
+        gaps = self.count(columns, self.library.xp.isnan)
+        if gaps.any():
+            j = int(gaps.argmax())
+            raise ValueError(
+                f"Input X contains NaN: column {self.schema.names[columns[j]]!r} has no value in {gaps[j]} "
+                f"rows; fill the gaps (SimpleImputer), or use missing='indicator' on the host: {TO_THE_HOST}"
+            )
+
     def refuse_infinity(self, columns: Sequence[int]) -> None:
         """Raise the error of an infinite number, naming its column and row; nothing where there is none."""
         xp, first = self.library.xp, 0
@@ -139,6 +181,8 @@ def class_weights(rows: DeviceRows) -> Floats:
     library, total = rows.library, np.zeros(rows.n_classes)
     for part in chunks(rows.n_rows, rows.n_classes):
         weight = None if rows.weight is None else rows.weight[part]
-        found = array_api.class_weights(library.xp, rows.codes[part], weight, rows.n_classes, library.floats)
+        found = array_api.class_weights(
+            library.xp, rows.indices(rows.codes[part]), weight, rows.n_classes, library.floats
+        )
         total += library.to_host(found)
     return total

@@ -1,0 +1,141 @@
+"""Fits and posteriors of arrays on a GPU: checked against this machine's processor first, then timed.
+
+`python -m benchmarks.gpu` prints a table and writes `benchmarks/results/gpu.json`; `--rows 1000000` is quick.
+Needs CuPy and an NVIDIA GPU.
+"""
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from posterior import LDA, QDA, GaussianNB
+from posterior.engines.device import cuda
+from posterior.estimators.device import training_of
+
+RESULTS = Path(__file__).parent / "results" / "gpu.json"
+CHECKED = 1_000_000
+
+
+def rows_on_gpu(cupy, n, d, K, seed=0):
+    """A table of normal columns about class means, float32, and its classes."""
+    rng = cupy.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    means = rng.standard_normal((K, d), dtype=cupy.float32)
+    X = rng.standard_normal((n, d), dtype=cupy.float32)
+    for start in range(0, n, 5_000_000):
+        part = slice(start, start + 5_000_000)
+        X[part] += means[y[part]]
+    return X, y
+
+
+def milliseconds(cupy, work, repeats=15):
+    """The median time of work on the GPU, by its own clock, and of the call as a whole."""
+    for _ in range(3):
+        work()
+    cupy.cuda.Device().synchronize()
+    device, wall = [], []
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        started = time.perf_counter()
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        wall.append(1e3 * (time.perf_counter() - started))
+        device.append(cupy.cuda.get_elapsed_time(begin, end))
+    return statistics.median(device), statistics.median(wall)
+
+
+def apart(found, expected):
+    """The largest difference relative to 1 + the value."""
+    return float(np.max(np.abs(found.astype(np.float64) - expected) / (1 + np.abs(expected))))
+
+
+def bandwidth(cupy, X):
+    """GB/s of a plain reading: the sum of all cells."""
+    ms, _ = milliseconds(cupy, lambda: X.sum())
+    copy = cupy.empty_like(X[: len(X) // 2])
+    copied, _ = milliseconds(cupy, lambda: cupy.copyto(copy, X[: len(X) // 2]))
+    return X.nbytes / ms / 1e6, 2 * copy.nbytes / copied / 1e6
+
+
+def generative(cupy, X, y, lines):
+    """Sums, fits and posteriors of naive Bayes, LDA and QDA."""
+    host, labels = X.get(), y.get()
+    some, part = host[:CHECKED], X[:CHECKED]
+    table = training_of(X, y, None, "benchmark", any_classes=False)
+    rows = table.rows(GaussianNB()._schema(table.table.source))
+    columns = tuple(range(X.shape[1]))
+    read = X.nbytes + X.shape[0]
+    sums = [
+        ("class moments", lambda: cuda.class_moments(rows, columns)),
+        ("LDA scatter", lambda: cuda.class_scatter(rows, columns, pooled=True)),
+        ("QDA scatter", lambda: cuda.class_scatter(rows, columns, pooled=False)),
+    ]
+    models = {"GaussianNB": GaussianNB(), "LDA": LDA(), "QDA": QDA()}
+    for name, model in models.items():
+        expected = type(model)().fit(host, labels)
+        model.fit(X, y)
+        logs = expected.predict_log_proba(some)
+        of_fit = apart(model.predict_log_proba(some), logs)
+        of_all = apart(model.predict_log_proba(part).get(), logs)
+        proba = np.abs(model.predict_proba(part).get() - expected.predict_proba(some)).max()
+        lines.append(
+            {"what": f"{name}: log posteriors, fitted on the GPU, scored on the CPU", "error": of_fit}
+        )
+        lines.append({"what": f"{name}: log posteriors, fitted and scored on the GPU", "error": of_all})
+        lines.append({"what": f"{name}: posteriors, difference", "error": float(proba)})
+        timed(
+            cupy, lines, f"{name}().fit(X, y), labels included", lambda m=model: m.fit(X, y), read + y.nbytes
+        )
+        written = 4 * X.shape[0] * 10
+        timed(cupy, lines, f"{name}.predict_proba", lambda m=model: m.predict_proba(X), X.nbytes + written)
+        timed(cupy, lines, f"{name}.predict", lambda m=model: m.predict(X), X.nbytes + 16 * X.shape[0])
+    for name, work in sums:
+        timed(cupy, lines, name, work, read)
+
+
+def timed(cupy, lines, what, work, n_bytes):
+    """One line of the table."""
+    device, wall = milliseconds(cupy, work)
+    lines.append({"what": what, "ms": device, "wall_ms": wall, "GB/s": n_bytes / device / 1e6})
+    print(f"{what:62s} {device:9.3f} ms  (wall {wall:8.3f})  {n_bytes / device / 1e6:7.0f} GB/s", flush=True)
+
+
+def main():
+    import cupy  # noqa: PLC0415  (only where there is a GPU)
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=50_000_000)
+    parser.add_argument("--out", default=str(RESULTS))
+    parser.add_argument("--sections", default="generative,logistic,wide")
+    asked = parser.parse_args()
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    device = properties["name"].decode()
+    print(device, "· CuPy", cupy.__version__, "· Python", platform.python_version())
+    X, y = rows_on_gpu(cupy, asked.rows, 20, 10)
+    read, copied = bandwidth(cupy, X)
+    print(f"reading {read:.0f} GB/s, copying {copied:.0f} GB/s")
+    lines = []
+    if "generative" in asked.sections:
+        generative(cupy, X, y, lines)
+    if "logistic" in asked.sections:
+        logistic(cupy, X, y, lines)
+    for line in lines:
+        if "error" in line:
+            print(f"{line['what']:80s} {line['error']:.1e}")
+    report = {"device": device, "rows": asked.rows, "read GB/s": read, "copy GB/s": copied, "lines": lines}
+    Path(asked.out).write_text(json.dumps(report, indent=1) + "\n")
+
+
+def logistic(cupy, X, y, lines):
+    """Newton's passes of logistic and softmax regression."""
+
+
+if __name__ == "__main__":
+    main()

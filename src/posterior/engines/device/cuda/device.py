@@ -1,0 +1,99 @@
+"""CuPy beside the library of the user's arrays: modules, arrays without a copy, and the stream they share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from posterior._loading import load_module
+from posterior._types import AnyArray
+from posterior.engines.device.arrays import ArrayLibrary, count_moved
+
+# Types of cells and of codes, as CUDA C calls them.
+CELLS = {"float32": "float", "float64": "double"}
+CODES = {"uint8": "unsigned char", "uint16": "unsigned short", "int32": "int", "int64": "long long"}
+WHOLE = CODES | {"int8": "signed char", "int16": "short", "uint32": "unsigned int"}
+
+
+@cache
+def _cupy() -> Any:
+    """CuPy, or None where it is not installed or finds no GPU."""
+    try:
+        cupy = load_module("cupy")
+        cupy.cuda.runtime.getDeviceCount()
+    except Exception:
+        return None
+    return cupy
+
+
+def gpu(library: ArrayLibrary) -> Any:
+    """CuPy, if the arrays of this library are on an NVIDIA GPU; else None."""
+    if library.name == "cupy" or (library.name == "torch" and "cuda" in str(library.device)):
+        return _cupy()
+    return None
+
+
+@contextmanager
+def beside(library: ArrayLibrary) -> Iterator[Any]:
+    """CuPy on the device and on the stream that the user's library works on."""
+    cupy = _cupy()
+    if library.name != "torch":
+        with library.device if hasattr(library.device, "__enter__") else cupy.cuda.Device():
+            yield cupy
+        return
+    torch = load_module("torch")
+    index = library.device.index
+    with cupy.cuda.Device(torch.cuda.current_device() if index is None else index):
+        with _same_stream(cupy, torch.cuda.current_stream(library.device)):
+            yield cupy
+
+
+def _same_stream(cupy: Any, stream: Any) -> Any:
+    """PyTorch's stream as one of CuPy."""
+    if hasattr(cupy.cuda.Stream, "from_external"):  # since CuPy 14
+        return cupy.cuda.Stream.from_external(stream)
+    return cupy.cuda.ExternalStream(stream.cuda_stream)
+
+
+def as_cupy(library: ArrayLibrary, array: Any) -> Any:
+    """The same memory as an array of CuPy, in C order; a copy only of what lies otherwise."""
+    cupy = _cupy()
+    found = array if library.name == "cupy" else cupy.from_dlpack(array)
+    return cupy.ascontiguousarray(found)
+
+
+def given_back(library: ArrayLibrary, array: Any) -> Any:
+    """An array of CuPy as one of the user's library, without a copy."""
+    return array if library.name == "cupy" else load_module("torch").from_dlpack(array)
+
+
+def fetched(array: Any) -> AnyArray:
+    """A small array of CuPy on the host; waits for all that was asked of its stream."""
+    found = np.asarray(array.get())
+    count_moved(found.nbytes)
+    return found
+
+
+@cache
+def module(source: str, *defines: tuple[str, Any]) -> Any:
+    """The kernels of a source for these numbers and types; compiled once, and kept on disk by CuPy."""
+    options = tuple(f"-D{name}={value}" for name, value in defines)
+    return _cupy().RawModule(code=source, options=(*options, "-std=c++17"))
+
+
+@cache
+def multiprocessors(device: int) -> int:
+    """How many multiprocessors a GPU has."""
+    return int(_cupy().cuda.runtime.getDeviceProperties(device)["multiProcessorCount"])
+
+
+def processors() -> int:
+    """How many multiprocessors the current GPU has."""
+    return multiprocessors(_cupy().cuda.runtime.getDevice())
+
+
+def is_aligned(array: Any, size: int = 16) -> bool:
+    """Whether the memory of an array of CuPy begins where vectors of so many bytes do."""
+    return bool(array.data.ptr % size == 0)

@@ -1,0 +1,75 @@
+"""Class labels that are whole numbers close together, as codes, in two readings."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats
+from posterior.engines.device.arrays import ArrayLibrary
+from posterior.engines.device.cuda.device import (
+    CODES,
+    WHOLE,
+    as_cupy,
+    beside,
+    fetched,
+    given_back,
+    gpu,
+    module,
+    processors,
+)
+from posterior.engines.device.cuda.sources import LABELS
+
+# Labels that are further apart are sorted.
+WIDEST = 4096
+THREADS = 256
+
+
+def label_codes(library: ArrayLibrary, labels: Any) -> tuple[AnyArray, Any] | None:
+    """Sorted distinct labels on the host, and codes on the device, in as few bytes as will do."""
+    if gpu(library) is None or labels.ndim != 1 or not labels.shape[0]:
+        return None
+    with beside(library) as cupy:
+        y = as_cupy(library, labels)
+        if y.dtype.name not in WHOLE:
+            return None
+        n, grid = np.int64(y.size), (8 * processors(),)
+        first = module(LABELS, ("LT", WHOLE[y.dtype.name]), ("CT", "int"), ("NV", 1))
+        ends = cupy.array([2**63 - 1, -(2**63)], dtype=np.int64)
+        first.get_function("min_max")(grid, (THREADS,), (y, n, ends))
+        low, high = fetched(ends).tolist()
+        if high - low >= WIDEST:
+            return None
+        width = high - low + 1
+        narrow = np.uint8 if width <= 255 else np.uint16
+        wide = 1 << max(width - 1, 1).bit_length()
+        second = module(
+            LABELS, ("LT", WHOLE[y.dtype.name]), ("CT", CODES[np.dtype(narrow).name]), ("NV", max(wide, 32))
+        )
+        codes, seen = cupy.empty(y.shape, narrow), cupy.zeros(max(wide, 32), np.uint64)
+        second.get_function("codes")(grid, (THREADS,), (y, n, np.int64(low), codes, seen))
+        there = np.flatnonzero(fetched(seen)[:width])
+        if len(there) < width:
+            new = np.zeros(width, dtype=narrow)
+            new[there] = np.arange(len(there))
+            codes = cupy.asarray(new)[codes]
+        return (there + low).astype(y.dtype), given_back(library, codes)
+
+
+def class_weights(rows: Any) -> Floats | None:
+    """The weight of each class, (K,)."""
+    library = rows.library
+    if gpu(library) is None or rows.n_classes > WIDEST:
+        return None
+    with beside(library) as cupy:
+        weight = None if rows.weight is None else as_cupy(library, rows.weight)
+        if weight is None:
+            y = as_cupy(library, rows.codes)
+            if y.dtype.name not in CODES:
+                return None
+            n, wide = np.int64(y.size), max(1 << (rows.n_classes - 1).bit_length(), 32)
+            count = module(LABELS, ("LT", CODES[y.dtype.name]), ("CT", CODES[y.dtype.name]), ("NV", wide))
+            same, seen = cupy.empty(y.shape, y.dtype), cupy.zeros(wide, np.uint64)
+            count.get_function("codes")((8 * processors(),), (THREADS,), (y, n, np.int64(0), same, seen))
+            return fetched(seen)[: rows.n_classes].astype(np.float64)
+        found = cupy.bincount(as_cupy(library, rows.codes), weight, rows.n_classes)
+        return fetched(found).astype(np.float64)

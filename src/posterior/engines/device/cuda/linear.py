@@ -1,0 +1,69 @@
+"""Value and slope of the softmax loss in one reading of the rows."""
+
+from typing import Any
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.engines.device.cuda.device import beside, gpu, is_aligned, module
+from posterior.engines.device.cuda.sources import SLOPE
+from posterior.engines.device.cuda.sums import TILES, Cells, folded
+
+# Rows from which on a kernel of our own is worth its launch, columns and classes that it takes.
+FEWEST_ROWS, WIDEST, MOST_CLASSES = 500_000, 60, 32
+THREADS = 128
+
+
+def softmax_slope(
+    rows: Any, coef: Floats, offset: Floats, shift: Floats | None
+) -> tuple[float, Floats, Floats] | None:
+    """Σ w ℓ and its derivatives by coefficients (K, d) and levels (K,); None where there is no kernel."""
+    n_classes, d = coef.shape
+    if gpu(rows.library) is None or d > WIDEST or n_classes > MOST_CLASSES or rows.n_rows < FEWEST_ROWS:
+        return None
+    with beside(rows.library) as cupy:
+        cells = Cells(rows, range(d))
+        if not cells.known:
+            return None
+        value, sums = slope_sums(cupy, cells, coef, offset, np.zeros(d) if shift is None else shift)
+        return value, sums[:, :-1], sums[:, -1]
+
+
+def slope_sums(
+    cupy: Any, cells: Cells, coef: Floats, offset: Floats, shift: Floats, threads: int = THREADS
+) -> tuple[float, Floats]:
+    """Σ w ℓ, and the sums of forces times (x − shift, 1), (K, d + 1)."""
+    n_classes, d = coef.shape
+    blocks, fours, size = (d + 4) // 4, -(-n_classes // 4), cells.X.dtype.itemsize
+    # The shift as the cells have it; what is left of it goes to the offsets.
+    near = shift.astype(cells.X.dtype).astype(np.float64)
+    offset = offset - coef @ (shift - near)
+    numbers = np.concatenate(
+        [
+            np.pad(near, (0, 4 * blocks - d)),
+            np.pad(offset, (0, 4 * fours - n_classes)),
+            np.pad(coef, ((0, 0), (0, 4 * blocks - d))).ravel(),
+        ]
+    ).astype(cells.X.dtype)
+    room = (len(numbers) + threads * 4 * ((blocks | 1) + (fours | 1))) * size
+    kernel = module(
+        SLOPE,
+        *cells.defines,
+        ("ND", d),
+        ("NT", threads),
+        ("RPT", 1),
+        ("MB", 1),
+        ("TILES", TILES),
+        ("SINGLE", int(cells.X.dtype == np.float32)),
+        ("VEC", int(cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X))),
+    ).get_function("slope")
+    room = max(room, 8 * threads)
+    kernel.max_dynamic_shared_size_bytes = room
+    grid = -(-cells.n // (threads * TILES))
+    part = cupy.empty((grid, n_classes * (d + 1) + 1))
+    arguments = (*cells.pointers(cupy.asarray(numbers)), part, np.int64(cells.n))
+    kernel((grid,), (threads,), arguments, shared_mem=room)
+    found, _ = folded(cupy, part)
+    sums = found[1:].reshape(n_classes, d + 1)
+    sums[:, :-1] -= np.outer(sums[:, -1], shift - near)
+    return float(found[0]), sums

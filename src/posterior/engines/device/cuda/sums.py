@@ -1,0 +1,250 @@
+"""Moments and scatter by class in one reading of the rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.engines.device.cuda.device import (
+    CELLS,
+    CODES,
+    as_cupy,
+    beside,
+    fetched,
+    gpu,
+    is_aligned,
+    module,
+    processors,
+)
+from posterior.engines.device.cuda.sources import FOLD, MOMENTS, PIVOTS, SCATTER
+from posterior.stats import Location, Moments, Scatter
+
+# Classes that a block of threads keeps apart, columns whose products it keeps, and most threads of a block.
+MOST_CLASSES, NARROW, MOST_THREADS, THREADS = 48, 32, 512, 256
+TILE_BYTES = 24_000
+# A pivot this many standard deviations from the mean has cost digits: the rows are read again about the mean.
+FAR = 8.0
+# Bytes of shared memory of a processor.
+SHARED = 227_000
+# Tiles whose products are added in the precision of the cells.
+TILES = 64
+# Rows by which pivots are chosen.
+SAMPLE = 1024
+
+
+class Cells:
+    """What the kernels are handed of some columns: cells, codes, weights, and a pivot of each class."""
+
+    def __init__(self, rows: Any, columns: Sequence[int]) -> None:
+        library = rows.library
+        self.X = as_cupy(library, rows.block(columns))
+        self.codes = as_cupy(library, rows.codes)
+        self.weight = (
+            None if rows.weight is None else as_cupy(library, rows.weight).astype(np.float64, copy=False)
+        )
+        self.n, self.d = self.X.shape
+        self.n_classes = rows.n_classes
+        self.pivot: Any = None
+        self.pivot64: Any = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there are kernels for these types."""
+        return (
+            self.X.dtype.name in CELLS and self.codes.dtype.name in CODES and self.n_classes <= MOST_CLASSES
+        )
+
+    @property
+    def defines(self) -> list[tuple[str, Any]]:
+        """Types and what rows have, for the compiler."""
+        return [
+            ("XT", CELLS[self.X.dtype.name]),
+            ("CT", CODES[self.codes.dtype.name]),
+            ("NK", self.n_classes),
+            ("WEIGHTED", int(self.weight is not None)),
+        ]
+
+    def set_pivots(self, cupy: Any, given: Floats | None = None) -> None:
+        """Choose a number near the cells of each class and column, (K, d), by rows here and there."""
+        shape = self.n_classes, self.d
+        if given is not None:
+            self.pivot = cupy.asarray(given.astype(self.X.dtype))
+            self.pivot64 = self.pivot.astype(np.float64).ravel()
+            return
+        some = min(self.n, SAMPLE)
+        step, defines = self.n // some, [d for d in self.defines if d[0] in ("XT", "CT")]
+        self.pivot, self.pivot64 = cupy.empty(shape, self.X.dtype), cupy.empty(shape[0] * shape[1])
+        chosen = (
+            self.X,
+            self.codes,
+            np.int64(step),
+            np.int32(some),
+            np.int32(self.d),
+            self.pivot,
+            self.pivot64,
+        )
+        module(PIVOTS, *defines).get_function("pivots")((self.n_classes,), (256,), chosen)
+
+    def pointers(self, near: Any) -> tuple[Any, ...]:
+        """The arguments that all kernels begin with; `near` are pivots, or other numbers."""
+        weight = np.uint64(0) if self.weight is None else self.weight
+        return self.X, self.codes, weight, near
+
+
+def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
+    """Partial sums of blocks (B, size) added in the order of the blocks; with what else is to be fetched."""
+    blocks, size = part.shape
+    more = 0 if beside is None else beside.size
+    out = cupy.empty(size + more)
+    fold = module(FOLD).get_function("fold")
+    fold((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
+    if beside is not None:
+        out[size:] = beside
+    found = fetched(out)
+    return found[:size], found[size:]
+
+
+def class_moments(rows: Any, columns: Sequence[int]) -> Moments | None:
+    """Weight, mean and sum of squares of every class and column."""
+    if gpu(rows.library) is None:
+        return None
+    with beside(rows.library) as cupy:
+        cells = Cells(rows, columns)
+        if not cells.known:
+            return None
+        cells.set_pivots(cupy)
+        sums, pivot = _moment_sums(cupy, cells, gaps=False)
+        if not np.isfinite(sums).all():
+            sums, pivot = _moment_sums(cupy, cells, gaps=True)
+        found = _moments(sums, pivot)
+        if np.isfinite(sums).all() and _is_far(found.weight, sums[1], found.scatter):
+            cells.set_pivots(cupy, found.location.value)
+            found = _moments(*_moment_sums(cupy, cells, gaps=True))
+        return found
+
+
+def _is_far(weight: Floats, total: Floats, squares: Floats) -> bool:
+    """Whether a pivot was so far from the mean that sums of squares about it lost digits."""
+    safe = np.maximum(weight, 1e-300)
+    return bool(((total / safe) ** 2 > FAR**2 * squares / safe)[(weight > 0) & (total != 0)].any())
+
+
+def _moments(sums: Floats, pivot: Floats) -> Moments:
+    weight, total, squares = sums
+    with np.errstate(all="ignore"):
+        mean = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), 0.0)
+        scatter = np.maximum(squares - total * mean, 0.0)
+    pivot = np.where(weight > 0, pivot, 0.0)
+    return Moments(weight, Location.sum(pivot, mean), scatter, np.zeros(pivot.shape[1]))
+
+
+def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats]:
+    """Weight, sum and sum of squares about the pivots, (3, K, d), and the pivots (K, d)."""
+    n_classes, width, size = cells.n_classes, cells.d, cells.X.dtype.itemsize
+    nd = min(width, MOST_THREADS // n_classes)
+    blocks = -(-width // nd)
+    nd = -(-width // blocks)
+    groups = max(1, THREADS // (n_classes * nd))
+    threads = -(-groups * n_classes * nd // 32) * 32
+    tile = max(32, min(256, TILE_BYTES // (nd * size) // 32 * 32))
+    vector = cells.X.dtype == np.float32 and blocks == 1 and is_aligned(cells.X)
+    room = tile * (nd * size + 2) + 8 * threads + 4 * (tile // 32 + 2) * (n_classes + 1) + 1024
+    per_processor = max(1, min(2048 // threads, SHARED // room))
+    kernel = module(
+        MOMENTS,
+        *cells.defines,
+        ("ND", nd),
+        ("NT", threads),
+        ("NR", tile),
+        ("GAPS", int(gaps)),
+        ("VEC", int(vector)),
+        ("MB", per_processor),
+    ).get_function("moments")
+    grid = max(1, min(processors() * per_processor // blocks, -(-cells.n // tile)))
+    part = cupy.empty((grid, 3 * n_classes * width))
+    arguments = (*cells.pointers(cells.pivot), part, np.int64(cells.n), np.int32(width))
+    kernel((grid, blocks), (threads,), arguments)
+    sums, pivot = folded(cupy, part, cells.pivot64)
+    return sums.reshape(3, n_classes, width), pivot.reshape(n_classes, width)
+
+
+def class_scatter(rows: Any, columns: Sequence[int], *, pooled: bool) -> Scatter | None:
+    """Weight, mean and scatter matrix of every class, or one of all; None where rows have gaps."""
+    if gpu(rows.library) is None:
+        return None
+    with beside(rows.library) as cupy:
+        cells = Cells(rows, columns)
+        blocks = -(-cells.d // 4)
+        pairs = (1 if pooled else cells.n_classes) * blocks * (blocks + 1) // 2
+        if not cells.known or cells.d > NARROW or pairs > 1024:
+            return None
+        cells.set_pivots(cupy)
+        for _ in range(2):
+            found = _scatter(cupy, cells, pooled=pooled)
+            if found is None:
+                return None
+            scatter, far = found
+            if not far:
+                break
+            cells.set_pivots(cupy, scatter.location.value)
+        sd = np.sqrt(np.einsum("gjj->j", scatter.scatter) / max(float(scatter.weight.sum()), 1e-300))
+        largest = np.abs(scatter.location.value).max(axis=0) + 6 * sd
+        return Scatter(
+            scatter.weight,
+            scatter.location,
+            scatter.scatter,
+            np.finfo(cells.X.dtype).eps * largest,
+            pooled=pooled,
+        )
+
+
+def _scatter(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Scatter, bool] | None:
+    """The scatter from sums about pivots, and whether these were far from the means; None with gaps."""
+    n_classes, d = cells.n_classes, cells.d
+    products, weight, total, pivot = _scatter_sums(cupy, cells, pooled=pooled)
+    if not (np.isfinite(products).all() and np.isfinite(total).all()):
+        return None
+    mean = total / np.maximum(weight, 1e-300)[:, None]
+    between = weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
+    matrix = products - (between.sum(axis=0)[None] if pooled else between)
+    diagonal = np.einsum("gjj->gj", matrix)
+    np.einsum("gjj->gj", matrix)[...] = np.maximum(diagonal, 0.0)
+    group = np.zeros(n_classes, dtype=np.int64) if pooled else np.arange(n_classes)
+    spread = diagonal[group] / np.maximum(weight.sum() if pooled else weight, 1e-300).reshape(-1, 1)
+    far = bool((mean**2 > FAR**2 * spread)[(weight > 0)[:, None] & (mean != 0)].any())
+    seen = (weight > 0)[:, None]
+    place = Location.sum(np.where(seen, pivot, 0.0), mean)
+    return Scatter(weight, place, matrix, np.zeros(d), pooled=pooled), far
+
+
+def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Floats, Floats, Floats, Floats]:
+    """Products about the pivots (K or 1, d, d), class weights (K,), sums about pivots, and these (K, d)."""
+    n_classes, d, size = cells.n_classes, cells.d, cells.X.dtype.itemsize
+    blocks = -(-d // 4)
+    sets = 1 if pooled else n_classes
+    pairs = sets * blocks * (blocks + 1) // 2
+    threads = -(-max(pairs, THREADS // pairs * pairs) // 32) * 32
+    tile = max(32, min(256, 2 * TILE_BYTES // (4 * blocks * size) // 32 * 32))
+    room = max((tile + n_classes) * 4 * blocks * size + tile * size, 8 * threads)
+    vector = cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X)
+    kernel = module(
+        SCATTER,
+        *cells.defines,
+        ("ND", d),
+        ("NT", threads),
+        ("NR", tile),
+        ("POOLED", int(pooled)),
+        ("VEC", int(vector)),
+        ("SPT", -(-n_classes * d // threads)),
+        ("TILES", TILES),
+        ("MB", max(1, min(1024 // threads, 200_000 // room))),
+    ).get_function("scatter")
+    kernel.max_dynamic_shared_size_bytes = room
+    grid = -(-cells.n // (tile * TILES))
+    part = cupy.empty((grid, sets * d * d + 2 * n_classes * d))
+    kernel((grid,), (threads,), (*cells.pointers(cells.pivot), part, np.int64(cells.n)), shared_mem=room)
+    sums, pivot = folded(cupy, part, cells.pivot64)
+    matrices, rest = sums[: sets * d * d].reshape(sets, d, d), sums[sets * d * d :]
+    total, weight = rest.reshape(2, n_classes, d)
+    return matrices, weight[:, 0].copy(), total, pivot.reshape(n_classes, d)

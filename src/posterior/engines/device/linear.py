@@ -1,0 +1,183 @@
+"""Softmax regression of rows on a device: passes over the rows there, the small systems on the host."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from posterior._types import Floats
+from posterior.engines.device import cuda
+from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
+from posterior.engines.device.sums import scatter
+from posterior.kernels import array_api
+from posterior.linear import Design, Objective, Scan
+from posterior.linear.basis import Basis
+from posterior.linear.fit import SAMPLE, Problem
+from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums
+from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.scan import RowBlock
+from posterior.linear.solvers.base import Coordinates
+from posterior.stats import Scatter
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class DeviceScan(Scan):
+    """The rows of a table of numbers on a device."""
+
+    rows: DeviceRows = field(default=None)  # type: ignore[assignment]  # always given
+
+    @classmethod
+    def on_device(cls, rows: DeviceRows, design: Design) -> "DeviceScan":
+        """The rows as a design reads them, which must be the numbers that they are."""
+        if not design.as_it_is:
+            raise ValueError(
+                "arrays on a device are read as the numbers that they are: categories, marks of gaps and "
+                f"products of columns are made on the host; use degree=1, missing='error', or {TO_THE_HOST}"
+            )
+        return cls(rows, design, rows=rows)  # type: ignore[arg-type]  # what is asked of it is overridden
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.rows.n_rows
+
+    @property
+    def costly(self) -> bool:
+        """A pass is cheap."""
+        return False
+
+    def every(self, step: int) -> "DeviceScan":
+        """The first of every `step` rows, a copy beside them."""
+        return replace(self, rows=self.rows.every(step))
+
+    def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
+        """Rows on a device are not handed out."""
+        raise ValueError(
+            "this is worked out from rows one by one, which those on a device are not (standard errors, "
+            f"separated classes without a penalty, other losses than softmax): use a ridge, or {TO_THE_HOST}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceObjective(Objective):
+    """The mean softmax loss of rows on a device plus the penalty."""
+
+    @property
+    def _rows(self) -> DeviceRows:
+        scan = self.scan
+        assert isinstance(scan, DeviceScan)  # noqa: S101 -- for the type checker
+        return scan.rows
+
+    @property
+    def _classes(self) -> SoftmaxLoss:
+        if not isinstance(self.loss, SoftmaxLoss):
+            raise ValueError(
+                f"{type(self.loss).__name__} has no kernels for arrays on a device; {TO_THE_HOST}"
+            )
+        return self.loss
+
+    def _every_class(self, line: LinearScores) -> tuple[Floats, Floats]:
+        """Coefficients and offsets of the scores of all classes, the first being 0 where it is held so."""
+        if self._classes.symmetric:
+            return line.coef, line.offset
+        return np.vstack([np.zeros_like(line.coef[:1]), line.coef]), np.append(0.0, line.offset)
+
+    def _slope_sums(self, theta: Floats, line: LinearScores) -> SlopeSums:
+        coef, offset = self._every_class(line)
+        rows, first = self._rows, int(not self._classes.symmetric)
+        found = cuda.softmax_slope(rows, coef, offset, line.shift)
+        value, pull, level = softmax_slope(rows, coef, offset, line.shift) if found is None else found
+        if not np.isfinite(pull).all() and np.isfinite(coef).all():
+            rows.refuse_gaps(range(rows.table.shape[1]))
+        return SlopeSums(rows.total, value, pull[first:], level[first:])
+
+    def _curvature_sums(self, theta: Floats, *, centred: bool) -> CurvatureSums:
+        rows, line = self._rows, self.line(theta, centred=True)
+        coef, offset = self._every_class(line)
+        library, total = rows.library, None
+        shift = library.to_device(line.shift)
+        on_device = library.to_device(coef), library.to_device(offset)
+        first, d = int(not self._classes.symmetric), rows.table.shape[1]
+        for part in rows.parts(range(d), 4 * d + 3 * len(coef)):
+            found = array_api.softmax_curvature(library.xp, part.rows - shift, part.weight, *on_device, first)
+            total = library.to_host(found) + (0.0 if total is None else total)
+        return CurvatureSums(rows.total, np.asarray(total, dtype=np.float64))
+
+    @property
+    def reads_once(self) -> bool:
+        """A slope costs far less than a curvature."""
+        return False
+
+    def in_memory(self) -> "DeviceObjective":
+        """Itself: its rows stay where they are."""
+        return self
+
+    def longest_row(self, factor: Floats) -> float:
+        """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
+        turned, rows = self._turn() @ factor, self._rows
+        library, longest = rows.library, 0.0
+        xp, d = library.xp, rows.table.shape[1]
+        centre, turn, level = (library.to_device(a) for a in (self.basis.centre, turned[:-1], turned[-1]))
+        for part in rows.parts(range(d), 2 * d + 2 * turned.shape[1]):
+            z = (part.rows - centre) @ turn + level
+            longest = max(longest, float(library.scalar(xp.max(xp.sum(z * z, axis=1)))))
+        return float(np.sqrt(longest))
+
+    def longest_row_at_most(self, factor: Floats) -> float:
+        """No bound: a pass is cheap."""
+        return float("inf")
+
+
+def softmax_slope(
+    rows: DeviceRows, coef: Floats, offset: Floats, shift: Floats | None
+) -> tuple[float, Floats, Floats]:
+    """Value and slope of the softmax loss by the array API."""
+    library, d = rows.library, rows.table.shape[1]
+    on_device = library.to_device(coef), library.to_device(offset)
+    apart = None if shift is None else library.to_device(shift)
+    value, pull, level = 0.0, np.zeros(coef.shape), np.zeros(len(coef))
+    for part in rows.parts(range(d), 2 * d + 6 * len(coef)):
+        cells = part.rows if apart is None else part.rows - apart
+        found = array_api.softmax_slope(library.xp, cells, part.codes, part.weight, *on_device)
+        value += float(library.scalar(found.value))
+        pull += library.to_host(found.pull)
+        level += library.to_host(found.level)
+    return value, pull, level
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceProblem(Problem):
+    """What is to be learnt of rows on a device: coordinates from their moments there."""
+
+    @cached_property
+    def moments(self) -> Scatter:
+        """Mean and scatter of the columns, from rows here and there where that is enough."""
+        scan = self.scan
+        assert isinstance(scan, DeviceScan)  # noqa: S101 -- for the type checker
+        step = max(1, scan.n_rows // max(SAMPLE, 50 * scan.n_features))
+        rows = scan.rows.every(step).of_one_class()
+        return scatter(rows, range(scan.n_features), pooled=False, fourth=False)
+
+    def objective(self, coordinates: Coordinates) -> Objective:
+        """What is minimised, in the coordinates that a solver asks for."""
+        if self.jeffreys:
+            raise ValueError(f"Firth's penalty is not worked out on a device; use C=1.0, or {TO_THE_HOST}")
+        return DeviceObjective(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
+
+    def basis(self, coordinates: Coordinates, bulk: Scan | None = None) -> Basis:
+        """Whitened coordinates, or scaled ones where the table is too wide, or the user's own."""
+        if coordinates == "user":
+            return Basis.plain(self.scan.n_features, self.intercept)
+        found = self.moments
+        if found.gaps is not None:
+            self.scan.rows.refuse_gaps(range(self.scan.n_features))  # type: ignore[attr-defined]
+        variance = np.diagonal(found.scatter[0]) / found.weight[0]
+        self._refuse_huge(variance)
+        if self._whitens(coordinates):
+            return Basis.whitened(found, self.scan.n_rows, self.intercept, self._ridge)
+        ridge = self._ridge if self.penalty.smooth else 0.0
+        return Basis.scaled(found.location.value[0], variance, self.intercept, ridge)

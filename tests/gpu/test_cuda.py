@@ -1,0 +1,216 @@
+"""Kernels on an NVIDIA GPU against NumPy: `make test-gpu` on a machine that has one."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from posterior import (
+    LDA,
+    QDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianDiscriminantAnalysis,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+)
+from posterior.engines.device import arrays, cuda, sums
+from posterior.estimators.device import DeviceTable, training_of
+
+cupy = pytest.importorskip("cupy", reason="there is no CuPy here")
+try:
+    cupy.cuda.runtime.getDeviceCount()
+except cupy.cuda.runtime.CUDARuntimeError as error:
+    pytest.skip(f"there is no GPU here: {error}", allow_module_level=True)
+torch = pytest.importorskip("torch", reason="there is no PyTorch here")
+
+LIBRARIES = {
+    "cupy": cupy.asarray,
+    "torch": lambda a: torch.asarray(a, device="cuda"),
+    "torch on the CPU": torch.asarray,
+}
+
+
+def table(n=3001, d=7, K=4, seed=0, kind="numbers"):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    X = rng.normal(size=(n, d)) * rng.uniform(0.5, 2, d) + 2 * rng.normal(size=(K, d))[y]
+    if kind == "gaps":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    if kind == "counts":
+        X = np.abs(X).round()
+    return X, y
+
+
+def host(array):
+    return arrays.host_array(array)
+
+
+def apart(found, expected):
+    found, expected = np.asarray(host(found), dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    same = found == expected
+    return float(np.where(same, 0.0, np.abs(found - expected) / (1 + np.abs(expected))).max())
+
+
+CASES = {
+    "naive Bayes": (GaussianNB(), "numbers"),
+    "gaps": (GaussianNB(), "gaps"),
+    "weights of columns": (NaiveBayes(weights={"x1": 0.5, "x2": 0.0}), "gaps"),
+    "LDA": (LDA(), "numbers"),
+    "QDA": (QDA(), "numbers"),
+    "RDA": (GaussianDiscriminantAnalysis(tied=0.5, shrinkage=0.1), "numbers"),
+    "Ledoit and Wolf": (GaussianDiscriminantAnalysis(shrinkage="ledoit-wolf"), "numbers"),
+    "Bernoulli": (BernoulliNB(), "gaps"),
+    "multinomial": (MultinomialNB(), "counts"),
+    "categories": (CategoricalNB(), "counts"),
+}
+METHODS = ("predict", "predict_proba", "predict_log_proba", "score_samples", "class_log_density")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", CASES)
+def test_answers_are_those_of_numpy(name, dtype, library):
+    estimator, kind = CASES[name]
+    X, y = table(kind=kind)
+    X = X.astype(dtype)
+    there = LIBRARIES[library]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here, gpu = clone(estimator).fit(X, y), clone(estimator).fit(there(X), there(y))
+    for method in METHODS:
+        expected = getattr(here, method)(X)
+        for model in (here, gpu):
+            found = getattr(model, method)(there(X))
+            assert type(found) is type(there(X))
+            assert found.device == there(X).device
+            if method == "predict":
+                assert np.mean(host(found) != expected) < (1e-3 if dtype == np.float32 else 1e-12)
+            else:
+                assert apart(found, expected) < (1e-4 if dtype == np.float32 else 1e-8), method
+        assert apart(getattr(gpu, method)(X), expected) < (1e-4 if dtype == np.float32 else 1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (33, 3, 2), (1000, 20, 10), (5000, 32, 40), (4097, 45, 3), (257, 5, 48)]
+)
+def test_compiled_sums_are_the_reference(shape, weighted, dtype):
+    X, y = table(*shape)
+    X, y = (X + 100).astype(dtype), np.sort(y)
+    weight = np.random.default_rng(1).uniform(0.1, 2, len(y)) if weighted else None
+    training = training_of(
+        cupy.asarray(X),
+        cupy.asarray(y),
+        None if weight is None else cupy.asarray(weight),
+        "",
+        any_classes=True,
+    )
+    rows, columns = training.rows(GaussianNB()._schema(training.table.source)), tuple(range(X.shape[1]))
+    rtol = 1e-5 if dtype == np.float32 else 1e-10
+    expected, found = sums.moments(rows, columns), cuda.class_moments(rows, columns)
+    assert np.allclose(found.weight, expected.weight, rtol=rtol)
+    assert np.allclose(found.location.value, expected.location.value, rtol=rtol)
+    assert np.allclose(found.scatter, expected.scatter, rtol=rtol, atol=rtol)
+    for pooled in (False, True):
+        found = cuda.class_scatter(rows, columns, pooled=pooled)
+        if found is None:
+            assert X.shape[1] > 32 or training.classes.size > 20
+            continue
+        expected = sums.scatter(rows, columns, pooled=pooled, fourth=False)
+        assert np.allclose(found.weight, expected.weight, rtol=rtol)
+        assert np.allclose(found.location.value, expected.location.value, rtol=rtol)
+        unit = np.sqrt(np.einsum("gjj->gj", expected.scatter)) + 1e-30
+        close = (
+            np.abs(found.scatter - expected.scatter) <= 10 * rtol * unit[:, :, None] * unit[:, None, :] + rtol
+        )
+        assert close.all()
+
+
+@pytest.mark.parametrize("labels", [np.int64, np.int32, np.uint8, np.int16])
+def test_labels_of_every_type_and_place(labels):
+    y = np.array([7, 3, 3, 100, 7, 3]).astype(labels)
+    table = DeviceTable(cupy.zeros((6, 1)))
+    classes, codes = cuda.label_codes(table.library, cupy.asarray(y))
+    assert classes.tolist() == [3, 7, 100]
+    assert classes.dtype == labels
+    assert host(codes).tolist() == [1, 0, 0, 2, 1, 0]
+
+
+def test_the_same_bits_every_time():
+    X, y = table(200_003, 20, 10)
+    X, y = cupy.asarray(X.astype(np.float32)), cupy.asarray(y)
+    first, second = (QDA().fit(X, y).covariance_ for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_far_from_zero_and_far_apart():
+    X, y = table(20_000, 5, 3)
+    X = (X + 1000.0 * y[:, None] + 1e5).astype(np.float32)
+    for model in (GaussianNB(), LDA(), QDA()):
+        here, gpu = clone(model).fit(X, y), clone(model).fit(cupy.asarray(X), cupy.asarray(y))
+        expected = here.predict_log_proba(X)
+        assert apart(gpu.predict_log_proba(cupy.asarray(X)), expected) < 1e-4
+
+
+def test_a_view_that_is_not_aligned_is_read_right():
+    X, y = table(1000, 5, 3)
+    wide = cupy.asarray(np.hstack([np.zeros((1000, 1)), X]).astype(np.float32))
+    view = wide[:, 1:]
+    flat = cupy.asarray(np.concatenate([[0.0], X.ravel()]).astype(np.float32))[1:].reshape(1000, 5)
+    expected = GaussianNB().fit(X.astype(np.float32), y)
+    for rows in (view, flat):
+        assert (
+            apart(
+                GaussianNB().fit(rows, cupy.asarray(y)).predict_log_proba(rows), expected.predict_log_proba(X)
+            )
+            < 1e-4
+        )
+
+
+def test_infinity_is_named():
+    X, y = table(1000, 5, 3)
+    X[17, 2] = np.inf
+    with pytest.raises(ValueError, match=r"'x2' contains infinity .* in row 17"):
+        GaussianNB().fit(cupy.asarray(X), cupy.asarray(y))
+    model = GaussianNB().fit(table(1000, 5, 3)[0], y)
+    with pytest.raises(ValueError, match="'x2' contains infinity"):
+        model.predict_proba(cupy.asarray(X))
+
+
+def test_the_table_stays_on_the_gpu():
+    X, y = table(200_000, 10, 3)
+    X, y = torch.asarray(X, device="cuda"), torch.asarray(y, device="cuda")
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, acc_events=True) as profile:
+        for model in (GaussianNB(), LDA(), QDA()):
+            model.fit(X, y).predict_proba(X)
+        torch.cuda.synchronize()
+    copies = [event for event in profile.events() if "DtoH" in event.name]
+    with arrays.bytes_to_host() as moved:
+        for model in (GaussianNB(), LDA(), QDA()):
+            model.fit(X, y).predict_proba(X)
+    assert moved["bytes"] < X.nbytes / 4
+    assert 0 < len(copies) < 60
+
+
+def test_no_room_on_the_gpu_is_one_clear_error():
+    X, y = table(1000, 5, 3)
+    model = GaussianNB().fit(cupy.asarray(X), cupy.asarray(y))
+    before = model.model_
+    pool = cupy.get_default_memory_pool()
+    big = cupy.asarray(np.tile(X.astype(np.float32), (2000, 1)))
+    labels = cupy.asarray(np.tile(y, 2000))
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + 1000)
+    try:
+        with pytest.raises(MemoryError, match="the device has no room"):
+            model.fit(big, labels)
+        with pytest.raises(MemoryError, match="the device has no room"):
+            model.predict_proba(big)
+    finally:
+        pool.set_limit(size=0)
+    assert model.model_ is before
