@@ -1,6 +1,7 @@
 """How fits and predictions scale with the number of threads, beside the machine's read bandwidth.
 
     python -m benchmarks.cores                 # 4,000,000 x 20, 10 classes; 1, 2, 4 … threads up to all cores
+    python -m benchmarks.cores --models softmax --threads 1 16
 
 Log posteriors of some rows must have the same bits as those of one thread. Seconds are the least of three
 runs.
@@ -66,15 +67,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--classes", type=int, default=10)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--threads", nargs="+", type=int, help="numbers of threads in place of 1, 2, 4 …")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    counts = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= cores]
+    counts = options.threads or [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= cores]
     X, y = table(options.rows, options.columns, options.classes)
     shape = f"{options.rows:,} x {options.columns}, {options.classes} classes"
     print(f"{shape}; {platform.machine()}, {cores} cores")
     print("| threads | " + " | ".join(str(n) for n in counts) + " |")
     print("|---" + "|---:" * len(counts) + "|")
-    for name, make in MODELS.items():
+    for name in options.models:
+        make = MODELS[name]
         first, fits, predictions = None, [], []
         for n in counts:
             with posterior.threads(n):
@@ -83,7 +87,7 @@ def main() -> None:
                 first = said if first is None else first
                 if not np.array_equal(said, first):
                     raise AssertionError(f"{name} has other bits with {n} threads")
-                fits.append(seconds(lambda make=make: make().fit(X, y), 1 if name == "softmax" else 3))
+                fits.append(seconds(lambda make=make: make().fit(X, y), 2 if name == "softmax" else 3))
                 predictions.append(seconds(lambda model=model: model.predict_proba(X)))
         for what, found in (("fit", fits), ("predict_proba", predictions)):
             print(f"| {name} {what} | " + " | ".join(f"{s:.3f}" for s in found) + " |", flush=True)

@@ -1,6 +1,7 @@
 """Compiled softmax and logistic kernels say what the NumPy code of `posterior.linear` says."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -15,7 +16,13 @@ from posterior.engines import LocalDataset, threads
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
-from posterior.linear.loss_sums import LinearScores, curvature_of, slope_of
+from posterior.linear.loss_sums import (
+    LinearScores,
+    SlopeAndCurvature,
+    curvature_of,
+    slope_and_curvature_of,
+    slope_of,
+)
 from posterior.linear.losses.softmax import FUSED_COLUMNS
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import RowBlock
@@ -35,8 +42,23 @@ LAYOUTS = {
     "F": np.asfortranarray,
     "strided": lambda X: np.repeat(X, 3, axis=0)[::3],
     "columns apart": lambda X: kernels.SeparateColumns.of([column.copy() for column in X.T]),
+    "part of columns apart": lambda X: kernels.SeparateColumns.of(
+        [np.append([7.0, 8.0], column) for column in X.T]
+    )[2:],
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "some columns of more": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
     "read-only": locked,
 }
+
+
+def at_address(X, skip, dtype=np.float64):
+    """A copy that begins so many bytes after a line of the cache, in C order."""
+    X = np.asarray(X, dtype=dtype)
+    room = np.empty(X.nbytes + 128, dtype=np.uint8)
+    begin = -room.ctypes.data % 64 + skip
+    out = room[begin : begin + X.nbytes].view(dtype).reshape(X.shape)
+    out[:] = X
+    return out
 
 
 def problem(seed, n, d, K, *, weighted=False, symmetric=False, shifted=False, offset=0.0):
@@ -65,7 +87,7 @@ def sizes(block, line):
 
 
 CASES = {
-    "n": st.one_of(st.integers(1, 40), st.sampled_from([127, 128, 129, 255, 256, 257, 300])),
+    "n": st.one_of(st.integers(1, 40), st.sampled_from([63, 64, 65, 127, 128, 129, 300])),
     "seed": st.integers(0, 2**32 - 1),
     "weighted": st.booleans(),
     "symmetric": st.booleans(),
@@ -73,7 +95,7 @@ CASES = {
 }
 
 
-@given(d=st.sampled_from([1, 2, 3, 8, 21, FUSED_COLUMNS, FUSED_COLUMNS + 3]), K=st.integers(2, 7), **CASES)
+@given(d=st.sampled_from([1, 2, 3, 7, 8, 21, 47, FUSED_COLUMNS + 3]), K=st.integers(2, 7), **CASES)
 def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
     block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
     truth, found = both(lambda: slope_of(block, loss, line))
@@ -84,7 +106,7 @@ def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, sym
     assert (np.abs(found.level - truth.level) <= 64 * EPSILON * weight).all()
 
 
-@given(d=st.sampled_from([1, 2, 5, 20, 47]), K=st.integers(2, 6), **CASES)
+@given(d=st.sampled_from([1, 2, 5, 7, 20, 47, 128]), K=st.integers(2, 6), **CASES)
 def test_curvature_is_that_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
     block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
     truth, found = both(lambda: curvature_of(block, loss, line))
@@ -95,19 +117,107 @@ def test_curvature_is_that_of_the_reference(n, d, K, seed, weighted, symmetric, 
     assert (np.abs(found.blocks - truth.blocks) <= 64 * EPSILON * (Z.T @ Z)).all()
 
 
-@pytest.mark.parametrize("K", [2, 5])
+def bits(sums):
+    slope, bend = sums.slope, sums.curvature
+    return slope.value, slope.pull.tobytes(), slope.level.tobytes(), bend.triangles.tobytes()
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
 @pytest.mark.parametrize("shifted", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_gives_the_same_bits(layout, shifted, K):
-    block, loss, line = problem(0, 5_003, 9, K, weighted=True, shifted=shifted)
-    other = block._replace(matrix=LAYOUTS[layout](block.matrix))
+    for d in (1, 9):
+        block, loss, line = problem(0, 1_003, d, K, weighted=True, shifted=shifted)
+        other = block._replace(matrix=LAYOUTS[layout](block.matrix))
+        with using("compiled"):
+            assert bits(slope_and_curvature_of(block, loss, line)) == bits(
+                slope_and_curvature_of(other, loss, line)
+            )
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_every_address_and_precision_gives_the_same_bits(K):
+    block, loss, line = problem(0, 700, 20, K, weighted=True, shifted=True)
+    single = block.matrix.astype(np.float32)
+    block = block._replace(matrix=single.astype(np.float64))
     with using("compiled"):
-        a, b = slope_of(block, loss, line), slope_of(other, loss, line)
-        c, d = curvature_of(block, loss, line), curvature_of(other, loss, line)
-    assert a.value == b.value
-    assert (a.pull == b.pull).all()
-    assert (a.level == b.level).all()
-    assert (c.blocks == d.blocks).all()
+        truth = bits(slope_and_curvature_of(block, loss, line))
+        for skip in range(0, 64, 8):
+            moved = RowBlock(
+                at_address(block.matrix, skip),
+                at_address(block.target, skip, np.int64),
+                at_address(block.weight, skip),
+            )
+            there = LinearScores(
+                at_address(line.coef, skip), at_address(line.offset, skip), at_address(line.shift, skip)
+            )
+            assert bits(slope_and_curvature_of(moved, loss, there)) == truth
+            apart = kernels.SeparateColumns.of([at_address(column, skip) for column in block.matrix.T])
+            assert bits(slope_and_curvature_of(moved._replace(matrix=apart), loss, line)) == truth
+        for skip in range(0, 64, 4):
+            other = block._replace(matrix=at_address(single, skip, np.float32))
+            assert bits(slope_and_curvature_of(other, loss, line)) == truth
+        for other in (np.asfortranarray(single), single[::-1].copy()[::-1], single.astype(">f8")):
+            assert bits(slope_and_curvature_of(block._replace(matrix=other), loss, line)) == truth
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_one_reading_says_what_two_say(K):
+    block, loss, line = problem(1, 700, 7, K, weighted=True, shifted=True)
+    with using("compiled"):
+        both_sums = slope_and_curvature_of(block, loss, line)
+        slope, bend = slope_of(block, loss, line), curvature_of(block, loss, line)
+    assert bits(both_sums) == bits(SlopeAndCurvature(slope, bend))
+    with using("reference"):
+        truth = slope_and_curvature_of(block, loss, line)
+    assert_allclose(both_sums.slope.value, truth.slope.value, rtol=1e-13)
+    assert_allclose(both_sums.curvature.blocks, truth.curvature.blocks, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_weights_of_one_are_no_weights_and_rows_of_no_weight_no_rows(K):
+    block, loss, line = problem(0, 300, 6, K)
+    more = RowBlock(
+        np.vstack([block.matrix, block.matrix[:40] * 1e3]),
+        np.append(block.target, block.target[:40]),
+        np.append(np.ones(300), np.zeros(40)),
+    )
+    with using("compiled"):
+        truth = slope_and_curvature_of(block, loss, line)
+        ones = slope_and_curvature_of(block._replace(weight=np.ones(300)), loss, line)
+        padded = slope_and_curvature_of(more, loss, line)
+        nothing = slope_and_curvature_of(block._replace(weight=np.zeros(300)), loss, line)
+    assert bits(truth) == bits(ones) == bits(padded)
+    assert padded.slope.weight == 300
+    assert nothing.slope.value == 0
+    assert not nothing.slope.pull.any()
+    assert not nothing.curvature.triangles.any()
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_no_rows_and_no_columns_have_their_sums(K):
+    block, loss, line = problem(0, 70, 3, K)
+    level = LinearScores(line.coef[:, :0], line.offset)
+    with using("compiled"):
+        none = slope_and_curvature_of(block.some(slice(0, 0)), loss, line)
+    assert none.slope.value == 0
+    assert not none.curvature.triangles.any()
+    bare = block._replace(matrix=block.matrix[:, :0])
+    truth, found = both(lambda: slope_and_curvature_of(bare, loss, level))
+    assert_allclose(found.slope.level, truth.slope.level, rtol=1e-12)
+    assert_allclose(found.curvature.blocks, truth.curvature.blocks, rtol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 10])
+def test_only_triangles_of_the_hessian_travel(K):
+    block, loss, line = problem(0, 300, 20, K)
+    with using("compiled"):
+        sums = curvature_of(block, loss, line)
+    sent = pickle.dumps(sums)
+    assert len(sent) < K * (K - 1) // 2 * (21 * 22 // 2) * 8 + 500
+    blocks = pickle.loads(sent).blocks
+    assert blocks.tobytes() == sums.blocks.tobytes()
+    assert (blocks == blocks.transpose(0, 2, 1)).all()
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -302,6 +412,18 @@ def test_log1p_is_exact_to_two_units(x):
 @pytest.mark.parametrize("x", [1e-320, 1e-300, 1e-20, 1e-16, 1.5e-16, 2**-53, 0.4142135623730951])
 def test_log1p_keeps_the_digits_of_small_numbers(x):
     assert_allclose(series.log1p(x), math.log1p(x), rtol=2 * EPSILON, atol=0)
+
+
+@given(st.floats(-708.3, 0))
+def test_shares_are_exact_to_two_units(x):
+    truth = np.exp(np.longdouble(x))  # of 64 bits where the processor has them
+    assert abs(np.longdouble(series.share(x)) - truth) <= 2 * EPSILON * truth
+
+
+def test_shares_vanish_far_out_and_hide_nothing():
+    assert series.share(0.0) == 1.0
+    assert [series.share(x) for x in (-709.0, -1e5, -np.inf)] == [0.0, 0.0, 0.0]
+    assert np.isnan(series.share(np.nan))
 
 
 @given(st.lists(st.floats(-1e12, 1e12), max_size=50))

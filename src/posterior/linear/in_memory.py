@@ -12,6 +12,9 @@ from posterior.linear.scan import RowBlock, Scan
 
 S = TypeVar("S")
 
+# Cells that a row counts for at least: parts of some thousand rows, so that many threads have one each.
+ROW_CELLS = 64
+
 
 @dataclass(frozen=True)
 class InMemoryScan(Scan):
@@ -61,4 +64,4 @@ class InMemoryScan(Scan):
         return first
 
     def _over_places(self, work: Callable[[Chunk, Ints], None]) -> None:
-        self.dataset.fill(work, np.arange(self.n_rows), dense=self.design.dense)
+        self.dataset.fill(work, np.arange(self.n_rows), dense=max(self.design.dense, ROW_CELLS))
