@@ -17,9 +17,11 @@ from posterior import (
 from posterior.datasets import load_penguins, load_pokemon, load_voters
 from posterior.families import (
     Bernoulli,
+    Beta,
     Categorical,
     Exponential,
     Gamma,
+    KernelDensity,
     Laplace,
     LogNormal,
     MultivariateNormal,
@@ -60,6 +62,8 @@ def mixed_table(n: int = 600, seed: int = 5) -> tuple[pd.DataFrame, np.ndarray]:
             "edge": rng.laplace(0.4 * on, 1.0),
             "count": rng.poisson(2 + on).astype(float),
             "burst": rng.negative_binomial(2, 0.4 - 0.1 * on).astype(float),
+            "share": rng.beta(2 + on, 3.0),
+            "humps": rng.normal(0.5 * on + 3 * rng.integers(0, 2, n), 1.0),
             "flag": (rng.random(n) < 0.3 + 0.2 * on).astype(float),
             "town": rng.choice(["a", "b", "c"], n, p=[0.2, 0.3, 0.5]),
         }
@@ -79,7 +83,9 @@ def mixed() -> Subject:
         "heavy": StudentT(),
         "edge": Laplace(),
         "count": Poisson(),
-        "burst": NegativeBinomial(),  # which the page does not work out itself
+        "burst": NegativeBinomial(),
+        "share": Beta(),
+        "humps": KernelDensity(),  # which the page does not work out itself
         "flag": Bernoulli(),
         "town": Categorical(),
     }
@@ -116,12 +122,19 @@ def block() -> Subject:
 
 def pokemon(model: str) -> Subject:
     table = load_pokemon()
-    return _subject(table.X, table.y, model)
+    return _subject(table.X[::3], table.y[::3], model)
 
 
 def voters(model: str, **more: Any) -> Subject:
     table = load_voters()
     return _subject(table.X, table.y, model, **more)
+
+
+def tied() -> Subject:
+    """Rows judged by a model to which both classes are the same: posteriors of exactly a half."""
+    X = np.tile([-2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0], 6)[:, None]
+    model = GaussianNB().fit([[-2.0], [0.0], [0.0], [2.0]], ["left", "left", "right", "right"])
+    return _subject(X, np.where(np.arange(len(X)) % 3, "left", "right"), model)
 
 
 STUDIO_PAGES: dict[str, Callable[[], Subject]] = {
@@ -134,5 +147,6 @@ STUDIO_PAGES: dict[str, Callable[[], Subject]] = {
     "pokemon": lambda: pokemon("qda"),
     "logistic": lambda: _subject(*mixed_table(300), LogisticRegression(missing="indicator")),
     "softmax": lambda: penguins(SoftmaxRegression(missing="indicator")),
+    "tied": tied,
     "quadratic": lambda: penguins(LogisticRegression(missing="indicator", degree=2, C=1.0)),
 }

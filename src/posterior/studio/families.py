@@ -14,6 +14,7 @@ from posterior._types import AnyArray
 from posterior.families import (
     BernoulliDistribution,
     BestOfDistribution,
+    BetaDistribution,
     CategoricalDistribution,
     Distribution,
     ExponentialDistribution,
@@ -21,6 +22,7 @@ from posterior.families import (
     HistogramDistribution,
     LaplaceDistribution,
     LogNormalDistribution,
+    NegativeBinomialDistribution,
     NormalDistribution,
     PoissonDistribution,
     StudentTDistribution,
@@ -113,6 +115,26 @@ def _(distribution: GammaDistribution, j: int) -> dict[str, Any]:
 @column_density.register
 def _(distribution: PoissonDistribution, j: int) -> dict[str, Any]:
     return {"family": "poisson", "rate": numbers(distribution.rate[:, j])}
+
+
+@column_density.register
+def _(distribution: NegativeBinomialDistribution, j: int) -> dict[str, Any]:
+    return {
+        "family": "negative_binomial",
+        "mean": numbers(distribution.mean[:, j]),
+        "dispersion": numbers(distribution.dispersion[:, j]),
+    }
+
+
+@column_density.register
+def _(distribution: BetaDistribution, j: int) -> dict[str, Any]:
+    alpha, beta = distribution.alpha[:, j], distribution.beta[:, j]
+    return {
+        "family": "beta",
+        "alpha": numbers(alpha),
+        "beta": numbers(beta),
+        "level": numbers(stirling(alpha) + stirling(beta) - stirling(alpha + beta)),
+    }
 
 
 @column_density.register

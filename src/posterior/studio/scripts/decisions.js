@@ -181,10 +181,11 @@ export function outcome(rows, setting, old, observed, odd) {
       spent += price;
       expected += w * own;
     }
-    // What every threshold would do: rows by the posterior of the class looked at, and by expected cost. A limit
-    // of step s answers the rows that are expected to cost no more than s / STEPS of the largest.
-    if (truth === positive) on[Math.floor(p * STEPS)] += w;
-    else off[Math.floor(p * STEPS)] += w;
+    // What every threshold would do: rows by the posterior of the class looked at, which must be above it, and by
+    // expected cost. A limit of step s answers the rows that cost no more than s / STEPS of the largest.
+    const above = p > 0 ? Math.ceil(p * STEPS) - 1 : 0;
+    if (truth === positive) on[above] += w;
+    else off[above] += w;
     const step = own > 0 ? Math.ceil(own / top * STEPS - 1e-12) : 0;
     byRisk[step] += w;
     costs[step] += price;

@@ -25,6 +25,20 @@ const DENSITIES = {
   }) : null),
   poisson: (f, x) => (x >= 0 && Number.isInteger(x)
     ? f.rate.map(rate => (rate === 0 ? (x > 0 ? -Infinity : 0) : x * Math.log(rate) - rate)) : null),
+  // ln Γ(x + r) / Γ(r) is a sum over the counts below x; x! is the same for all classes.
+  negative_binomial: (f, x) => (x >= 0 && Number.isInteger(x) ? f.mean.map((mean, k) => {
+    const spread = f.dispersion[k];
+    if (mean === 0) return x > 0 ? -Infinity : 0;
+    if (spread === 0) return x * Math.log(mean) - mean;
+    const r = 1 / spread;
+    let sum = -r * Math.log1p(mean / r) + x * (Math.log(mean) - Math.log(mean + r));
+    for (let i = 0; i < x; i++) sum += Math.log(r + i);
+    return sum;
+  }) : null),
+  beta: (f, x) => (x > 0 && x < 1 ? f.alpha.map((a, k) => {
+    const b = f.beta[k];
+    return a * (Math.log(x) - Math.log(a / (a + b))) + b * (Math.log1p(-x) - Math.log(b / (a + b))) + f.level[k];
+  }) : null),
   bernoulli: (f, x) => (x > f.cut ? f.on : f.off).map(logOf),
   histogram: (f, x) => {
     let bin = 0;

@@ -89,7 +89,7 @@ export class Studio {
 
   rejectCard() {
     const id = freshId("reject");
-    const rules = [["", "answer every row"], ["threshold", "leave unsure rows: largest posterior below"], ["cost", "leave rows expected to cost more than a look"], ["coverage", "answer a share of the rows"], ["capacity", "so many cases a day can be looked at"]];
+    const rules = [["", "answer every row"], ["threshold", "not below a posterior"], ["cost", "not where a look is cheaper"], ["coverage", "a share of the rows"], ["capacity", "what people can look at in a day"]];
     this.rule = element("select", { id, onchange: event => this.chooseRule(event.target.value) }, rules.map(([value, words]) => element("option", { value }, words)));
     const number = (rule, label, low, high, step, value, unit = "", scale = 1) => slider({
       label, low, high, step, value, unit, change: given => this.change({ reject: [rule, round(given / scale)] }),
@@ -133,10 +133,10 @@ export class Studio {
 
   makeCharts(K) {
     const charts = {};
-    if (K === 2) charts.cost = new LineChart({ title: "Average cost by threshold", xLabel: "say the class where its posterior is at least", yLabel: "average cost", series: [{ name: "cost", colour: "var(--accent)" }] });
+    if (K === 2) charts.cost = new LineChart({ title: "Average cost by threshold", xLabel: "say the class where its posterior is above", yLabel: "average cost", series: [{ name: "cost", colour: "var(--accent)" }] });
     charts.reject = new LineChart({ title: "Cost of leaving rows unanswered", xLabel: "reject a row expected to cost more than", yLabel: "average cost",
       series: [{ name: "of a row, looks included", colour: "var(--accent)" }, { name: "of an answer", colour: "var(--wrong)", dashed: true }] });
-    charts.precision = new LineChart({ title: "Precision and recall by threshold", xLabel: "say the class where its posterior is at least", yLabel: "share",
+    charts.precision = new LineChart({ title: "Precision and recall by threshold", xLabel: "say the class where its posterior is above", yLabel: "share",
       series: [{ name: "precision", colour: "var(--accent)" }, { name: "recall", colour: "var(--wrong)", dashed: true }] });
     if (K !== 2) charts.coverage = new LineChart({ title: "Cost of an answer by how many are answered", xLabel: "share of rows answered, the surest first", yLabel: "average cost of an answer", series: [{ name: "cost", colour: "var(--accent)" }] });
     charts.reliability = new LineChart({ title: "Do the posteriors mean what they say?", xLabel: "posterior of the class", yLabel: "how often it came true", series: [{ name: "", colour: "none" }], diagonal: true });
