@@ -69,6 +69,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "posterior"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# The moving pictures of the course; a page without them has its figures.
+if (HERE / "_static" / "live.js").exists():
+    html_css_files.append("live.css")
+    html_js_files = [("live.js", {"defer": "defer"})]
 html_extra_path = ["_build/extra"]
 html_copy_source = False
 html_show_sourcelink = False
