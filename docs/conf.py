@@ -50,6 +50,7 @@ for _old in (_build / "executed").glob("*"):
 # What every page runs first: figures in the colours of the page.
 _startup = _build / "ipython" / "profile_default" / "startup"
 _startup.mkdir(parents=True, exist_ok=True)
+(_build / "extra").mkdir(exist_ok=True)  # where the sample report goes
 shutil.copy(HERE / "_ext" / "startup.py", _startup / "startup.py")
 (_startup.parent / "ipython_kernel_config.py").write_text("get_config().Application.log_level = 'ERROR'\n")
 os.environ["IPYTHONDIR"] = str(_build / "ipython")
@@ -69,6 +70,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "posterior"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# The moving pictures of the course; a page without them has its figures.
+if (HERE / "_static" / "live.js").exists():
+    html_css_files.append("live.css")
+    html_js_files = [("live.js", {"defer": "defer"})]
 html_extra_path = ["_build/extra"]
 html_copy_source = False
 html_show_sourcelink = False
