@@ -122,6 +122,27 @@ class Training:
             self.table.source.single,
         )
 
+    def weighted(self, by_class: Any) -> "Training":
+        """The same rows, their weights times those of their classes."""
+        library = self.table.library
+        rows = self.rows(None)
+        own = library.xp.take(library.to_device(by_class), rows.indices(self.codes), axis=0)
+        weight = own if self.weight is None else own * self.weight
+        return Training(self.table, self.classes, self.codes, weight)
+
+    def kinds_for(self, _estimator: Any) -> None:
+        """Nothing was declared of the columns."""
+        return
+
+    def sample(self, n: int) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+        """Some rows, spread over the table, on the host: table, labels and weights."""
+        library, step = self.table.library, max(1, -(-self.table.n_rows // n))
+        X, codes = library.to_host(self.table.table[::step, :]), library.to_host(self.codes[::step])
+        weight = None if self.weight is None else library.to_host(self.weight[::step])
+        return X, self.classes[codes], weight
+
+    sample_by_class = sample
+
 
 def training_of(
     X: Any, y: Any, sample_weight: Any, who: str, *, any_classes: bool, classes: Any = None

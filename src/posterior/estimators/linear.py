@@ -29,7 +29,6 @@ from posterior.linear import (
     Solver,
     solver_named,
 )
-from posterior.linear.first_look import learnt_design
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.penalty_strength import StrengthChoice
 from posterior.linear.solvers.base import Halfway
@@ -72,9 +71,7 @@ class LinearEstimator(TableEstimator):
         missing: Any = getattr(self, "missing", "error")
         if missing not in ("error", "indicator"):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
-        dataset = rows.dataset(schema)
-        design = Design.of(schema, reference=reference, missing=missing)
-        return Scan.of(dataset, learnt_design(dataset, design, degree))
+        return rows.scan(schema, Design.of(schema, reference=reference, missing=missing), degree)
 
     def _reading(self, X: Any) -> Scan:
         """The rows of a new table, read as in training."""

@@ -1,14 +1,17 @@
 """What linear models of p(class | row) say of rows: scores, probabilities, and what each column adds."""
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from posterior._types import AnyArray, Floats
+from posterior.engines.device.linear import LinearAnswer, linear_answer
+from posterior.engines.device.rows import TO_THE_HOST
 from posterior.estimators.boundaries import Boundaries
 from posterior.estimators.contributions import Contributions
+from posterior.estimators.device import DeviceTable, predicted, refused_method
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Label, TableLike
 from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
@@ -22,6 +25,34 @@ class LinearProbabilities(Boundaries, ScoresScans, ClassifierMixin, LinearEstima
 
     classes_: AnyArray
     priors_: Floats
+
+    # What the methods ask of linear scores of rows on a device.
+    _device_answers: ClassVar[Mapping[str, LinearAnswer]] = {
+        "decision_function": "scores",
+        "predict_proba": "posterior",
+        "predict_log_proba": "log_posterior",
+        "predict": "best",
+    }
+
+    def _device_scores(self, method: str, table: DeviceTable) -> Any:
+        """What a method says of rows on a device."""
+        if method not in self._device_answers:
+            raise refused_method(type(self).__name__, method)
+        if method == "predict":
+            return predicted(table, self.classes_, self._device_codes(table))
+        found = linear_answer(self._current, self._device_rows(table), self._device_answers[method])
+        return found[:, 0] if method == "decision_function" and found.shape[1] == 1 else found
+
+    def _device_codes(self, table: DeviceTable) -> Any:
+        """The code of the most probable class of each row on a device."""
+        return linear_answer(self._current, self._device_rows(table), "best")
+
+    def _device_rows(self, table: DeviceTable) -> Any:
+        """The rows of a table on a device, whose columns are those of training."""
+        self._aligned(table.source)
+        if not self.design_.as_it_is:
+            raise ValueError(f"this model makes columns of those of the table, on the host: {TO_THE_HOST}")
+        return table.rows(self.design_.schema)
 
     @scores_scans
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:

@@ -18,6 +18,8 @@ from posterior.bayes import impossible_priors
 from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
+from posterior.estimators.device import explained_memory, is_device_array, training_of
+from posterior.estimators.device_regression import RowsOnDevice, refuse_other_solvers
 from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
 from posterior.estimators.linear_settings import LinearFit, best_degree, chosen_strength, fold_rows
@@ -47,7 +49,6 @@ from posterior.linear import (
     Design,
     IncrementalSolver,
     LinearModel,
-    Problem,
     Scan,
     SoftmaxLoss,
     Solver,
@@ -233,6 +234,8 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         """
         if isinstance(X, ScannedTable):
             return self._fit_scan(scanned_table(X, y, sample_weight, type(self).__name__))
+        if is_device_array(X):
+            return self._fit_device(X, y, sample_weight)
         table = labelled_table(X, y, sample_weight, type(self).__name__)
         rows = TrainingRows.of(table, self._class_weighted(table))
         return self._fit_rows(rows, table.classes, getattr(y, "name", None))
@@ -249,6 +252,18 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         )
         rows = RowsElsewhere.scanned(table, class_weight=by_class)
         taken_over(self, chosen._fit_rows(rows, table.classes, table.target))
+        return self
+
+    def _fit_device(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn from rows on a device; settings that are "auto" are chosen by a sample of them."""
+        with explained_memory():
+            table = training_of(X, y, sample_weight, type(self).__name__, any_classes=False)
+            chosen = settled_by_sample(self, table, classes=True)
+            refuse_other_solvers(chosen._solver())
+            rows = RowsOnDevice.of(table)
+            if chosen.class_weight is not None:
+                rows = rows.weighted(chosen._weights_by_class(table.classes, rows.class_weights))
+            taken_over(self, chosen._fit_rows(rows, table.classes, None))
         return self
 
     def _fit_rows(self, rows: TrainingRows, classes: AnyArray, name: Any) -> Self:
@@ -275,7 +290,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             if self.standardize and net:  # nothing else depends on the units of the columns
                 scaled = ScaledDesign.learnt_from(scan.dataset, design)
                 scan = Scan.of(scan.dataset, scaled)
-            problem = Problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
+            problem = rows.problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
             solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
             self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))
             if setting.strength is None:

@@ -12,6 +12,8 @@ from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import fit_inside
 from posterior.estimators.state import install
 from posterior.generative import GenerativeSpec
+from posterior.linear import Design, Problem, Scan
+from posterior.linear.first_look import learnt_design
 from posterior.schema import LabelledTable, Schema, Source
 from posterior.stats.base import FieldSums
 
@@ -26,6 +28,7 @@ class TrainingRows:
     """Rows in memory, with class codes or numbers to learn, and weights."""
 
     elsewhere: ClassVar[bool] = False
+    problem: ClassVar[type[Problem]] = Problem
     source: Source
     target: AnyArray
     weight: Floats | None = None
@@ -41,6 +44,11 @@ class TrainingRows:
     def dataset(self, schema: Schema) -> Dataset:
         """The rows as a schema reads them."""
         return LocalDataset(schema, schema.encode(self.source), self.target, self.weight)
+
+    def scan(self, schema: Schema, design: Design, degree: int) -> Scan:
+        """The rows as a design reads them that has learnt what it must of them."""
+        dataset = self.dataset(schema)
+        return Scan.of(dataset, learnt_design(dataset, design, degree))
 
     @property
     def total(self) -> float:

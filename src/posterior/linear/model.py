@@ -86,7 +86,7 @@ class LinearModel:
 
     def log_terms(self, scan: Scan) -> tuple[tuple[str, ...], Floats]:
         """Names and values (n, T, K) of terms by column of the table, which add up to the classes' scores."""
-        return self._of_every_class.score_terms(scan)
+        return self.of_every_class.score_terms(scan)
 
     def score_terms(self, scan: Scan) -> tuple[tuple[str, ...], Floats]:
         """Names and values (n, T, R) of terms by column of the table, which add up to the scores.
@@ -114,7 +114,7 @@ class LinearModel:
 
     def best(self, scan: Scan) -> Ints:
         """The most probable class of each row; the first of equals."""
-        model = self._of_every_class
+        model = self.of_every_class
         if scan.sparse:
             return np.asarray(model.read(scan).argmax(axis=1), dtype=np.int64)
         even = np.zeros(len(model.coef))
@@ -128,7 +128,7 @@ class LinearModel:
         return scan.fill(write, np.empty(scan.n_rows, dtype=np.int64))
 
     @property
-    def _of_every_class(self) -> "LinearModel":
+    def of_every_class(self) -> "LinearModel":
         """The same with a score for the first of two classes, 0."""
         if len(self.coef) > 1:
             return self
@@ -136,7 +136,7 @@ class LinearModel:
         return replace(self, coef=coef, level=level)
 
     def _posterior(self, scan: Scan, dtype: FloatType, *, logs: bool) -> Floats:
-        model = self._of_every_class
+        model = self.of_every_class
         if scan.sparse:
             found = (log_softmax if logs else softmax)(model.read(scan), axis=1)
             return np.asarray(found.astype(dtype, copy=False))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from posterior.linear.basis import Basis
 from posterior.linear.fit import SAMPLE, Problem
 from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums
 from posterior.linear.losses import SoftmaxLoss
+from posterior.linear.model import LinearModel
 from posterior.linear.scan import RowBlock
+from posterior.linear.solvers import Newton, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.stats import Scatter
 
@@ -132,6 +134,38 @@ class DeviceObjective(Objective):
         return float("inf")
 
 
+LinearAnswer = Literal["posterior", "log_posterior", "best", "scores"]
+
+
+def linear_answer(model: LinearModel, rows: DeviceRows, what: LinearAnswer) -> Any:
+    """Probabilities, their logs, codes of the best class, or scores of rows on a device."""
+    every = model if what == "scores" else model.of_every_class
+    d = rows.table.shape[1]
+    if what != "scores":
+        fast = cuda.linear_answer(rows, every.coef, every.level, every.centre, what)
+        if fast is not None:
+            return fast
+    library = rows.library
+    xp = library.xp
+    centre, coef, level = (library.to_device(a) for a in (every.centre, every.coef.T.copy(), every.level))
+    even = library.to_device(np.zeros(len(every.coef)))
+    finish: dict[str, Callable[[Any], Any]] = {
+        "posterior": lambda s: array_api.posteriors(xp, s, even, logs=False),
+        "log_posterior": lambda s: array_api.posteriors(xp, s, even, logs=True),
+        "best": lambda s: array_api.best(xp, s, even),
+        "scores": lambda s: s,
+    }
+    parts, fine = [], True
+    for part in rows.parts(range(d), 2 * d + 3 * len(every.coef)):
+        scores = (part.rows - centre) @ coef + level
+        fine = fine and bool(library.scalar(xp.all(xp.isfinite(scores))))
+        parts.append(finish[what](scores))
+    if not fine:
+        rows.refuse_gaps(range(d))
+    found = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+    return found if what == "best" or not rows.single else xp.astype(found, xp.float32)
+
+
 def softmax_slope(
     rows: DeviceRows, coef: Floats, offset: Floats, shift: Floats | None
 ) -> tuple[float, Floats, Floats]:
@@ -166,7 +200,16 @@ class DeviceProblem(Problem):
         """What is minimised, in the coordinates that a solver asks for."""
         if self.jeffreys:
             raise ValueError(f"Firth's penalty is not worked out on a device; use C=1.0, or {TO_THE_HOST}")
+        if not self.penalty.smooth or coordinates != Newton.coordinates:
+            raise ValueError(
+                f"arrays on a device are fitted by Newton's method with a ridge; use l1_ratio=0 and "
+                f'solver="auto", or {TO_THE_HOST}'
+            )
         return DeviceObjective(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
+
+    def solver(self) -> Solver:
+        """Newton's method, whatever the size: its small systems are solved on the host."""
+        return Newton(stages=True)
 
     def basis(self, coordinates: Coordinates, bulk: Scan | None = None) -> Basis:
         """Whitened coordinates, or scaled ones where the table is too wide, or the user's own."""

@@ -5,8 +5,16 @@ kernels of the array API serve.
 """
 
 from posterior.engines.device.cuda.labels import class_weights, label_codes
-from posterior.engines.device.cuda.linear import softmax_slope
+from posterior.engines.device.cuda.linear import linear_answer, softmax_slope
 from posterior.engines.device.cuda.prediction import answer
 from posterior.engines.device.cuda.sums import class_moments, class_scatter
 
-__all__ = ["answer", "class_moments", "class_scatter", "class_weights", "label_codes", "softmax_slope"]
+__all__ = [
+    "answer",
+    "class_moments",
+    "class_scatter",
+    "class_weights",
+    "label_codes",
+    "linear_answer",
+    "softmax_slope",
+]

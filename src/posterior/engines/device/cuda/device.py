@@ -45,9 +45,9 @@ def beside(library: ArrayLibrary) -> Iterator[Any]:
         return
     torch = load_module("torch")
     index = library.device.index
-    with cupy.cuda.Device(torch.cuda.current_device() if index is None else index):
-        with _same_stream(cupy, torch.cuda.current_stream(library.device)):
-            yield cupy
+    here = cupy.cuda.Device(torch.cuda.current_device() if index is None else index)
+    with here, _same_stream(cupy, torch.cuda.current_stream(library.device)):
+        yield cupy
 
 
 def _same_stream(cupy: Any, stream: Any) -> Any:

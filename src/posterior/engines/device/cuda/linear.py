@@ -6,6 +6,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.device.cuda.device import beside, gpu, is_aligned, module
+from posterior.engines.device.cuda.prediction import Parameters, scored
 from posterior.engines.device.cuda.sources import SLOPE
 from posterior.engines.device.cuda.sums import TILES, Cells, folded
 
@@ -27,6 +28,18 @@ def softmax_slope(
             return None
         value, sums = slope_sums(cupy, cells, coef, offset, np.zeros(d) if shift is None else shift)
         return value, sums[:, :-1], sums[:, -1]
+
+
+def linear_answer(rows: Any, coef: Floats, level: Floats, centre: Floats, what: str) -> Any:
+    """Softmax of linear scores (x − centre)·coef + level of all rows; None where there is no kernel."""
+    d = coef.shape[1]
+    if gpu(rows.library) is None:
+        return None
+    near = centre.astype(np.float32).astype(np.float64)
+    arrays = {"COEF": coef, "START": level, "PIVOT": near, "REST": centre - near}
+    spread = np.abs(coef).max(axis=1) * np.sqrt(d)
+    lost = float((spread * np.maximum(1.0, np.abs(centre).max(initial=0.0))).max(initial=0.0))
+    return scored(rows, tuple(range(d)), Parameters(1, arrays, lost), what)
 
 
 def slope_sums(

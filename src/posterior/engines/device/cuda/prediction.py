@@ -72,9 +72,9 @@ def scored(rows: Any, columns: Any, found: Parameters, what: str) -> Any:
         if X.dtype.name not in CELLS:
             return None
         fast = X.dtype == np.float32 and found.lost < MOST_LOST
-        if fast and found.kind == 0 and what in ("posterior", "log_posterior") and d % 4 == 0:
-            if n_classes * d <= FEW_NUMBERS and is_aligned(X):
-                return _few(cupy, library, X, found, MODES[what])
+        few = fast and found.kind == 0 and n_classes * d <= FEW_NUMBERS
+        if few and what in ("posterior", "log_posterior") and d % 4 == 0 and is_aligned(X):
+            return _few(cupy, library, X, found, MODES[what])
         numbers = _packed(found, n_classes, d).astype(np.float32 if fast else np.float64)
         mode, each = MODES[what], _rows_per_thread(found.kind, d, fast=fast)
         shape = X.shape[0] if mode in (2, 4) else (X.shape[0], n_classes)
