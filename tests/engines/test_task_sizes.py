@@ -17,8 +17,8 @@ cloudpickle = pytest.importorskip("cloudpickle")  # comes with Dask
 
 N, D, K = 60_000, 20, 10
 MOST = 64_000
-# The Hessian of softmax has a (D + 1, D + 1) block of numbers for each pair of the K − 1 free scores.
-HESSIAN = (K - 1) * K // 2 * (D + 1) ** 2 * 8
+# The Hessian of softmax has a triangle of (D + 1)(D + 2)/2 numbers for each pair of the K − 1 free scores.
+HESSIAN = (K - 1) * K // 2 * ((D + 1) * (D + 2) // 2) * 8
 # The slope, which comes in the same reading, has (D + 1) numbers for each of these, beside names and counts.
 SLOPE = (K - 1) * (D + 1) * 8 + 1000
 MODELS = {

@@ -13,6 +13,7 @@ from scipy import sparse
 import posterior
 from posterior import kernels
 from posterior.engines import LocalDataset, threads
+from posterior.kernels import memory
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
@@ -159,6 +160,17 @@ def test_every_address_and_precision_gives_the_same_bits(K):
             assert bits(slope_and_curvature_of(other, loss, line)) == truth
         for other in (np.asfortranarray(single), single[::-1].copy()[::-1], single.astype(">f8")):
             assert bits(slope_and_curvature_of(block._replace(matrix=other), loss, line)) == truth
+
+
+@pytest.mark.parametrize("K", [2, 3, 4, 5])
+def test_what_was_left_in_buffers_counts_nothing(K):
+    block, loss, line = problem(0, 130, 7, K, weighted=True, shifted=True)
+    with using("compiled"):
+        truth = bits(slope_and_curvature_of(block, loss, line))
+        for left in (np.nan, np.inf, 5e-324):
+            for use in memory._buffers.by_use:
+                memory._buffers.by_use[use][:] = left
+            assert bits(slope_and_curvature_of(block, loss, line)) == truth
 
 
 @pytest.mark.parametrize("K", [2, 3, 5])

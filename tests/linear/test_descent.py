@@ -9,6 +9,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from posterior.engines import LocalDataset
+from posterior.kernels.choice import using
 from posterior.linear.basis import Basis
 from posterior.linear.design import Design
 from posterior.linear.jeffreys import JeffreysObjective
@@ -462,3 +463,73 @@ def test_stochastic_descent_wants_the_columns_own_coordinates():
 def test_impossible_settings_are_refused_when_they_are_made(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+# ---------------------------------------------------------------- steps in one compiled loop
+
+
+def some_rows(seed, n, d, K, *, weighted, thin):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.4 if thin else 1.0)
+    y = rng.integers(0, K, n) if K else X @ rng.normal(size=d) + rng.normal(size=n)
+    weight = rng.integers(0, 3, n) * rng.random(n) if weighted else None
+    return RowBlock(sparse.csr_array(X) if thin else X, y, weight)
+
+
+@pytest.mark.crossed(each=2)
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("level", [True, False])
+@pytest.mark.parametrize(
+    "loss", [GaussianLoss(), SoftmaxLoss(2), SoftmaxLoss(4), SoftmaxLoss(3, symmetric=True)]
+)
+def test_compiled_steps_are_those_of_the_reference(loss, level, average, batch, weighted, thin):
+    rows = some_rows(0, 301, 6, loss.n_classes, weighted=weighted, thin=thin)
+    rule, penalty = SGD(batch_size=batch, average=average), ElasticNet(l2=0.01)
+    theta = np.random.default_rng(1).normal(size=loss.n_scores * (6 + level)) * 0.1
+    order = np.random.default_rng(2).permutation(301)
+    ends = []
+    for mode in ("reference", "compiled"):
+        with using(mode):
+            place, state = rule.update(loss, penalty, theta, rows, None, order)
+            ends.append(rule.update(loss, penalty, place, rows, state))  # which goes on from there
+    (truth, told), (found, said) = ends
+    np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(said.loss, told.loss, rtol=1e-12)
+    assert (said.steps, said.rows) == (told.steps, told.rows)
+    if average:
+        np.testing.assert_allclose(said.average, told.average, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda X: np.repeat(X, 2, axis=0)[::2]])
+def test_compiled_steps_do_not_depend_on_the_layout_of_rows(layout):
+    rows, rule, penalty = some_rows(0, 100, 5, 3, weighted=False, thin=False), SGD(batch_size=1), ElasticNet()
+    with using("compiled"):
+        truth = rule.update(SoftmaxLoss(3), penalty, np.zeros(12), rows)[0]
+        other = rule.update(SoftmaxLoss(3), penalty, np.zeros(12), rows._replace(matrix=layout(rows.matrix)))[
+            0
+        ]
+    assert (truth == other).all()
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_compiled_steps_stay_exact_at_scores_of_a_hundred_thousand(K):
+    X, y = np.array([[1e5], [-1e5], [1e5], [-1e5]]), np.array([0, 0, 1, 1])
+    rule = SGD(batch_size=1, step=1e-6, decay="constant", average=False)
+    theta, ends = np.eye(K - 1, 1).ravel(), []
+    for mode in ("reference", "compiled"):
+        with using(mode):
+            ends.append(rule.update(SoftmaxLoss(K), ElasticNet(), theta, RowBlock(X, y, None)))
+    np.testing.assert_allclose(ends[1][0], ends[0][0], rtol=1e-14)
+    np.testing.assert_allclose(ends[1][1].loss, ends[0][1].loss, rtol=1e-14)
+
+
+def test_compiled_steps_that_are_too_long_are_refused():
+    rows, rule = (
+        some_rows(0, 200, 5, 0, weighted=False, thin=False),
+        SGD(batch_size=1, step=1e3, decay="constant"),
+    )
+    with using("compiled"), pytest.raises(ValueError, match="too long for these columns"):
+        rule.update(GaussianLoss(), ElasticNet(), np.zeros(6), rows)

@@ -196,7 +196,7 @@ def add_sums(
             _bends(p, first, room[4], room[3], after, on_side)
             if len(upright_pairs):
                 _turn(on_side, upright_pairs)
-                _add_pairs(columns, len(shift) + 1, upright_pairs, on_side, bend)
+                _add_pairs(columns, len(shift) + 1, upright_pairs, on_side[len(on_side) - q :], bend)
             else:
                 _add_blocks(rows, columns, on_side, bend)
 
@@ -228,6 +228,7 @@ def sums(
     few = n_pairs < FEW_PAIRS
     lines = scratch("scores", first + R4 + LINES + (2 * n_classes if curved else 0), TILE)
     on_side = scratch("pairs on side", whole(n_pairs) + q, TILE)
+    on_side[n_pairs:] = 0.0  # what is left there might be numbers so small that products with them take long
     upright = scratch("pairs", 0 if few else TILE, whole(n_pairs))
     shape = (n_pairs * q, q) if few else (whole(n_products), whole(n_pairs))
     bend = np.zeros(shape if curved else (0, 0))

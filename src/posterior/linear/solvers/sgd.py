@@ -143,6 +143,8 @@ class SGD(IncrementalSolver):
         """
         refuse_kinks(self, penalty)
         order = np.arange(len(block.target)) if order is None else order
+        if not kernels.is_sparse(block.matrix):  # one row after the other, and lengths that are the same bits
+            block = block._replace(matrix=kernels.in_rows(block.matrix))
         rates, state = self._rates(loss, penalty, _squares(block)[order], state or Progress())
         place = theta.reshape(loss.n_scores, -1).copy()
         average = _begun(state, place) if self.average else None
