@@ -46,6 +46,9 @@ class Chunk(Protocol):
     def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers as they lie in memory, NaN for missing; infinity is not looked for, which `values` does."""
 
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Whether `table` gives these columns without a copy, however many rows there are."""
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
 
@@ -104,6 +107,10 @@ class SomeRows:
         """Numbers, NaN for missing."""
         return self.values(columns)
 
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Whether `table` gives these columns without a copy: never."""
+        return False
+
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
         codes = self.chunk.codes(columns)
@@ -155,6 +162,10 @@ class ReadOnce:
     def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers, NaN for missing."""
         return self.values(columns)
+
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Whether `table` gives these columns without a copy: never."""
+        return False
 
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posterior.engines.adding import NoRowsError, added, added_or_none
+from posterior.engines.adding import NoRowsError, TreeSum, added, added_or_none
 from posterior.engines.clusters import BLOCK
 
 parts = st.lists(st.none() | st.floats(-1e6, 1e6).map(np.float64), max_size=200)
@@ -20,3 +20,17 @@ def test_sums_of_blocks_add_up_to_the_same_bits(parts, size):
 def test_nothing_but_gaps_is_no_rows():
     with pytest.raises(NoRowsError, match="no rows that count"):
         added([None, None])
+
+
+@given(parts.filter(len), st.randoms())
+def test_parts_that_come_in_any_order_have_the_bits_of_the_tree(parts, random):
+    tree, places = TreeSum(), list(range(len(parts)))
+    random.shuffle(places)
+    for place in places:
+        tree.put(place, parts[place])
+    wanted = added_or_none(parts)
+    if wanted is None:
+        with pytest.raises(NoRowsError):
+            tree.whole()
+    else:
+        assert tree.whole() == wanted

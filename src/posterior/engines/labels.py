@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from posterior import kernels
 from posterior._text import listed
 from posterior._types import AnyArray, Floats, Ints
-from posterior.engines.survey import CLOSE, is_number, plain, whole_numbers
+from posterior.engines.survey import CLOSE, FEW, is_number, plain, whole_numbers
 
 # Dates among labels, which are arrays of dates in memory.
 DATES = {datetime.date, datetime.datetime}
@@ -69,10 +70,17 @@ class _Places:
     first: int
     places: Ints
 
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether places are the numbers: classes are 0, 1, 2 and so on, up to a few."""
+        return not self.first and len(self.places) <= FEW and bool((np.diff(self.places) == 1).all())
+
     def of(self, numbers: Ints) -> Ints | None:
-        """The places of numbers; None where one of them has none."""
+        """The places of numbers, which may be the numbers themselves; None where one of them has none."""
         if not len(numbers):
             return np.zeros(0, dtype=np.int64)
+        if self.are_numbers and kernels.count_small(numbers, len(self.places)) is not None:
+            return numbers
         low, high = int(numbers.min()), int(numbers.max())
         if low < self.first or high >= self.first + len(self.places):
             return None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from posterior._blas import one_blas_thread
-from posterior._pool import each
+from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.adding import TreeSum
@@ -27,6 +27,8 @@ SIZES = 2
 FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
 TILE_ROWS = 64
+# The most chunks that are summed up at a time, of sums of no more cells than these.
+MOST_TOGETHER, FEW_CELLS = 8, 1 << 15
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class LocalChunk:
     def table(self, columns: tuple[int, ...]) -> NumberTable:
         """Numbers as they lie in memory, NaN for missing; infinity is not looked for."""
         return self.data.table(self.rows, columns)
+
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Whether `table` gives these columns without a copy."""
+        return self.data.is_in_place(columns)
 
     def codes(self, columns: tuple[int, ...]) -> Codes:
         """Category codes, −1 for missing."""
@@ -142,13 +148,45 @@ class LocalDataset:
         return LocalChunk(self.data, rows, self.y, self.weight, self.folds)
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
-        """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads."""
+        """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads.
+
+        A `summarize` that has `of_parts` is asked for the sums of several chunks at a time: between two calls
+        of compiled code, threads wait for each other.
+        """
         chunks = self.chunks(dense, size)
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
+        parts = getattr(summarize, "of_parts", None) if self.step == 1 and size <= FEW_CELLS else None
+        if parts is not None:
+            found: S = self._reduce_groups(summarize, parts, chunks)
+            return found
         total: TreeSum[S] = TreeSum()
         each(lambda i: total.put(i, summarize(chunks[i])), len(chunks))
+        return total.whole()
+
+    def _reduce_groups(
+        self,
+        summarize: Callable[[Chunk], S],
+        of_parts: Callable[[Chunk, int], list[S] | None],
+        chunks: list[LocalChunk],
+    ) -> S:
+        last = len(chunks) - 1  # which may be smaller, and is summed up alone
+        together = min(MOST_TOGETHER, -(-last // n_threads()))
+        groups = [chunks[i : min(i + together, last)] for i in range(0, last, together)] + [chunks[last:]]
+        total: TreeSum[S] = TreeSum()
+        one_by_one = [False]  # once it is known that sums are not to be had at once
+
+        def work(number: int) -> None:
+            group, found = groups[number], None
+            if not one_by_one[0] and number < len(groups) - 1:
+                rows = slice(group[0].rows.start, group[-1].rows.stop)
+                found = of_parts(self.chunk(rows), group[0].n_rows)
+                one_by_one[0] = found is None
+            for place, chunk in enumerate(group):
+                total.put(number * together + place, summarize(chunk) if found is None else found[place])
+
+        each(work, len(groups))
         return total.whole()
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:

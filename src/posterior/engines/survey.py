@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from posterior import kernels
 from posterior._types import AnyArray, Ints
 from posterior.engines.base import Place
 
@@ -17,6 +18,8 @@ T = TypeVar("T")
 MOST_LEVELS = 100_000
 # Whole numbers that are no further apart are counted and looked up by their places.
 CLOSE = 1 << 12
+# Whole numbers from 0 on that are counted at once, as classes often are.
+FEW = 1 << 10
 
 
 def summed(a: Mapping[Any, T], b: Mapping[Any, T]) -> dict[Any, T]:
@@ -79,6 +82,10 @@ class Levels:
     def of(cls, column: Any) -> "Levels":
         """Those of an array of Arrow; NaN is a gap."""
         whole = whole_numbers(column)
+        few = None if whole is None else kernels.count_small(whole, FEW)
+        if few is not None:
+            there = np.flatnonzero(few)
+            return cls(dict(zip(there.tolist(), few[there].tolist(), strict=True)), 0)
         if whole is not None and len(whole):
             low, high = int(whole.min()), int(whole.max())
             if high - low < CLOSE:

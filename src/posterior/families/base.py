@@ -359,6 +359,12 @@ class Family(ABC, Generic[S]):
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> S:
         """What this family needs to know of the rows."""
 
+    def summarize_parts(
+        self, block: Any, y: Ints, weight: Floats | None, n_classes: int, size: int
+    ) -> list[S] | None:
+        """What `summarize` gives of every `size` rows, where one call has it of all and no row has a gap."""
+        return None
+
     @abstractmethod
     def estimate(self, statistics: S) -> Distribution:
         """The distribution that fits the statistics."""

@@ -120,6 +120,14 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
         """Weight, mean and scatter by class, pooled at once where classes share all."""
         return Scatter.of(block, y, weight, n_classes, pooled=self._pools_at_once, fourth=self._wants_fourth)
 
+    def summarize_parts(
+        self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
+    ) -> list[Scatter] | None:
+        """The scatter of every `size` rows, by one compiled call."""
+        if self._wants_fourth:
+            return None
+        return Scatter.of_parts(block, y, weight, n_classes, size, pooled=self._pools_at_once)
+
     @property
     def _pools_at_once(self) -> bool:
         """Whether one scatter for all classes will do."""

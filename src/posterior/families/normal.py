@@ -275,6 +275,12 @@ class Normal(Family[Moments]):
         """Weight, mean and sum of squares by class."""
         return Moments.of(block, y, weight, n_classes)
 
+    def summarize_parts(
+        self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
+    ) -> list[Moments] | None:
+        """The moments of every `size` rows, by one compiled call."""
+        return Moments.of_parts(block, y, weight, n_classes, size)
+
     def estimate(self, statistics: Moments) -> NormalDistribution:
         """The sums of squares, with those of the rows lent to each class, divided by their weights."""
         self.refuse_open()

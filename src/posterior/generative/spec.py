@@ -112,16 +112,13 @@ class GenerativeSpec:
         if known is not None:
             return self.statistics(Sums(*known), schema, classes)
         size = sum(block.family.size(K, len(block.columns)) for block in self.blocks)
-        total = dataset.reduce(lambda chunk: self.sums(chunk, schema, K), dense=self.dense, size=size)
+        total = dataset.reduce(BlockSums(self, schema, K), dense=self.dense, size=size)
         return self.statistics(total, schema, classes)
 
     def sums(self, chunk: Chunk, schema: Schema, n_classes: int) -> Sums:
         """What each family needs to know of some rows."""
         y, weight = chunk.y, chunk.weight
-        # A light row shows in the sums by the root of its weight.
-        suspicious = SUSPICIOUS * (
-            1.0 if weight is None else min(1.0, float(np.sqrt(weight.min(initial=1.0))))
-        )
+        suspicious = _suspicious(weight)
         parts = []
         for block in self.blocks:
             family, columns = block.family, block.columns
@@ -141,6 +138,24 @@ class GenerativeSpec:
                 refuse_faint(block, chunk, part, schema)
             parts.append(part)
         return Sums(kernels.class_weights(y, weight, n_classes), chunk.n_rows, tuple(parts))
+
+    def sums_of_parts(self, chunk: Chunk, size: int, schema: Schema, n_classes: int) -> list[Sums] | None:
+        """What `sums` gives of every `size` rows, if families have it by one call and nothing is odd."""
+        y, weight = chunk.y, chunk.weight
+        suspicious = _suspicious(weight)
+        blocks: list[list[Statistics]] = []
+        for block in self.blocks:
+            family = block.family
+            if not family.takes_tables or family.reads != "values" or not chunk.is_in_place(block.columns):
+                return None
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = family.summarize_parts(chunk.table(block.columns), y, weight, n_classes, size)
+            if parts is None or not all(
+                part.magnitude < suspicious ** (1 / part.degree) and not len(part.faint) for part in parts
+            ):
+                return None
+            blocks.append(parts)
+        return [Sums(parts[0].class_weight, size, parts) for parts in zip(*blocks, strict=True)] or None
 
     def statistics(self, sums: Sums, schema: Schema, classes: AnyArray) -> ClassStatistics:
         """Sums with what gives their positions a meaning."""
@@ -254,6 +269,28 @@ class GenerativeSpec:
                     "at once; use fit, read the chosen value from tuning_, and set it"
                 )
         return None
+
+
+@dataclass(frozen=True)
+class BlockSums:
+    """Sums up chunks for a composition. Small: it travels to where rows are."""
+
+    spec: GenerativeSpec
+    schema: Schema
+    n_classes: int
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        """The sums of a chunk."""
+        return self.spec.sums(chunk, self.schema, self.n_classes)
+
+    def of_parts(self, chunk: Chunk, size: int) -> list[Sums] | None:
+        """The sums of every `size` rows of a chunk, if they can be had at once."""
+        return self.spec.sums_of_parts(chunk, size, self.schema, self.n_classes)
+
+
+def _suspicious(weight: Floats | None) -> float:
+    """The magnitude from which on numbers are looked at; a light row shows by the root of its weight."""
+    return SUSPICIOUS * (1.0 if weight is None else min(1.0, float(np.sqrt(weight.min(initial=1.0)))))
 
 
 def _estimate_block(

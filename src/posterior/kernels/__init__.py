@@ -26,6 +26,8 @@ from posterior.kernels.gaussian import (
     count_small,
     expected_sums,
     gappy_log_density,
+    moments_of_parts,
+    scatter_of_parts,
     worth_a_factor,
 )
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
@@ -33,6 +35,8 @@ from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import in_double, scratch
 from posterior.kernels.normalizing import best, evidence, posteriors
 from posterior.kernels.reference import (
+    ClassMoments,
+    ClassScatter,
     csr,
     has_missing,
     is_sparse,
@@ -49,6 +53,8 @@ from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
     "BinaryLookUps",
+    "ClassMoments",
+    "ClassScatter",
     "DistinctCells",
     "ExpectedRows",
     "ExpectedSums",
@@ -85,6 +91,7 @@ __all__ = [
     "is_sparse",
     "level_pair_counts",
     "missing_patterns",
+    "moments_of_parts",
     "one_hot",
     "ones_by_class",
     "padded",
@@ -94,6 +101,7 @@ __all__ = [
     "rounding_of",
     "rows_by_class",
     "rows_times",
+    "scatter_of_parts",
     "scratch",
     "tiles",
     "with_data",

@@ -27,6 +27,28 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     return moments
 
 
+def moments_of_parts(
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
+) -> list[ClassMoments] | None:
+    """What `class_moments` gives of every `size` rows; None where cells are missing, or parts are small."""
+    kernel = compiled("moments", size * table.shape[1], size)
+    found: list[ClassMoments] | None = (
+        None if kernel is None else kernel.moments_of_parts(table, y, weight, n_classes, size)
+    )
+    return found
+
+
+def scatter_of_parts(
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
+) -> list[tuple[ClassScatter, Floats]] | None:
+    """What `complete_scatter` gives of every `size` rows; None where cells are missing or parts small."""
+    kernel = compiled("scatter", size * table.shape[1], size)
+    found: list[tuple[ClassScatter, Floats]] | None = (
+        None if kernel is None else kernel.scatter_of_parts(table, y, weight, n_classes, size, pooled=pooled)
+    )
+    return found
+
+
 def complete_scatter(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool, fourth: bool
 ) -> tuple[ClassScatter, Floats] | None:

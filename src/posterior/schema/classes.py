@@ -10,7 +10,7 @@ from posterior._types import AnyArray, Ints
 from posterior.schema.cells import sorted_levels
 
 # Rows whose labels a thread looks at at a time, and the numbers that are counted.
-PART, FEW = 1 << 17, 1 << 10
+PART, FEW = 1 << 18, 1 << 10
 
 
 def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints]:

@@ -116,12 +116,20 @@ class Encoded:
     def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.NumberTable:
         """Return rows as they lie in memory, or as `values` does; infinity is not looked for."""
         if rows.step in (None, 1):
-            if columns not in self._as_they_lie:
-                self._as_they_lie[columns] = self._without_copy(columns)
-            table = self._as_they_lie[columns]
+            table = self._in_place(columns)
             if table is not None:
                 return table[rows]
         return self._packed(rows, columns)
+
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Return whether `table` gives these columns without a copy, in rows or apart from each other."""
+        table = self._in_place(columns)
+        return isinstance(table, kernels.SeparateColumns) or (table is not None and table.flags.c_contiguous)
+
+    def _in_place(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
+        if columns not in self._as_they_lie:
+            self._as_they_lie[columns] = self._without_copy(columns)
+        return self._as_they_lie[columns]
 
     @cached_property
     def _as_they_lie(self) -> dict[tuple[int, ...], kernels.NumberTable | None]:
@@ -302,6 +310,10 @@ class SparseEncoded(Encoded):
     def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.NumberTable:
         """Return rows as `values` does, but for the look for infinity."""
         return self._packed(rows, columns)
+
+    def is_in_place(self, columns: tuple[int, ...]) -> bool:
+        """Return whether `table` gives these columns without a copy."""
+        return False
 
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
         chunk = np.asarray(self._sliced(rows, columns).toarray(), dtype=np.float64)

@@ -184,6 +184,11 @@ class Statistics(ABC):
         return np.zeros(0, dtype=np.int64)
 
     @property
+    def class_weight(self) -> Floats:
+        """The weight of each class (K,), of statistics that families make of parts: no row has a gap."""
+        raise NotImplementedError
+
+    @property
     def unread(self) -> float:
         """Weight of the rows that had gaps and could not be counted."""
         return 0.0

@@ -35,8 +35,24 @@ class Moments(Statistics):
     @classmethod
     def of(cls, values: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> Self:
         """The moments of these rows."""
-        m = kernels.class_moments(values, y, weight, n_classes)
+        return cls._of(kernels.class_moments(values, y, weight, n_classes))
+
+    @classmethod
+    def of_parts(
+        cls, values: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
+    ) -> list[Self] | None:
+        """The moments of every `size` rows; None where cells are missing, or parts are small."""
+        found = kernels.moments_of_parts(values, y, weight, n_classes, size)
+        return None if found is None else [cls._of(m) for m in found]
+
+    @classmethod
+    def _of(cls, m: kernels.ClassMoments) -> Self:
         return cls(m.weight, Location.sum(m.pivot, m.remainder), m.scatter, m.mark)
+
+    @property
+    def class_weight(self) -> Floats:
+        """The weight of each class, of rows without a gap."""
+        return self.weight[:, 0]
 
     @property
     def magnitude(self) -> float:

@@ -69,9 +69,32 @@ class Scatter(Statistics):
         found = kernels.complete_scatter(values, y, weight, n_classes, pooled=pooled, fourth=fourth)
         if found is None:
             return cls._with_gaps(kernels.in_rows(values), y, weight, n_classes, pooled=pooled, fourth=fourth)
-        s, rounding = found
+        return cls._of(*found, pooled=pooled)
+
+    @classmethod
+    def of_parts(
+        cls,
+        values: kernels.NumberTable,
+        y: Ints,
+        weight: Floats | None,
+        n_classes: int,
+        size: int,
+        *,
+        pooled: bool = False,
+    ) -> list[Self] | None:
+        """The scatter of every `size` rows; None where cells are missing, or parts are small."""
+        found = kernels.scatter_of_parts(values, y, weight, n_classes, size, pooled=pooled)
+        return None if found is None else [cls._of(*part, pooled=pooled) for part in found]
+
+    @classmethod
+    def _of(cls, s: kernels.ClassScatter, rounding: Floats, *, pooled: bool) -> Self:
         location = Location.sum(s.pivot, s.remainder)
         return cls(s.weight, location, s.scatter, rounding, s.third, s.fourth, pooled)
+
+    @property
+    def class_weight(self) -> Floats:
+        """The weight of each class, of rows without a gap."""
+        return self.weight
 
     @classmethod
     def _with_gaps(

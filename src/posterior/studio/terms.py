@@ -180,7 +180,7 @@ def _(inner: LinearProbabilities, dataset: Dataset | None) -> RowTerms:
         raise NotInPageError("the curves of an additive model are not worked out in a page")
     if isinstance(design, ScaledDesign):
         model = design.unscaled(model)
-    return RowTerms(_linear(design, model._of_every_class), {})
+    return RowTerms(_linear(design, model.of_every_class), {})
 
 
 def _linear(design: Design, model: LinearModel) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numba.extending import overload
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.compiled.jit import ANY_ROWS, CODES, ROWS, SINGLE_ROWS, kernel
 from posterior.kernels.compiled.vectors import WIDTH, doubles_at
-from posterior.kernels.layouts import NumberTable, SeparateColumns
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
 
 __all__ = ["SOURCES", "TILE", "WIDTH", "doubles_at", "load_rows", "pack", "source_of"]
 
@@ -44,9 +44,8 @@ def pack(addresses: Ints, start: int, out: Floats) -> None:
 
 # The types of what `load_rows` reads: the addresses of columns, or an array of any order.
 SOURCES = (CODES, ANY_ROWS, "Array(float32, 2, 'A', True)")
-# The same where arrays have their rows one after the other, and where they have not.
+# The same where arrays have their rows one after the other.
 ROW_SOURCES = (CODES, ROWS, SINGLE_ROWS)
-OTHER_SOURCES = SOURCES[1:]
 
 
 def source_of(table: NumberTable) -> tuple[AnyArray, int] | None:
@@ -54,6 +53,13 @@ def source_of(table: NumberTable) -> tuple[AnyArray, int] | None:
     if isinstance(table, SeparateColumns):
         return table.addresses, table.start
     return (table, 0) if table.dtype in (np.float64, np.float32) else None
+
+
+def row_source(table: NumberTable) -> tuple[AnyArray, int]:
+    """What one of the `ROW_SOURCES` a table is, and its first row there; a copy of arrays in other orders."""
+    if isinstance(table, SeparateColumns):
+        return table.addresses, table.start
+    return (table if table.dtype == np.float32 and table.flags.c_contiguous else in_rows(table)), 0
 
 
 def load_rows(source: AnyArray, start: int, out: Floats) -> None:

@@ -10,7 +10,7 @@ from numba import carray
 from numba.extending import overload
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, doubles_at, load_rows
+from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, SINGLE_ROWS, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
 
@@ -181,28 +181,18 @@ def add_columns(
         j += 1
 
 
-def add_moments(source: AnyArray, start: int, room: Floats, y: Ints, weight: Floats, sums: Floats) -> None:
+def add_moments(source: AnyArray, start: int, y: Ints, weight: Floats, sums: Floats) -> None:
     """What `add_complete` does, of any source, for compiled code; `sums` are pivots and the three sums."""
     raise NotImplementedError
 
 
 @overload(add_moments)  # type: ignore[untyped-decorator]  # numba has no types
-def _add_moments(source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any) -> Any:
-    def columns(source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any) -> None:
+def _add_moments(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> Any:
+    def columns(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> None:
         add_columns(source, start, y, weight, sums[0], sums[1], sums[2], sums[3])
 
-    def rows(source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any) -> None:
+    def rows(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> None:
         values = source[start : start + len(y)]
         add_complete(values, y, weight, sums[0], sums[1], sums[2], sums[3])
 
-    def others(source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any) -> None:
-        for at in range(0, len(y), len(room)):
-            end = min(at + len(room), len(y))
-            values = room[: end - at]
-            load_rows(source, start + at, values)
-            some = weight[at:end] if len(weight) else weight
-            add_complete(values, y[at:end], some, sums[0], sums[1], sums[2], sums[3])
-
-    if source.ndim == 1:
-        return columns
-    return rows if source.layout == "C" else others
+    return columns if source.ndim == 1 else rows

@@ -3,10 +3,10 @@
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import OTHER_SOURCES, ROW_SOURCES, load_rows, source_of
+from posterior.kernels.compiled.columns import ROW_SOURCES, load_rows, row_source
 from posterior.kernels.compiled.jit import CODES, EXACT, LINE, NUMBERS, STACK, TABLE, kernel, part
 from posterior.kernels.compiled.moment_sums import add_moments, add_there, find_first, find_pivots
-from posterior.kernels.layouts import NumberTable, in_rows, tile_rows, tiles
+from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
 
@@ -89,7 +89,7 @@ def _sum_up(
     take_pivots(source, start, y, sums[0], room[:1])
     for again in range(2):
         sums[1:] = 0.0
-        add_moments(source, start, room, y, weight, sums)
+        add_moments(source, start, y, weight, sums)
         if not np.isfinite(sums[3].sum()):
             return False
         for k in range(len(sums[1])):
@@ -100,55 +100,57 @@ def _sum_up(
     return True
 
 
-COMPLETE = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, {STACK}, {TABLE}, {TABLE}, {LINE})"
+PARTS = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, float64[:, :, :, ::1], {TABLE})"
 
 
-@kernel(*(COMPLETE.format(each) for each in ROW_SOURCES))
-def sum_rows(
+@kernel(*(PARTS.format(each) for each in ROW_SOURCES))
+def sum_parts(
     source: AnyArray,
     start: int,
     room: Floats,
     y: Ints,
     weight: Floats,
-    sums: Floats,
-    remainder: Floats,
-    scatter: Floats,
+    size: int,
+    found: Floats,
     mark: Floats,
 ) -> bool:
-    """What `_sum_up` does, of rows one after the other and of columns."""
-    return _sum_up(source, start, room, y, weight, sums, remainder, scatter, mark)
-
-
-@kernel(*(COMPLETE.format(each) for each in OTHER_SOURCES))
-def sum_other_rows(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    sums: Floats,
-    remainder: Floats,
-    scatter: Floats,
-    mark: Floats,
-) -> bool:
-    """What `_sum_up` does, of arrays in any other order."""
-    return _sum_up(source, start, room, y, weight, sums, remainder, scatter, mark)
+    """The moments of every `size` rows: weight, pivot, remainder and scatter; false as of `_sum_up`."""
+    sums = np.empty((4, found.shape[2], found.shape[3]))
+    for p in range(len(found)):
+        at, end = p * size, min((p + 1) * size, len(y))
+        some = weight[at:end] if len(weight) else weight
+        if not _sum_up(source, start + at, room, y[at:end], some, sums, found[p, 2], found[p, 3], mark[p]):
+            return False
+        found[p, 0] = sums[1]
+        found[p, 1] = sums[0]
+    return True
 
 
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
-    """Moments by class and column over the cells that are not missing: one compiled call, unless some are."""
-    y, w = codes_of(y), weights_of(weight)
-    shape = n_classes, table.shape[1]
-    sums = scratch("moments", 4, *shape)
-    remainder, scatter, mark = np.empty(shape), np.empty(shape), np.empty(shape[1])
-    source, start = source_of(table) or (in_rows(table), 0)
-    kernel = sum_rows if source.ndim == 1 or source.flags.c_contiguous else sum_other_rows
-    room = scratch("tile", tile_rows(shape[1]), shape[1])
-    if not kernel(source, start, room, y, w, sums, remainder, scatter, mark):
-        return _moments_there(table, y, w, shape)
-    if len(set(mark.tolist())) < len(mark):
-        mark = _marks_by_cells(table, w, len(mark))
-    return ClassMoments(sums[1].copy(), sums[0].copy(), remainder, scatter, mark)
+    """Moments by class and column over the cells that are not missing."""
+    found = moments_of_parts(table, y, weight, n_classes, max(len(y), 1))
+    if found is None:
+        return _moments_there(table, codes_of(y), weights_of(weight), (n_classes, table.shape[1]))
+    return found[0]
+
+
+def moments_of_parts(
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
+) -> list[ClassMoments] | None:
+    """The moments of every `size` rows, by one compiled call; None where a cell is missing."""
+    y, w, d = codes_of(y), weights_of(weight), table.shape[1]
+    starts = range(0, max(len(y), 1), size)
+    found, marks = np.empty((len(starts), 4, n_classes, d)), np.empty((len(starts), d))
+    source, start = row_source(table)
+    if not sum_parts(source, start, scratch("tile", tile_rows(d), d), y, w, size, found, marks):
+        return None
+    parts = []
+    for at, sums, mark in zip(starts, found, marks, strict=True):
+        if len(set(mark.tolist())) < d:
+            rows = slice(at, at + size)
+            mark = _marks_by_cells(table[rows], w[rows], d)  # noqa: PLW2901  (a better one)
+        parts.append(ClassMoments(sums[0], sums[1], sums[2], sums[3], mark))
+    return parts
 
 
 def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int, int]) -> ClassMoments:

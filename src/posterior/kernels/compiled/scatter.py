@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import overload
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import OTHER_SOURCES, ROW_SOURCES, WIDTH, load_rows, source_of
+from posterior.kernels.compiled.columns import ROW_SOURCES, WIDTH, load_rows, row_source
 from posterior.kernels.compiled.gathering import SUMS, find_precision, gather
 from posterior.kernels.compiled.jit import (
     CODES,
@@ -26,7 +26,7 @@ from posterior.kernels.compiled.jit import (
 from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
 from posterior.kernels.compiled.wide_scatter import wide_scatter
-from posterior.kernels.layouts import NumberTable, in_rows
+from posterior.kernels.layouts import NumberTable
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter
 
@@ -172,23 +172,20 @@ def _sum_up(
     room: Floats,
     y: Ints,
     weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    largest: Floats,
+    sums: Any,
     buffer: Floats,
     second: Floats,
     remainder: Floats,
     rounding: Floats,
 ) -> bool:
     """The scatter of complete rows; false where a cell is missing or not finite."""
+    pivot, total, first, largest = sums
     take_pivots(source, start, y, pivot, room[:1])
     for again in range(2):
         total[:] = 0.0
         first[:] = 0.0
         largest[:] = 0.0
         second[:] = 0.0
-        sums = pivot, total, first, largest
         add_scatter(source, start, room, y, weight, sums, buffer, second)
         if not np.isfinite(second.sum()):
             return False
@@ -198,73 +195,70 @@ def _sum_up(
     return True
 
 
-COMPLETE = (
-    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, {TABLE}, {LINE}, {TABLE}, {LINE}, {TABLE}, {STACK}, "
-    f"{TABLE}, {LINE})"
+PARTS = (
+    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {TABLE}, {TABLE}, float64[:, :, :, ::1], "
+    f"float64[:, :, :, ::1], {TABLE})"
 )
 
 
-@kernel(*(COMPLETE.format(each) for each in ROW_SOURCES))
-def sum_rows(
+@kernel(*(PARTS.format(each) for each in ROW_SOURCES))
+def sum_parts(
     source: AnyArray,
     start: int,
     room: Floats,
     y: Ints,
     weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    largest: Floats,
+    size: int,
     buffer: Floats,
+    total: Floats,
+    found: Floats,
     second: Floats,
-    remainder: Floats,
     rounding: Floats,
 ) -> bool:
-    """What `_sum_up` does, of rows one after the other and of columns."""
-    return _sum_up(
-        source, start, room, y, weight, pivot, total, first, largest, buffer, second, remainder, rounding
-    )
-
-
-@kernel(*(COMPLETE.format(each) for each in OTHER_SOURCES))
-def sum_other_rows(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    pivot: Floats,
-    total: Floats,
-    first: Floats,
-    largest: Floats,
-    buffer: Floats,
-    second: Floats,
-    remainder: Floats,
-    rounding: Floats,
-) -> bool:
-    """What `_sum_up` does, of arrays in any other order."""
-    return _sum_up(
-        source, start, room, y, weight, pivot, total, first, largest, buffer, second, remainder, rounding
-    )
+    """The scatter of every `size` rows, with pivot and remainder in `found`; false as of `_sum_up`."""
+    n_classes, width = found.shape[2], buffer.shape[1]
+    pivot, first, largest = np.empty((n_classes, width)), np.empty((n_classes, width)), np.empty(width)
+    for p in range(len(found)):
+        at, end = p * size, min((p + 1) * size, len(y))
+        own, some = y[at:end], weight[at:end] if len(weight) else weight
+        sums = pivot, total[p], first, largest
+        if not _sum_up(
+            source, start + at, room, own, some, sums, buffer, second[p], found[p, 1], rounding[p]
+        ):
+            return False
+        found[p, 0] = pivot[:, : found.shape[3]]
+    return True
 
 
 def class_scatter(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool
 ) -> tuple[ClassScatter, Floats] | None:
     """Scatter about the class means, and the rounding of the columns; None where a cell is not finite."""
+    if table.shape[1] > OURS:
+        return wide_scatter(table, codes_of(y), weights_of(weight), n_classes, pooled=pooled)
+    found = scatter_of_parts(table, y, weight, n_classes, max(len(y), 1), pooled=pooled)
+    return None if found is None else found[0]
+
+
+def scatter_of_parts(
+    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
+) -> list[tuple[ClassScatter, Floats]] | None:
+    """What `class_scatter` gives of every `size` rows, by one compiled call; None also of wide tables."""
     y, w, d = codes_of(y), weights_of(weight), table.shape[1]
     if d > OURS:
-        return wide_scatter(table, y, w, n_classes, pooled=pooled)
+        return None
     n_groups, width = 1 if pooled else n_classes, -(-d // ACROSS) * ACROSS
     of_classes = min(ROWS_OF_A_CLASS * n_groups, MOST_TOGETHER // width)
     buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
     buffer[:, d:] = 0.0
-    pivot, first = scratch("pivots", n_classes, width), scratch("first", n_classes, width)
-    total, largest, rounding = np.empty(n_classes), scratch("sizes", width), np.empty(d)
-    second, remainder = np.empty((n_groups, -(-d // DOWN) * DOWN, width)), np.empty((n_classes, d))
-    source, start = source_of(table) or (in_rows(table), 0)
-    kernel = sum_rows if source.ndim == 1 or source.flags.c_contiguous else sum_other_rows
-    room, sums = scratch("tile", len(buffer), d), (pivot, total, first, largest)
-    if not kernel(source, start, room, y, w, *sums, buffer, second, remainder, rounding):
+    n = len(range(0, max(len(y), 1), size))
+    total, rounding, found = np.empty((n, n_classes)), np.empty((n, d)), np.empty((n, 2, n_classes, d))
+    second = np.empty((n, n_groups, -(-d // DOWN) * DOWN, width))
+    source, start = row_source(table)
+    room = scratch("tile", len(buffer), d)
+    if not sum_parts(source, start, room, y, w, size, buffer, total, found, second, rounding):
         return None
-    return ClassScatter(total, pivot[:, :d].copy(), remainder, second[:, :d, :d], None, None), rounding
+    return [
+        (ClassScatter(total[p], found[p, 0], found[p, 1], second[p, :, :d, :d], None, None), rounding[p])
+        for p in range(n)
+    ]

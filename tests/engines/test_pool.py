@@ -1,0 +1,63 @@
+"""Work on several threads: the pool is kept, errors come out, and threads of the pool work alone."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from posterior import GaussianNB, threads
+from posterior._pool import each, n_threads, pool
+from posterior.engines import local
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_all_pieces_are_done_once(n):
+    done = []
+    with threads(n):
+        each(done.append, 100)
+    assert sorted(done) == list(range(100))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_error_of_a_piece_is_raised_and_the_pool_goes_on(n):
+    def work(i):
+        if i >= 7:
+            raise ValueError(f"piece {i}")
+
+    with threads(n):
+        with pytest.raises(ValueError, match=r"^piece 7$"):
+            each(work, 8)
+        each(lambda i: None, 8)
+
+
+def test_a_thread_of_the_pool_works_alone():
+    with threads(2):
+        assert pool(2).submit(n_threads).result() == 1
+        assert n_threads() == 2
+
+
+def test_work_is_done_where_the_pool_is_busy():
+    busy, done = threading.Event(), []
+    waiting = [pool(2).submit(busy.wait) for _ in range(2)]
+    with threads(2):
+        each(done.append, 10)
+    busy.set()
+    assert sorted(done) == list(range(10))
+    assert all(each_one.result() for each_one in waiting)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, dtype, monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_ROWS", 8192)
+    rng = np.random.default_rng(0)
+    X = rng.normal(1e4, 1.0, (90_000, 3)).astype(dtype)
+    y, weight = rng.integers(4, size=len(X)), rng.uniform(0.5, 2.0, len(X))
+    if gap:
+        X[50_000, 1] = np.nan
+    found = []
+    for together in (1, 3, 8):
+        monkeypatch.setattr(local, "MOST_TOGETHER", together)
+        model = GaussianNB().fit(X, y, weight)
+        found.append(model.theta_.tobytes() + model.var_.tobytes())
+    assert len(set(found)) == 1
