@@ -28,7 +28,9 @@ from posterior.families import (
     Multinomial,
     MultinomialDistribution,
     Normal,
+    vocabulary,
 )
+from posterior.families.kept_counts import KeptCounts
 from posterior.notices import DataWarning
 
 MODELS = {"multinomial": naive_bayes.MultinomialNB, "bernoulli": naive_bayes.BernoulliNB}
@@ -746,3 +748,45 @@ def test_spam_is_told_from_ham_in_the_sms_collection(family, least):
         warnings.simplefilter("error")
         score = cross_val_score(model, X, y, cv=StratifiedKFold(10)).mean()
     assert score >= least
+
+
+@both_models
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", [{}, {"min_df": 3}, {"max_features": 20}, {"binary": True}])
+def test_texts_are_read_once_and_counted_as_if_they_were_read_twice(model, options, weighted, monkeypatch):
+    texts, y = drawn_texts(300, seed=5)
+    texts[7] = None
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    family = BagOfWords(model, vectorizer=CountVectorizer(**options))
+
+    def fitted():
+        found = GenerativeClassifier([(0, family)]).fit(column(texts), y, sample_weight=weight)
+        ((_, distribution),) = found.model_.distributions
+        return found, distribution
+
+    read = []
+    count = vocabulary.word_counts
+    monkeypatch.setattr("posterior.families.bag_of_words.word_counts", lambda *a: read.append(a) or count(*a))
+    once, of_once = fitted()
+    assert not read
+    monkeypatch.setattr("posterior.families.kept_counts.MOST_CELLS", 0)  # nothing is kept
+    _, of_twice = fitted()
+    assert len(read) == 1
+    monkeypatch.setattr("posterior.families.kept_counts.MOST_CHARACTERS", 0)  # nor counted
+    _, of_old = fitted()
+    for other in (of_twice, of_old):
+        assert of_once.words == other.words
+        np.testing.assert_array_equal(of_once.distribution.probability, other.distribution.probability)
+    assert b"kept" not in pickle.dumps(once)
+
+
+def test_kept_counts_are_those_of_the_very_same_texts_and_handed_out_once():
+    texts, kept = ["so it goes", "so so"], KeptCounts()
+    assert kept.frequencies(texts, CountVectorizer(), None, once=True).documents == {
+        "so": 2,
+        "it": 1,
+        "goes": 1,
+    }
+    assert kept.take(["so it goes", "".join(["so", " so"])], {"so": 0}) is None
+    np.testing.assert_array_equal(kept.take(list(texts), {"goes": 1, "so": 0}).toarray(), [[1, 1], [2, 0]])
+    assert kept.take(texts, {"so": 0}) is None

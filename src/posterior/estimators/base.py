@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Floats
 from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.device import explained_memory, is_device_array, training_of
-from posterior.estimators.parameters import Labels, TableLike, Weights
+from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
 from posterior.estimators.scanned_prediction import ScoresScans
 from posterior.estimators.state import install
@@ -28,8 +28,9 @@ from posterior.generative import (
     sentences,
 )
 from posterior.notices import DataWarning, warn
-from posterior.schema import Kind, Schema, Source
+from posterior.schema import Schema, Source
 from posterior.schema.classes import refuse_one_class
+from posterior.schema.columns import Alike
 
 
 class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation):
@@ -210,7 +211,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         model = self.model_
         if model.spec is None or model.statistics is None:
             raise ValueError(model.why_not_mergeable)
-        empty = {j for j, c in enumerate(model.schema.columns) if c.empty and not c.declared}
+        empty = set(model.schema.places_by(lambda c: c.empty and not c.declared).get(True, ()))
         if not empty:
             return model.spec, model.statistics
         merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
@@ -296,7 +297,9 @@ def _described(schema: Schema) -> str:
     return sha256(repr(told).encode()).hexdigest()
 
 
-def _known_kinds(schema: Schema) -> dict[int, Kind]:
+def _known_kinds(schema: Schema) -> Kinds:
     """The kinds that later parts of the table must keep, by position: declared, or shown by a value."""
+    if isinstance(schema.columns, Alike) and not schema.columns.example.empty:
+        return [(slice(None), schema.columns.example.kind)]
     known = (c.declared or not (c.empty or c.ignored) for c in schema.columns)
     return {j: kind for j, (kind, is_known) in enumerate(zip(schema.kinds, known, strict=True)) if is_known}

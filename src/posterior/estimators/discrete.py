@@ -21,6 +21,7 @@ from posterior.families import (
 from posterior.generative import NOTHING, Block, GenerativeSpec, Priors
 from posterior.notices import warn
 from posterior.schema import Column, Schema, Source
+from posterior.schema.columns import all_places
 from posterior.stats import CategoryCounts, Totals
 
 
@@ -151,7 +152,7 @@ class BernoulliNB(DiscreteNB):
         if self.binarize is not None and self.binarize < 0:
             raise ValueError(f"binarize must be None or not negative, found {self.binarize}")
         family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize, repeats=False)
-        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING, NOTHING),), self._priors())
+        return GenerativeSpec((Block(all_places(len(schema)), family, NOTHING, NOTHING),), self._priors())
 
     @property
     def feature_count_(self) -> Floats:
@@ -237,7 +238,7 @@ class MultinomialNB(DiscreteNB):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         # Ordered, like scikit-learn's: the probability of the words in their order.
         family = Multinomial(alpha=self._alpha(schema), ordered=True)
-        return GenerativeSpec((Block(tuple(range(len(schema))), family, NOTHING, NOTHING),), self._priors())
+        return GenerativeSpec((Block(all_places(len(schema)), family, NOTHING, NOTHING),), self._priors())
 
     @property
     def feature_count_(self) -> Floats:
@@ -350,7 +351,7 @@ class CategoricalNB(DiscreteNB):
             raise ValueError(f"alpha must be a single number for CategoricalNB, found {self.alpha!r}")
         family = Categorical(alpha=self._alpha(schema), repeats=False)
         return GenerativeSpec(
-            (Block(tuple(range(len(schema))), family, NOTHING, frozenset({"identifier"})),), self._priors()
+            (Block(all_places(len(schema)), family, NOTHING, frozenset({"identifier"})),), self._priors()
         )
 
     @property

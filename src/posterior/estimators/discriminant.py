@@ -16,6 +16,7 @@ from posterior.families.mending import OnSingular
 from posterior.families.shrinkage import LedoitWolfByClass, RawFixed, Shrinkage
 from posterior.generative import Block, GenerativeSpec
 from posterior.schema import Schema, Source
+from posterior.schema.columns import all_places
 
 
 class GaussianEstimator(GenerativeEstimator):
@@ -29,7 +30,7 @@ class GaussianEstimator(GenerativeEstimator):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        return GenerativeSpec((Block(tuple(range(len(schema))), self._family()),), self._priors())
+        return GenerativeSpec((Block(all_places(len(schema)), self._family()),), self._priors())
 
     def _kept(self) -> tuple[list[int], MultivariateNormalDistribution | None]:
         """The columns that the density describes, and the density."""

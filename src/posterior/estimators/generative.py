@@ -20,6 +20,7 @@ from posterior.generative import (
 )
 from posterior.generative.priors import Priors
 from posterior.schema import Column, Schema, Source
+from posterior.schema.columns import all_places
 from posterior.schema.select import ColumnSelection, resolve
 from posterior.schema.sources import names_of
 from posterior.stats.base import Problem
@@ -29,7 +30,8 @@ def blocks_of(
     columns: Sequence[int], family: Family[Any], leave_out: frozenset[Problem] = WITHOUT_EFFECT
 ) -> tuple[Block, ...]:
     """The block of these columns, or one for each where the family describes one column only."""
-    groups = [(j,) for j in columns] if family.alone else [tuple(columns)]
+    together = all_places(len(columns)) if columns == range(len(columns)) else tuple(columns)
+    groups = [(j,) for j in columns] if family.alone else [together]
     return tuple(Block(group, family, leave_out) for group in groups)
 
 

@@ -40,6 +40,7 @@ from posterior.generative import (
 from posterior.generative.few_values import with_same_few_values
 from posterior.schema import KINDS, Column, Schema, Source
 from posterior.schema.cells import Cells, Numbers
+from posterior.schema.columns import all_places
 from posterior.schema.sources import SparseSource
 from posterior.stats import Moments
 
@@ -464,7 +465,7 @@ class GaussianNB(GenerativeEstimator):
         if not 0 <= self.var_smoothing < np.inf:
             raise ValueError(f"var_smoothing must be finite and not negative, found {self.var_smoothing}")
         family = Normal(smoothing=self.var_smoothing)
-        return GenerativeSpec((Block(tuple(range(len(schema))), family),), self._priors())
+        return GenerativeSpec((Block(all_places(len(schema)), family),), self._priors())
 
     def _moments(self) -> Moments:
         return cast("Moments", only_statistics(self))

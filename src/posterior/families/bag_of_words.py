@@ -14,6 +14,7 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
 from posterior.families.base import Distribution, Family, LeftOut, NoClosedFormError
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
+from posterior.families.kept_counts import KeptCounts
 from posterior.families.left_out.words import bernoulli_without_own_words, multinomial_without_own_words
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.parameters import Parameter, level_name, most_telling
@@ -289,8 +290,14 @@ class BagOfWords(Family[WordTotals]):
         if self.mergeable or self.words is not None:
             return self
         (column,) = columns
-        found = frequencies(self._vectorizer, rows, column)
-        return replace(self, words=chosen_words(self._vectorizer, found, rows.schema.names[column]))
+        kept = KeptCounts()
+        found = frequencies(self._vectorizer, rows, column, kept)
+        ready = replace(self, words=chosen_words(self._vectorizer, found, rows.schema.names[column]))
+        object.__setattr__(ready, "_kept", kept)
+        return ready
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     @cached_property
     def reader(self) -> Any:
@@ -317,7 +324,10 @@ class BagOfWords(Family[WordTotals]):
         return self.counts.misfit(statistics, sizes)
 
     def _counted(self, block: AnyArray, there: Bools) -> Any:
-        return word_counts(block[there, 0].tolist(), self.reader, _n_words(self.reader))
+        texts = block[there, 0].tolist()
+        kept: KeptCounts | None = getattr(self, "_kept", None)
+        found = None if kept is None or self.words is None else kept.take(texts, self.words)
+        return word_counts(texts, self.reader, _n_words(self.reader)) if found is None else found
 
     def summarize(self, block: AnyArray, y: Ints, weight: Floats | None, n_classes: int) -> WordTotals:
         """How often each class uses each word."""

@@ -13,7 +13,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf, refuse_outside, table
 from posterior.families.left_out.parts import LEAST, loses_digits
 from posterior.families.parameters import Parameter, level_name
-from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
+from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log, shares
 from posterior.math import NOT_ONE, sum_to_one
 from posterior.stats import Totals
 
@@ -79,8 +79,9 @@ class BernoulliDistribution(ProductDistribution):
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Self:
         """The distribution of these parts, none of them worked out from another."""
-        self = cls.from_logs(parts["log_on"], parts["log_off"], parts["threshold"])
+        self = cls.__new__(cls)
         self.probability = parts["probability"]
+        self._set(parts["log_on"], parts["log_off"], parts["threshold"])
         return self
 
     def impossible(self) -> str:
@@ -105,8 +106,16 @@ class BernoulliDistribution(ProductDistribution):
     @cached_property
     def _odds(self) -> kernels.LinearSums:
         """What a feature adds that is on, where all are taken for off; one that is never off adds it all."""
+        return kernels.LinearSums(self.log_on - self._off[0])
+
+    @cached_property
+    def _off(self) -> tuple[Floats, Floats, Floats | None]:
+        """Log probabilities of off, 0 for features that are never off, their sums, and which those are."""
         certain = np.isneginf(self.log_off)
-        return kernels.LinearSums(self.log_on - np.where(certain, 0.0, self.log_off))
+        if not certain.any():
+            return self.log_off, self.log_off.sum(axis=1), None
+        off = np.where(certain, 0.0, self.log_off)
+        return off, off.sum(axis=1), certain.astype(np.float64)
 
     def log_density(self, block: Any) -> Floats:
         """Log probabilities added up over the features, never dense where the block is sparse."""
@@ -120,14 +129,12 @@ class BernoulliDistribution(ProductDistribution):
             self._look_ups.add(block, out)
             return
         on, gap, any_gap = ones_and_gaps(block, self.threshold)
-        certain = np.isneginf(self.log_off)
-        off = np.where(certain, 0.0, self.log_off)
-        out += off.sum(axis=1)
+        off, all_off, sure = self._off
+        out += all_off
         self._odds.add(on, out)
         if any_gap:
             out -= np.asarray(gap @ off.T)
-        if certain.any():
-            sure = certain.astype(np.float64)
+        if sure is not None:
             out[(sure.sum(axis=1) - (on + gap) @ sure.T) > 0.5] = -np.inf
 
     def class_terms(self, block: Any, k: int) -> Floats:
@@ -248,14 +255,13 @@ class Bernoulli(Family[Totals]):
         self.refuse_open()
         alpha = np.asarray(self.alpha, dtype=np.float64)
         weight = statistics.weight + 2 * alpha
-        ones = statistics.total + alpha
-        zeros = np.maximum(statistics.weight - statistics.total, 0.0) + alpha
-        half = np.full(ones.shape, 0.5)
-        on = np.divide(ones, weight, out=half.copy(), where=weight > 0)
-        off = np.divide(zeros, weight, out=half.copy(), where=weight > 0)
-        distribution = BernoulliDistribution.from_logs(safe_log(on), safe_log(off), self.threshold)
-        distribution.probability = on
-        return distribution
+        ones, zeros = statistics.total + alpha, statistics.weight - statistics.total
+        np.maximum(zeros, 0.0, out=zeros)
+        zeros += alpha
+        on, off = shares(ones, weight, 0.5), shares(zeros, weight, 0.5)
+        return BernoulliDistribution.from_parts(
+            {"log_on": safe_log(on), "log_off": safe_log(off), "probability": on, "threshold": self.threshold}
+        )
 
     def leave_one_out(
         self, statistics: Totals, distribution: BernoulliDistribution

@@ -14,7 +14,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut, refuse_outside, table
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, by_column
-from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log
+from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log, shares
 from posterior.stats import Totals
 
 NEGATIVE = "Negative values in data passed to a model of counts; counts must not be negative"
@@ -50,6 +50,15 @@ class MultinomialDistribution(Distribution):
         self.ordered = ordered
         self.n_classes, self.n_columns = p.shape
         self.mean_total: Floats | None = None
+
+    @classmethod
+    def of_shares(cls, probability: Floats, *, ordered: bool) -> Self:
+        """The distribution of probabilities that are known to sum to one."""
+        self = cls.__new__(cls)
+        self.probability, self.ordered, self.mean_total = probability, ordered, None
+        self.log_probability = safe_log(probability)
+        self.n_classes, self.n_columns = probability.shape
+        return self
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Self:
@@ -250,10 +259,8 @@ class Multinomial(Family[Totals]):
         self.refuse_open()
         counts = statistics.total + np.asarray(self.alpha, dtype=np.float64)
         total = counts.sum(axis=1, keepdims=True)
-        even = np.full_like(counts, 1 / counts.shape[1])
-        distribution = MultinomialDistribution(
-            np.divide(counts, total, out=even, where=total > 0), ordered=self.ordered
-        )
+        probability = shares(counts, total, 1 / counts.shape[1])
+        distribution = MultinomialDistribution.of_shares(probability, ordered=self.ordered)
         rows = statistics.weight[:, 0]
         mean = statistics.total.sum() / max(rows.sum(), 1e-300)
         distribution.mean_total = np.divide(

@@ -99,5 +99,14 @@ def alphas_of(alpha: Any, columns: Sequence[int]) -> Any:
 
 def log_times(count: Floats, log_p: Floats) -> Floats:
     """`count · ln p` with 0 × −inf = 0."""
+    if np.isfinite(log_p.min(initial=0.0)):
+        return np.asarray(count * log_p)
     some = count > 0
     return np.where(some, count * np.where(some, log_p, 0.0), 0.0)
+
+
+def shares(part: Floats, whole: Floats, otherwise: float) -> Floats:
+    """Parts of a whole; what there is otherwise where the whole is nothing."""
+    if (whole > 0).all():
+        return np.asarray(part / whole)
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, otherwise), where=whole > 0))

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from posterior._types import AnyArray, Bools
 from posterior.dataset import Chunk, Rows
+from posterior.families.kept_counts import KeptCounts
 from posterior.stats import WordFrequencies
 
 # A batch of texts is turned into counts at once, in Python objects that take many times its room.
@@ -43,8 +44,11 @@ def _comparable(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def frequencies(vectorizer: Any, rows: Rows, column: int) -> WordFrequencies:
-    """The words of a text column with their frequencies, chunk by chunk; missing texts do not count."""
+def frequencies(vectorizer: Any, rows: Rows, column: int, kept: KeptCounts) -> WordFrequencies:
+    """The words of a text column with their frequencies, chunk by chunk; missing texts do not count.
+
+    What was counted on the way is kept.
+    """
     analyze: Callable[[str], Any] = vectorizer.build_analyzer()
     once = bool(vectorizer.binary) or vectorizer.max_features is None  # else repetitions matter
 
@@ -52,7 +56,9 @@ def frequencies(vectorizer: Any, rows: Rows, column: int) -> WordFrequencies:
         block, weight = chunk.texts((column,)), chunk.weight
         there = text_is_there(block)
         w = None if weight is None else weight[there]
-        return WordFrequencies.of(block[there, 0].tolist(), analyze, w, once=once)
+        texts = block[there, 0].tolist()
+        found = kept.frequencies(texts, vectorizer, w, once=once)
+        return WordFrequencies.of(texts, analyze, w, once=once) if found is None else found
 
     return rows.reduce(counted, dense=0)
 

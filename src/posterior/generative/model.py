@@ -16,6 +16,7 @@ from posterior.generative.overflow import refuse_overflow
 from posterior.generative.plan import Filling, Plan
 from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
+from posterior.schema.columns import all_places
 
 if TYPE_CHECKING:
     from posterior.generative.spec import GenerativeSpec
@@ -104,7 +105,10 @@ class GenerativeModel:
 
     def weight_of(self, block: FittedBlock) -> Floats:
         """The weights of the columns of a block, (b,)."""
-        return np.ones(len(block.columns)) if self.weights is None else self.weights[list(block.columns)]
+        if self.weights is None:
+            return np.ones(len(block.columns))
+        everything = block.columns == all_places(len(self.weights))
+        return self.weights if everything else self.weights[list(block.columns)]
 
     @property
     def _dense(self) -> int:

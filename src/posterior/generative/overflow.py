@@ -51,7 +51,7 @@ def refuse_overflow(
 
 
 def _is_right(scores: Floats, cells: Any) -> bool:
-    """Whether −inf is all that is not finite, and no stored cell is too large: no row is made dense for that."""
+    """Whether −inf is all that is not finite and no stored cell is too large, found without a dense row."""
     odd = np.isnan(scores) | np.isposinf(scores)
     return not odd.any() and not (np.abs(cells.data) > LARGEST).any()
 

@@ -9,6 +9,7 @@ import numpy as np
 from posterior._types import Bools, Floats
 from posterior.dataset import Chunk, read
 from posterior.families import Family
+from posterior.schema.columns import all_places
 from posterior.stats import Statistics
 from posterior.stats.base import ColumnFact, Problem
 
@@ -94,7 +95,7 @@ def planned(block: Block, statistics: Statistics, spared: Collection[int] = ()) 
             sources = tuple(block.columns[j] for j in fact.of)
             column = block.columns[fact.column]
             fillings.append(Filling(column, fill.intercept, sources, fill.coef, fill.slack))
-    places = range(len(block.columns))
-    keep = tuple(j for j in places if j not in gone) if gone else tuple(places)
+    places = all_places(len(block.columns))
+    keep = tuple(j for j in places if j not in gone) if gone else places
     family = block.family.marginal(keep) if gone and keep else block.family
     return Plan(keep, family, noticed, tuple(fillings), whole=not gone)

@@ -47,8 +47,7 @@ class ClassStatistics:
         recoding = self.schema.recoding(schema)
         blocks = []
         for columns, block in zip(self.columns, self.blocks, strict=True):
-            sizes = [schema.columns[j].size for j in columns]
-            recoded = block.recode([recoding[j] for j in columns], sizes)
+            recoded = block.recode([recoding[j] for j in columns], schema.sizes_of(columns))
             blocks.append(recoded.reindex(place, len(classes)))
         weight = np.zeros(len(classes))
         weight[place] = self.weight

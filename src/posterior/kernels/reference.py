@@ -120,7 +120,7 @@ def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> F
         cells = np.diff(rows.indptr)
         line = np.repeat(y, cells) * np.int64(d) + rows.indices
         each = rows.data if weight is None else rows.data * np.repeat(weight, cells)
-        return np.bincount(line, each, n_classes * d).reshape(n_classes, d).astype(np.float64)
+        return np.asarray(np.bincount(line, each, n_classes * d).reshape(n_classes, d), dtype=np.float64)
     data = np.ones(m) if weight is None else weight
     indicator = sparse.csr_array((data, (y, np.arange(m))), shape=(n_classes, m))
     return np.asarray(indicator @ matrix, dtype=np.float64)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from scipy import sparse
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.schema.cells import Cells, Codes32, Labels, Numbers, outside, positions, time_message
-from posterior.schema.columns import Alike, Column
+from posterior.schema.columns import Alike, Column, all_places
 from posterior.schema.declare import as_numbers, as_texts, count_message
 from posterior.schema.kinds import infinity_message, refuse_infinite_level, refuse_other_type
 from posterior.schema.sources import ArraySource, Source, SparseSource, in_order, some_rows
@@ -91,6 +91,27 @@ class Whole:
 Part: TypeAlias = Numbers | Coded | Whole | Labels
 
 
+class InPlace(Sequence[Numbers]):
+    """The columns of an array of numbers that are read where they lie, each made when it is asked for."""
+
+    def __init__(self, source: ArraySource) -> None:
+        self._source = source
+
+    def __len__(self) -> int:
+        return int(self._source.n_columns)
+
+    @overload
+    def __getitem__(self, position: int) -> Numbers: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Numbers, ...]: ...
+    def __getitem__(self, position: int | slice) -> Numbers | tuple[Numbers, ...]:
+        if isinstance(position, slice):
+            return tuple(self[j] for j in range(len(self))[position])
+        cells = self._source.column(range(len(self))[position])
+        assert isinstance(cells, Numbers)  # noqa: S101 -- for the type checker
+        return cells
+
+
 @dataclass(frozen=True)
 class Encoded:
     """The rows of a table under a schema; `single` if they and those of training are in single precision."""
@@ -136,14 +157,15 @@ class Encoded:
         return {}
 
     def _without_copy(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
+        block = self.block
+        in_place = isinstance(self.parts, InPlace) and block is not None and self._is_everything(columns)
+        if in_place and block is not None and _is_table(block):
+            return block
         parts = [self.parts[j] for j in columns]
         numbers = [part.array for part in parts if isinstance(part, Numbers) and part.missing is None]
         if len(numbers) < len(parts):  # codes, or nulls of integers, are no numbers as they lie
             return None
-        block = self.block
-        if block is None or not self._is_everything(columns):
-            return kernels.as_they_lie(numbers)
-        if block.dtype == np.float32 or (block.dtype == np.float64 and block.flags.c_contiguous):
+        if block is not None and self._is_everything(columns) and _is_table(block):
             return block
         return kernels.as_they_lie(numbers)
 
@@ -203,7 +225,7 @@ class Encoded:
 
     @cached_property
     def _everything(self) -> list[tuple[int, ...]]:
-        return [tuple(range(len(self.columns)))]
+        return [all_places(len(self.columns))]
 
     def _is_everything(self, columns: tuple[int, ...]) -> bool:
         """Return whether these are all columns in their order; a tuple once seen is not looked at again."""
@@ -215,11 +237,14 @@ class Encoded:
         known[1:] = [columns]
         return True
 
+    def _are_numbers(self, columns: tuple[int, ...]) -> bool:
+        return isinstance(self.parts, InPlace) or all(isinstance(self.parts[j], Numbers) for j in columns)
+
     def _is_plain_binary(self, j: int) -> bool:
         return self.columns[j].kind == "binary" and isinstance(self.parts[j], Numbers)
 
     def _packed(self, rows: slice, columns: tuple[int, ...]) -> Floats:
-        if self.block is not None and all(isinstance(self.parts[j], Numbers) for j in columns):
+        if self.block is not None and self._are_numbers(columns):
             return np.asarray(self._cells(rows, columns), dtype=np.float64)
         if self._length(rows) > len(columns):
             return self._gathered(rows, columns)
@@ -332,6 +357,11 @@ class SparseEncoded(Encoded):
         return codes_of_floats(self._packed(rows, (j,))[:, 0])
 
 
+def _is_table(block: AnyArray) -> bool:
+    """Return whether kernels read an array as it lies."""
+    return bool(block.dtype == np.float32 or (block.dtype == np.float64 and block.flags.c_contiguous))
+
+
 def floats_of_codes(codes: Codes32, size: int) -> Floats:
     """Return codes as numbers, NaN where missing or unseen."""
     part = codes.astype(np.float64)
@@ -351,6 +381,9 @@ def encode_table(columns: Sequence[Column], source: Source) -> Encoded:
     if isinstance(source, SparseSource):
         return _encode_sparse(columns, source)
     unseen: dict[str, dict[Any, int]] = {}
+    alike = isinstance(columns, Alike) and columns.example.kind == "continuous"
+    if alike and isinstance(source, ArraySource) and source.block is not None:
+        return Encoded(source.n_rows, columns, InPlace(source), source.block, unseen)
     in_place = _in_place(columns, source)
     if isinstance(source, ArraySource):
         source.survey([j for j, c in enumerate(columns) if c.kind == "categorical" and not c.ignored])

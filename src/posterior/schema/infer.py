@@ -21,6 +21,7 @@ from posterior.schema.sources import STORAGE, ArraySource, Source, SparseSource,
 
 WORDS_OF_A_TEXT = 3
 LEVELS_OF_A_TEXT = 20
+SOME_LEVELS = 1024
 # Strings name the rows if there are so many rows, and different strings for such a share of them.
 ROWS_OF_NAMES, SHARE_OF_NAMES = 20, 0.9
 
@@ -198,8 +199,15 @@ def is_text(labels: Labels) -> bool:
     rows = int(counts.sum())
     if not (len(labels.levels) > LEVELS_OF_A_TEXT or 2 * len(labels.levels) > rows):
         return False
-    words = np.array([len(level.split()) for level in labels.levels])
-    return bool(words @ counts >= WORDS_OF_A_TEXT * rows)
+    words = 0
+    for start in range(
+        0, len(labels.levels), SOME_LEVELS
+    ):  # texts have enough words long before the last one
+        some = [len(level.split()) for level in labels.levels[start : start + SOME_LEVELS]]
+        words += int(np.array(some) @ counts[start : start + SOME_LEVELS])
+        if words >= WORDS_OF_A_TEXT * rows:
+            return True
+    return words >= WORDS_OF_A_TEXT * rows
 
 
 def _already_fitting(source: Source, declared: dict[int, Kind]) -> dict[int, Column]:

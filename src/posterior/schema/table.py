@@ -131,6 +131,12 @@ class Schema:
         names.update({reading.place: reading.name for reading in self.readings})
         return tuple(names[place] for place in range(self.n_inputs))
 
+    def sizes_of(self, columns: Sequence[int]) -> list[int]:
+        """How many categories some columns have, 0 for numbers."""
+        if isinstance(self.columns, Alike):
+            return [self.columns.example.size] * len(columns)
+        return [self.columns[j].size for j in columns]
+
     def names_of(self, columns: Sequence[int]) -> "Sequence[str]":
         """The names of some columns, each made when it is asked for."""
         return NamesOf(self, columns)
@@ -235,6 +241,9 @@ class Schema:
         single = self.single and other.single
         if isinstance(self.columns, Alike) and self.columns == other.columns:
             return self if self.single == single else replace(self, single=single)
+        if isinstance(self.columns, Alike) and isinstance(other.columns, Alike) and self.names == other.names:
+            first = merged_column(self.columns[0], other.columns[0])
+            return replace(self, columns=self.columns.merged(first), single=single)
         mine, theirs = self.names, other.names
         if mine == theirs and self.labels is not None and other.labels is not None:
             mine, theirs = self.labels, other.labels

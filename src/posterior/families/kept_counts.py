@@ -1,0 +1,90 @@
+"""Counts of words found while the words were learnt, kept for the sums that follow: texts are read once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import is_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posterior import kernels
+from posterior._types import Floats, Ints
+from posterior.stats import WordFrequencies
+
+# So many characters are cut into words at once, in Python objects that take many times their room.
+MOST_CHARACTERS = 1 << 24
+# So many cells of counts are kept; texts that have more are read again.
+MOST_CELLS = 1 << 24
+# Settings with which scikit-learn cuts texts into words without asking, or warning, the user.
+PLAIN = {"tokenizer": None, "preprocessor": None, "stop_words": None}
+
+
+class Read(NamedTuple):
+    """Some texts with the counts of their words, which are numbered as `words` says."""
+
+    texts: Sequence[str]
+    words: Sequence[str]
+    counts: Any
+
+
+class KeptCounts:
+    """The counts of texts that were read, each handed out once, to whoever asks with the very same texts."""
+
+    def __init__(self) -> None:
+        self._read: list[Read] = []
+        self._cells = 0
+
+    def frequencies(
+        self, texts: Sequence[str], vectorizer: Any, weight: Floats | None, *, once: bool
+    ) -> WordFrequencies | None:
+        """How many texts hold each word, by scikit-learn's own counting; None where that is not plain."""
+        plain = all(getattr(vectorizer, name) is value for name, value in PLAIN.items())
+        if not plain or callable(vectorizer.analyzer) or sum(map(len, texts)) > MOST_CHARACTERS:
+            return None
+        everything = type(vectorizer)(
+            **vectorizer.get_params()
+            | {"min_df": 1, "max_df": 1.0, "max_features": None, "dtype": np.float64}
+        )
+        try:
+            counts = everything.fit_transform(texts)
+        except ValueError:  # such as no word at all, of which the caller knows what to say
+            return None
+        words = everything.get_feature_names_out().tolist()
+        self._cells += counts.nnz
+        if self._cells <= MOST_CELLS:
+            self._read.append(Read(texts, words, counts))
+        documents = _weighted(words, counts, None, weight)
+        total = documents if once else _weighted(words, counts, counts.data, weight)
+        return WordFrequencies(len(texts) if weight is None else float(weight.sum()), documents, total)
+
+    def take(self, texts: Sequence[str], known: Mapping[Any, int]) -> Any:
+        """The counts of known words in these texts, if they were kept; they are not kept any longer."""
+        for i, read in enumerate(self._read):
+            if len(read.texts) == len(texts) and all(map(is_, read.texts, texts)):
+                del self._read[i]
+                return _of_known(read, known)
+        return None
+
+
+def _weighted(words: Sequence[str], counts: Any, times: Floats | None, weight: Floats | None) -> Counter[Any]:
+    """The weight of the texts that hold each word, as often as they do where `times` says."""
+    each = times
+    if weight is not None:
+        row = np.repeat(weight, np.diff(counts.indptr))
+        each = row if times is None else row * times
+    found = np.bincount(counts.indices, each, len(words))
+    whole = found.astype(np.int64) if weight is None else found
+    return Counter(dict(zip(words, whole.tolist(), strict=True)))
+
+
+def _of_known(read: Read, known: Mapping[Any, int]) -> Any:
+    """The counts with the numbers of the known words; the others are passed over."""
+    number: Ints = np.array([known.get(word, -1) for word in read.words], dtype=np.int64)
+    indices, data, bounds = number[read.counts.indices], read.counts.data, read.counts.indptr
+    if (indices < 0).any():
+        there = indices >= 0
+        bounds = np.concatenate([[0], np.cumsum(there)])[bounds]
+        indices, data = indices[there], data[there]
+    found = kernels.csr(data, indices, bounds.astype(np.int64), (len(read.texts), len(known)))
+    found.sort_indices()
+    return found
