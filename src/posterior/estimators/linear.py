@@ -76,19 +76,23 @@ class LinearEstimator(TableEstimator):
         design = Design.of(schema, reference=reference, missing=missing)
         return Scan.of(dataset, learnt_design(dataset, design, degree))
 
-    def _reading(self, X: Any) -> Scan:
-        """The rows of a new table, read as in training."""
+    def _reading(self, X: Any, *, scored: bool = False) -> Scan:
+        """The rows of a new table, read as in training.
+
+        Of rows that are `scored` gaps are refused by their scores, which are no numbers, without a look before.
+        """
         check_is_fitted(self)
         source = read_table(X)
         no_target = np.broadcast_to(np.int64(0), source.n_rows)  # which takes no memory
-        return self._more(source, no_target, None)
+        return self._more(source, no_target, None, scored=scored)
 
-    def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
+    def _more(self, source: Source, target: AnyArray, weight: Floats | None, *, scored: bool = False) -> Scan:
         data = self._encoded(source)
         dataset = LocalDataset(self.design_.schema, data, target, weight)
         _report_unseen(data.unseen | self.design_.unseen(dataset))
         if self.design_.fill is None:
-            self.design_.refuse_gaps(dataset)
+            if not (scored and self.design_.as_it_is):
+                self.design_.refuse_gaps(dataset)
         else:
             told = self.design_.new_gaps(dataset)
             if told is not None:

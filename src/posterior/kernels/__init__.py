@@ -43,9 +43,19 @@ from posterior.kernels.reference import (
     rows_times,
     with_data,
 )
+from posterior.kernels.row_scores import (
+    WIDEST_QUADRATIC,
+    Answer,
+    RowScores,
+    linear_scores,
+    normal_scores,
+    quadratic_scores,
+)
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
+    "WIDEST_QUADRATIC",
+    "Answer",
     "BinaryLookUps",
     "ExpectedRows",
     "ExpectedSums",
@@ -55,6 +65,7 @@ __all__ = [
     "LookUps",
     "NumberTable",
     "ParentSums",
+    "RowScores",
     "SeparateColumns",
     "WholeCodes",
     "as_they_lie",
@@ -78,12 +89,15 @@ __all__ = [
     "in_rows",
     "is_sparse",
     "level_pair_counts",
+    "linear_scores",
     "missing_patterns",
+    "normal_scores",
     "one_hot",
     "ones_by_class",
     "padded",
     "pairs_there",
     "posteriors",
+    "quadratic_scores",
     "ratio",
     "rounding_of",
     "rows_by_class",

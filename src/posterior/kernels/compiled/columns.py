@@ -25,6 +25,16 @@ def doubles_at(typing_context: Any, address: Any) -> Any:
     return types.CPointer(types.float64)(types.int64), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def singles_at(typing_context: Any, address: Any) -> Any:
+    """The numbers of single precision at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.FloatType().as_pointer())
+
+    return types.CPointer(types.float32)(types.int64), generate
+
+
 @kernel(f"void({CODES}, int64, float64[:, ::1])")
 def pack(addresses: Ints, start: int, out: Floats) -> None:
     """Write the rows from `start` on, of columns at these addresses, one after the other."""
