@@ -79,7 +79,7 @@ class LinearEstimator(TableEstimator):
     def _reading(self, X: Any, *, scored: bool = False) -> Scan:
         """The rows of a new table, read as in training.
 
-        Of rows that are `scored` gaps are refused by their scores, which are no numbers, without a look before.
+        Gaps of rows that are `scored` are refused by their scores, which are no numbers, and not before.
         """
         check_is_fitted(self)
         source = read_table(X)

@@ -297,9 +297,8 @@ class MultivariateNormalDistribution(Distribution):
     def _log_relative_complete(self, block: Floats) -> Floats:
         if not self.tied or self._spread > FAR_APART:
             return self._log_density_complete(block)
-        coef = self._white_means @ self._whiteners[0][0].T
-        level = -0.5 * (self._white_means**2).sum(axis=1) - coef @ self._centre.remainder
-        return np.asarray((block - self._centre.pivot) @ coef.T + level)
+        coef, level, centre = self._linear
+        return np.asarray((block if centre is None else centre.deviation(block)) @ coef + level)
 
     @cached_property
     def _spread(self) -> float:

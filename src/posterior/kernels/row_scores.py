@@ -17,6 +17,8 @@ KINDS = {"linear": 0, "normal": 1, "quadratic": 2}
 ANSWERS: dict[Answer, int] = {"scores": 0, "posteriors": 1, "log posteriors": 2, "best": 3}
 # Coordinates of a quadratic form that are worked out at a time.
 COORDINATES = 4
+# Columns that are read at a time.
+SQUARE = 8
 # Columns up to which quadratic forms are worked out in registers; wider ones are products of matrices.
 WIDEST_QUADRATIC = 48
 # Largest product of √d and the noise, in units of rounding, for which arithmetic is in single precision: log
@@ -43,6 +45,14 @@ class RowScores:
     noise: float = np.inf
 
     @cached_property
+    def _centre(self) -> Floats:
+        """Pivot and remainder, with zeros to as many columns as are read at a time."""
+        d = len(self.pivot)
+        centre = np.zeros((2, max(d, SQUARE)))
+        centre[:, :d] = self.pivot, self.remainder
+        return centre
+
+    @cached_property
     def _single_factors(self) -> AnyArray:
         d = len(self.pivot)
         return NO_FACTORS if np.sqrt(d) * self.noise > MOST_NOISE else self.factors.astype(np.float32)
@@ -62,8 +72,7 @@ class RowScores:
             KINDS[self.kind],
             *_source(table),
             len(table),
-            self.pivot,
-            self.remainder,
+            *self._centre,
             self.factors,
             self._single_factors if single_out else NO_FACTORS,
             level,

@@ -107,7 +107,7 @@ def load_tile(
     line = size * TILE
     if by_rows:
         for start in range(0, d, SQUARE):
-            j = min(start, d - SQUARE)
+            j = max(0, min(start, d - SQUARE))
             for r in range(0, TILE, SQUARE):
                 at, out = addresses[j] + stride * (first + r), own + line * j + size * r
                 if single:
@@ -182,7 +182,7 @@ def sums_of_tile_in_single(kind: int, d: int, x: Singles, factors: Singles, scor
 def find_peaks(
     kind: int, level: Floats, scores: Floats, squares: Singles, peak: Floats, half: Floats, mark: Floats
 ) -> None:
-    """Scores from sums, the largest of each row, half the squared distance there; NaN unless all are finite."""
+    """Scores from sums, the largest of a row, half the squared distance there, NaN if one is not finite."""
     for r in range(TILE):
         peak[r], half[r], mark[r] = -np.inf, 0.0, 0.0
     for k in range(len(level)):
@@ -323,11 +323,14 @@ def write_singles(
 @kernel(f"void({TABLE}, {LINE}, int64, int64, int64[::1])")
 def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints) -> None:
     """Write the class with the largest score, the first of equals."""
+    # Memory of its own, which the compiler knows to be nobody else's: only then rows go side by side.
+    place = np.zeros(TILE)
+    for back in range(len(scores)):
+        k = len(scores) - 1 - back
+        for r in range(TILE):
+            place[r] = float(k) if scores[k, r] == peak[r] else place[r]
     for r in range(n_rows):
-        k = 0
-        while scores[k, r] != peak[r] and k < len(scores) - 1:
-            k += 1
-        out[first + r] = k
+        out[first + r] = np.int64(place[r])
 
 
 @kernel(f"boolean({LINE})")
@@ -387,7 +390,9 @@ def answer_rows(
     d, n_classes = len(addresses), len(level)
     even = n_classes + n_classes % 2
     to_single = len(single_factors) > 0
-    x, x_single = np.zeros((0 if to_single else d, TILE)), np.zeros((d if to_single else 0, TILE), np.float32)
+    size, wide = 4 if single else 8, max(d, SQUARE)
+    x = np.zeros((0 if to_single else wide, TILE))
+    x_single = np.zeros((wide if to_single else 0, TILE), np.float32)
     scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), np.float32)
     room = np.zeros((n_classes if len(out) else 0, TILE))
     single_room = np.zeros((n_classes if len(out_single) else 0, TILE), np.float32)
@@ -396,11 +401,13 @@ def answer_rows(
     total = 0
     for first in range(0, n, TILE):
         rows = min(TILE, n - first)
-        if rows < TILE or (by_rows and d < SQUARE):
+        # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
+        left = stride * (n - first - TILE) + size * d
+        if rows < TILE or (by_rows and left < size * SQUARE):
             load_cells(addresses, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check)
         else:
             load_tile(addresses, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
-        if not_finite(check) and odd_rows(x, x_single, rows) > FEW_GAPS:
+        if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
             odd[first : first + rows] = True
             total += rows
             continue
@@ -410,7 +417,7 @@ def answer_rows(
             sums_of_tile(kind, d, x, factors, scores[:sums])
         find_peaks(kind, level, scores, squares, peak, half, mark)
         for r in range(rows):
-            wrong = mark[r] != 0.0 or half[r] > limit
+            wrong = (mark[r] != 0.0) | (half[r] > limit)
             odd[first + r] = wrong
             total += wrong
         if what == BEST:
