@@ -2,6 +2,7 @@
 
     python -m benchmarks.cores                 # 4,000,000 x 20, 10 classes; 1, 2, 4 … threads up to all cores
     python -m benchmarks.cores --models softmax --threads 1 16
+    python -m benchmarks.cores --models QDA --single
 
 Log posteriors of some rows must have the same bits as those of one thread. Seconds are the least of three
 runs.
@@ -69,12 +70,14 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=10)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--threads", nargs="+", type=int, help="numbers of threads in place of 1, 2, 4 …")
+    parser.add_argument("--single", action="store_true", help="a table in single precision")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     counts = options.threads or [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= cores]
     X, y = table(options.rows, options.columns, options.classes)
+    X = X.astype(np.float32) if options.single else X
     shape = f"{options.rows:,} x {options.columns}, {options.classes} classes"
-    print(f"{shape}; {platform.machine()}, {cores} cores")
+    print(f"{shape}, {X.dtype}; {platform.machine()}, {cores} cores")
     print("| threads | " + " | ".join(str(n) for n in counts) + " |")
     print("|---" + "|---:" * len(counts) + "|")
     for name in options.models:

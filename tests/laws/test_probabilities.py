@@ -79,8 +79,8 @@ def one_row(X, i):
 def hold_to_the_law(model, X):
     """Finite, summing to one, of the class predicted, and the same for a row alone.
 
-    Sums of three probabilities round by no more than a few units of 1e-16, or of 6e-8 where they are in single
-    precision. A row alone and one among others may be worked through by different code, in another order of
+    Sums of three probabilities round by no more than a few units of 1e-16, or of 6e-8 in single precision. A
+    row alone and one among others may be worked through by different code, in another order of
     sums: scores differ by their rounding, 1e-13 of the largest term.
     """
     proba, logs = quietly(lambda: model.predict_proba(X)), quietly(lambda: model.predict_log_proba(X))

@@ -172,15 +172,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         With two classes the log odds of the second against the first, shape (n_samples,). A row with gaps
         gets log posteriors.
         """
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return super().decision_function(X)
         data = self._dataset(X)
         coef, level = self._linear()
+        two = len(self.classes_) == 2
+        if two:
+            coef, level = coef[1:] - coef[:1], level[1:] - level[:1]
         columns, dtype = tuple(self._kept()[0]), self._answer_type(data)
         xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
+        scores_of = kernels.linear_scores(coef.T, level, xbar, np.zeros(len(xbar)))
 
-        def linear(chunk: Chunk) -> Floats:
+        def linear(chunk: Chunk, out: Floats) -> None:
+            odd = scores_of.answer(chunk.table(columns), np.zeros(len(level)), out, "scores")
+            if odd is not None and not len(odd):
+                return
             values = chunk.values(columns)
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = np.asarray((values - xbar) @ coef.T + level)
@@ -188,10 +192,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             if not np.isfinite(scores[~gaps]).all():
                 self.model_.refuse_overflow(chunk)
             if gaps.any():
-                scores[gaps] = self.model_.chunk_log_posterior(chunk)[gaps]
-            return scores.astype(dtype, copy=False)
+                logs = self.model_.chunk_log_posterior(chunk)[gaps]
+                scores[gaps] = logs[:, 1:] - logs[:, :1] if two else logs
+            with np.errstate(over="ignore"):
+                out[:] = scores
 
-        return data.map(linear, dense=len(columns))
+        answers: Floats = np.asarray(np.empty((data.n_rows, len(level)), dtype))
+        found = data.fill(linear, answers, dense=len(columns))
+        return found[:, 0] if two else found
 
     def _device_decision(self, table: DeviceTable) -> Any:
         """Linear scores of rows on a device."""

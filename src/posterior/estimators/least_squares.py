@@ -121,7 +121,7 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
     @scores_scans
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The predicted indicators: their difference (n,) for two classes, else one a class, (n, K)."""
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         scores = self._current.read(scan, self._answer_type(scan))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 

@@ -73,19 +73,23 @@ class LinearEstimator(TableEstimator):
             raise ValueError(f'missing must be "error" or "indicator", found {missing!r}')
         return rows.scan(schema, Design.of(schema, reference=reference, missing=missing), degree)
 
-    def _reading(self, X: Any) -> Scan:
-        """The rows of a new table, read as in training."""
+    def _reading(self, X: Any, *, scored: bool = False) -> Scan:
+        """The rows of a new table, read as in training.
+
+        Gaps of rows that are `scored` are refused by their scores, which are no numbers, and not before.
+        """
         check_is_fitted(self)
         source = read_table(X)
         no_target = np.broadcast_to(np.int64(0), source.n_rows)  # which takes no memory
-        return self._more(source, no_target, None)
+        return self._more(source, no_target, None, scored=scored)
 
-    def _more(self, source: Source, target: AnyArray, weight: Floats | None) -> Scan:
+    def _more(self, source: Source, target: AnyArray, weight: Floats | None, *, scored: bool = False) -> Scan:
         data = self._encoded(source)
         dataset = LocalDataset(self.design_.schema, data, target, weight)
         _report_unseen(data.unseen | self.design_.unseen(dataset))
         if self.design_.fill is None:
-            self.design_.refuse_gaps(dataset)
+            if not (scored and self.design_.as_it_is):
+                self.design_.refuse_gaps(dataset)
         else:
             told = self.design_.new_gaps(dataset)
             if told is not None:

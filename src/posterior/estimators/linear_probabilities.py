@@ -57,26 +57,26 @@ class LinearProbabilities(Boundaries, ScoresScans, ClassifierMixin, LinearEstima
     @scores_scans
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """The scores: log odds of the second class (n,) for two classes, else one a class, (n, K)."""
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         scores = self._current.read(scan, self._answer_type(scan))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @scores_scans
     def predict_log_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Exact log probability of each class, (n, K): −1e5 is reported as −1e5."""
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         return self._current.log_posterior(scan, self._answer_type(scan))
 
     @scores_scans
     def predict_proba(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Probability of each class, (n, K)."""
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         return self._current.posterior(scan, self._answer_type(scan))
 
     @scores_scans
     def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row; the first of equals."""
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         return np.asarray(self.classes_[self._current.best(scan)])
 
     def _quadratic(self, classes: Sequence[int] | None, log_prior: Floats | None) -> QuadraticScores:

@@ -395,7 +395,7 @@ class LinearRegression(RegressorMixin, InformationCriteria):
         With `return_std` also the standard deviation of the noise, the same for every row: maximum likelihood
         takes the coefficients as known.
         """
-        scan = self._reading(X)
+        scan = self._reading(X, scored=True)
         score = self._current.read(scan, self._answer_type(scan))[:, 0]
         if not return_std:
             return score

@@ -135,6 +135,11 @@ class Distribution(ABC):
         """
         out += self.log_relative(block)
 
+    @property
+    def row_scores(self) -> kernels.RowScores | None:
+        """What compiled code answers complete rows by, where that is linear or quadratic; else None."""
+        return None
+
     # Whether columns are independent given the class, so that each can have a weight of its own.
     separable: bool = False
 

@@ -23,6 +23,10 @@ Shape = Literal["full", "diagonal", "spherical"]
 MOST = 0.75
 
 
+# What compiled code reads, and makes again where it is needed.
+MADE_AGAIN = ("row_scores", "_log_density_scores")
+
+
 class MultivariateNormalDistribution(Distribution):
     """Normal densities with means (K, d) and covariances (K, d, d), or one (1, d, d) that classes share.
 
@@ -72,7 +76,8 @@ class MultivariateNormalDistribution(Distribution):
         self._log_dets, self._white_means = self._whitened()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_squares": None}  # which compiled code makes again, when it is needed
+        state = {name: part for name, part in self.__dict__.items() if name not in MADE_AGAIN}
+        return state | {"_squares": None}
 
     @property
     def mean(self) -> Floats:
@@ -168,6 +173,32 @@ class MultivariateNormalDistribution(Distribution):
             gappy = np.arange(done, len(rows))
         if len(gappy):
             out[gappy] += self.log_relative(rows[gappy])
+
+    @cached_property
+    def row_scores(self) -> kernels.RowScores | None:
+        """The linear form where the covariance is shared, else the log density of few columns."""
+        centre = self._centre.pivot, self._centre.remainder
+        if self._spread > FAR_APART:
+            return None
+        if self.tied:
+            coef = self._whiteners[0][0] @ self._white_means.T
+            return kernels.linear_scores(coef, -0.5 * (self._white_means**2).sum(axis=1), *centre)
+        return self._log_density_scores
+
+    @cached_property
+    def _log_density_scores(self) -> kernels.RowScores | None:
+        """The log density of few columns as compiled code reads it; None of many."""
+        if self.n_columns > kernels.WIDEST_QUADRATIC or self._spread > FAR_APART:
+            return None
+        sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        return kernels.quadratic_scores(
+            self._whitener_by_class(),
+            self._white_means,
+            np.broadcast_to(sd, (self.n_classes, self.n_columns)),
+            self._levels,
+            self._centre.pivot,
+            self._centre.remainder,
+        )
 
     @cached_property
     def _linear(self) -> tuple[Floats, Floats, Location | None]:
@@ -266,9 +297,8 @@ class MultivariateNormalDistribution(Distribution):
     def _log_relative_complete(self, block: Floats) -> Floats:
         if not self.tied or self._spread > FAR_APART:
             return self._log_density_complete(block)
-        coef = self._white_means @ self._whiteners[0][0].T
-        level = -0.5 * (self._white_means**2).sum(axis=1) - coef @ self._centre.remainder
-        return np.asarray((block - self._centre.pivot) @ coef.T + level)
+        coef, level, centre = self._linear
+        return np.asarray((block if centre is None else centre.deviation(block)) @ coef + level)
 
     @cached_property
     def _spread(self) -> float:

@@ -122,6 +122,16 @@ class NormalDistribution(ProductDistribution):
             return
         scores.normal_scores(block, self._parameters, out)
 
+    @cached_property
+    def row_scores(self) -> kernels.RowScores | None:
+        """The linear form where classes share their variances, else the log density."""
+        if self._far_apart:
+            return None
+        (scale, apart), centre = self._standard, (self._centre.pivot, self._centre.remainder)
+        if self._linear is None:
+            return kernels.normal_scores(scale, apart, self._log_scale.sum(axis=1), *centre)
+        return kernels.linear_scores((scale * apart).T, -0.5 * (apart**2).sum(axis=1), *centre)
+
     @property
     def _far_apart(self) -> bool:
         return bool(np.abs(self._standard[1]).max(initial=0.0) > FAR_APART)

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, FloatType, Ints
-from posterior.dataset import Chunk, Dataset, read
+from posterior.dataset import Chunk, Dataset, SomeRows, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note, gaps_message
@@ -185,10 +185,10 @@ class GenerativeModel:
     ) -> Floats:
         prior = self.log_prior if log_prior is None else log_prior
 
+        answer: kernels.Answer = "log posteriors" if logs else "posteriors"
+
         def write(chunk: Chunk, out: Floats) -> None:
-            with kernels.in_double(out) as scores:
-                self._score(chunk, prior, scores)
-                self._accept(kernels.posteriors(scores, prior, logs=logs), chunk)
+            self._answer(chunk, prior, out, answer)
 
         return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=self._dense)
 
@@ -197,11 +197,47 @@ class GenerativeModel:
         prior = self.log_prior if log_prior is None else log_prior
 
         def write(chunk: Chunk, out: Ints) -> None:
-            scores = kernels.scratch("scores", chunk.n_rows, self.n_classes)
-            self._score(chunk, prior, scores)
-            self._accept(kernels.best(scores, prior, out), chunk)
+            self._answer(chunk, prior, out, "best")
 
         return dataset.fill(write, np.empty(dataset.n_rows, dtype=np.int64), dense=self._dense)
+
+    @property
+    def _alone(self) -> tuple[FittedBlock, kernels.RowScores] | None:
+        """The only block and its scores, where compiled code answers complete rows at once."""
+        used = self.distributions
+        if len(used) != 1 or self.weights is not None or used[0][0].reads != "values":
+            return None
+        ((block, distribution),) = used
+        scores = distribution.row_scores
+        return None if scores is None else (block, scores)
+
+    def _answer(self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer) -> None:
+        """Write what is asked for of the rows of a chunk; those with gaps, and far ones, step by step."""
+        odd = None
+        alone = self._alone
+        if alone is not None:
+            block, scores = alone
+            odd = scores.answer(block.scored(chunk), log_prior, out, answer)
+        if odd is None or 2 * odd.sum() > len(out):
+            self._answer_in_steps(chunk, log_prior, out, answer)
+        elif len(odd):
+            rows = np.flatnonzero(odd)
+            part = np.empty((len(rows), *out.shape[1:]), out.dtype)
+            self._answer_in_steps(SomeRows(chunk, rows), log_prior, part, answer)
+            out[rows] = part
+
+    def _answer_in_steps(
+        self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer
+    ) -> None:
+        """Write scores, block by block, and what follows from them."""
+        if answer == "best":
+            scores = kernels.scratch("scores", chunk.n_rows, self.n_classes)
+            self._score(chunk, log_prior, scores)
+            self._accept(kernels.best(scores, log_prior, out), chunk)
+            return
+        with kernels.in_double(out) as scores:
+            self._score(chunk, log_prior, scores)
+            self._accept(kernels.posteriors(scores, log_prior, logs=answer == "log posteriors"), chunk)
 
     def _score(self, chunk: Chunk, log_prior: Floats, out: Floats) -> None:
         """Write log posteriors up to a term of the row; they are not finite where a number is infinite."""

@@ -48,10 +48,20 @@ from posterior.kernels.reference import (
     rows_times,
     with_data,
 )
+from posterior.kernels.row_scores import (
+    WIDEST_QUADRATIC,
+    Answer,
+    RowScores,
+    linear_scores,
+    normal_scores,
+    quadratic_scores,
+)
 from posterior.kernels.sparse import DistinctCells, dense, distinct_cells, without_zeros
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
+    "WIDEST_QUADRATIC",
+    "Answer",
     "BinaryLookUps",
     "ClassMoments",
     "ClassScatter",
@@ -64,6 +74,7 @@ __all__ = [
     "LookUps",
     "NumberTable",
     "ParentSums",
+    "RowScores",
     "SeparateColumns",
     "WholeCodes",
     "as_they_lie",
@@ -90,13 +101,16 @@ __all__ = [
     "in_rows",
     "is_sparse",
     "level_pair_counts",
+    "linear_scores",
     "missing_patterns",
     "moments_of_parts",
+    "normal_scores",
     "one_hot",
     "ones_by_class",
     "padded",
     "pairs_there",
     "posteriors",
+    "quadratic_scores",
     "ratio",
     "rounding_of",
     "rows_by_class",

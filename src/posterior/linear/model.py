@@ -1,6 +1,7 @@
 """A fitted linear model: coefficients, and scores of new rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,6 +35,9 @@ class LinearModel:
     level: Annotated[Floats, "R coef"]
     centre: Annotated[Floats, "d value"]
     far: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is kept
 
     @property
     def intercept(self) -> Floats:
@@ -120,8 +124,10 @@ class LinearModel:
         even = np.zeros(len(model.coef))
 
         def write(block: RowBlock, out: Ints) -> None:
+            if model._answered(block, out, "best"):
+                return
             scores = np.empty((len(block.target), len(model.coef)))
-            model._write(block, scores)
+            model._write_in_steps(block, scores)
             if not kernels.best(scores, even, out):
                 model._refuse_overflow(scan)
 
@@ -143,15 +149,31 @@ class LinearModel:
         even = np.zeros(len(model.coef))
 
         def write(block: RowBlock, out: Floats) -> None:
+            if model._answered(block, out, "log posteriors" if logs else "posteriors"):
+                return
             with kernels.in_double(out) as scores:
-                model._write(block, scores)
+                model._write_in_steps(block, scores)
                 if not kernels.posteriors(scores, even, logs=logs):
                     model._refuse_overflow(scan)
 
         return scan.fill(write, _answers(scan, len(model.coef), dtype))
 
+    @cached_property
+    def _row_scores(self) -> kernels.RowScores:
+        """The scores as compiled code reads them."""
+        return kernels.linear_scores(self.coef.T, self.level, self.centre, np.zeros(len(self.centre)))
+
+    def _answered(self, block: RowBlock, out: AnyArray, answer: kernels.Answer) -> bool:
+        """Whether compiled code wrote what was asked for of all rows."""
+        odd = self._row_scores.answer(block.matrix, np.zeros(len(self.level)), out, answer)
+        return odd is not None and not len(odd)
+
     def _write(self, block: RowBlock, out: Floats) -> None:
         """Write the scores of dense rows; not finite where they overflow."""
+        if not self._answered(block, out, "scores"):
+            self._write_in_steps(block, out)
+
+    def _write_in_steps(self, block: RowBlock, out: Floats) -> None:
         X = block.packed().matrix
         with np.errstate(over="ignore", invalid="ignore"), kernels.in_double(out) as scores:
             np.matmul(X - self.centre if self.far else X, self.coef.T, out=scores)
@@ -159,6 +181,8 @@ class LinearModel:
 
     def _refuse_overflow(self, scan: Scan) -> None:
         """Raise the error of the first row whose scores are not finite, naming the column that did it."""
+        if scan.design.fill is None:
+            scan.design.refuse_gaps(scan.dataset)
 
         def worst(block: RowBlock) -> Floats:
             scores, X = self.scores(block.matrix), block.packed().matrix
