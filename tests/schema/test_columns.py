@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from posterior import MultinomialNB
 from posterior.schema import Column, Schema, read_table
+from posterior.schema.columns import Alike
 
 ALL = slice(None)
 
@@ -348,3 +350,32 @@ def test_categories_of_float32_and_float64_are_the_same_numbers():
         assert schema.encode(read_table(now)).codes(ALL, (0,)).array.ravel().tolist() == codes
     assert infer(single, {0: "categorical"}).encode(read_table(double)).unseen == {"x0": {1e300: 1}}
     assert infer(double, {0: "categorical"}).encode(read_table(double + 1e-12)).unseen["x0"]
+
+
+@pytest.mark.parametrize("sparse_table", [False, True])
+def test_wide_tables_make_no_column_in_fit_partial_fit_sums_or_predictions(sparse_table, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(0.5, size=(40, 300)).astype(float), np.arange(40) % 2
+    table = sparse.csr_array(X) if sparse_table else X
+    first, second = table[:20], table[20:]
+    truth = MultinomialNB().fit(X, y).predict_joint_log_proba(X)
+    made = []
+    monkeypatch.setattr(Alike, "_all", property(made.append))
+    whole = MultinomialNB().fit(table, y)
+    parts = MultinomialNB().partial_fit(first, y[:20], classes=[0, 1]).partial_fit(second, y[20:])
+    added = MultinomialNB().fit(first, y[:20]) + MultinomialNB().fit(second, y[20:])
+    for model in (whole, parts, added):
+        np.testing.assert_allclose(model.predict_joint_log_proba(table), truth, rtol=1e-12)
+        assert isinstance(model.schema_.columns, Alike)
+    assert not made
+    assert whole.schema_.columns[299].name == "x299"
+
+
+def test_columns_in_place_are_those_of_the_array():
+    X = np.arange(12.0).reshape(3, 4)
+    parts = Schema.infer(read_table(X)).encode(read_table(X)).parts
+    assert len(parts) == 4
+    np.testing.assert_array_equal(parts[-1].array, X[:, 3])
+    assert [part.array[0] for part in parts[1:3]] == [1.0, 2.0]
+    with pytest.raises(IndexError):
+        parts[4]

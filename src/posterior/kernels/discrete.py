@@ -12,6 +12,7 @@ from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, til
 from posterior.kernels.memory import codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
+MATRIX_CLASSES = 64  # for more, a product of matrices is faster than lines that are looked up
 MANY_CLASSES = 8  # for fewer, scipy's product of sparse rows is as fast
 
 
@@ -111,7 +112,8 @@ class BinaryLookUps:
 
     def add(self, table: NumberTable, out: Floats) -> None:
         """Add the log probabilities (n, K) of the rows to `out`; a missing cell adds nothing."""
-        kernel = compiled("binary", table.size * out.shape[1] // 4)
+        few = out.shape[1] <= MATRIX_CLASSES
+        kernel = compiled("binary", table.size * out.shape[1] // 4) if few else None
         if kernel is None:
             out += reference.binary_sums(in_rows(table), self.threshold, self.log_on, self.log_off)
             return
