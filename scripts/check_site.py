@@ -71,14 +71,14 @@ class Page(HTMLParser):
             self.open[-1].append("\0")
 
     def handle_endtag(self, tag: str) -> None:
-        """A section that shows something shows what its text names; its words are its parent's too."""
+        """A section that shows something, itself or in a part of it, shows what its own text names."""
         if tag == "section" and self.open:
             words = self.open.pop()
             if "\0" in words:
                 text = " ".join(words)
                 self.shown_with.update(name for name in MISSIONS if name in text)
-            if self.open:
-                self.open[-1].extend(words)
+                if self.open:
+                    self.open[-1].append("\0")
 
     def handle_data(self, data: str) -> None:
         """Keep the words of the section."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import figures
 import matplotlib as mpl
+import sklearn
 from IPython import get_ipython
 from matplotlib.figure import Figure
 
@@ -12,6 +13,7 @@ from posterior.plot import style
 
 def _prepare() -> None:
     shell: Any = get_ipython()
+    sklearn.set_config(display="text")  # its diagrams have colours of their own
     figures.use_our_sizes()
     shell.run_line_magic("matplotlib", "inline")
     shell.run_line_magic("config", "InlineBackend.figure_formats = set()")

@@ -49,7 +49,7 @@ def test_an_id_is_shown_where_its_section_has_a_figure_or_an_output(small_site):
 
 
 def test_a_figure_in_another_section_does_not_show_an_id(small_site):
-    apart = "<section><section><h2>M07</h2></section></section><section><svg></svg></section>"
+    apart = "<section><section><h2>M07</h2></section><section><svg></svg></section></section>"
     assert any(line.startswith("M07") for line in check.wrong(small_site(apart), ["missions"]))
 
 
