@@ -493,6 +493,11 @@ function percent(share, digits = 1) {
   return Number.isNaN(share) ? "–" : `${(100 * share).toFixed(digits)} %`;
 }
 
+/** Words that change, written only where they have: a page that stays the same is not laid out again. */
+function say(node, words) {
+  if (node.textContent !== words) node.textContent = words;
+}
+
 let lastId = 0;
 
 /** A name for an element that a label or a description points to. */
@@ -564,11 +569,11 @@ class LineChart {
     this.diagonal = diagonal ? drawn("path", { class: "guide" }) : null;
     this.svg = drawn("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-labelledby": id },
       this.axes, this.diagonal, ...this.series.map(s => s.path), this.marks, this.xLabel, this.yLabel);
-    this.words = element("p", { class: "aside" });
+    this.words = element("figcaption", { class: "aside" });
     const legend = series.length > 1 ? element("p", { class: "legend" }, series.map(({ name, colour, dashed }) => element("span", null,
       drawn("svg", { class: "key", viewBox: "0 0 22 8", "aria-hidden": "true" },
         drawn("path", { d: "M0 4H22", stroke: colour, class: "line", "stroke-dasharray": dashed ? "5 4" : null })), name))) : null;
-    this.node = element("figure", { class: "chart" }, this.heading, legend, this.svg, element("figcaption", null, this.words));
+    this.node = element("figure", { class: "chart" }, this.heading, legend, this.svg, this.words);
     this.frame = "";
   }
 

@@ -1,7 +1,7 @@
 """The rows of a studio page: log posteriors, rounded and drawn, with their classes and weights."""
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,6 @@ class PageRows:
         """
         relative = np.where(self.thousandths == IMPOSSIBLE, -np.inf, self.thousandths / STEPS)
         return log_softmax(relative)
-
-    def part(self, chosen: Ints) -> "PageRows":
-        """Some of the rows."""
-        return replace(
-            self,
-            thousandths=self.thousandths[chosen],
-            codes=self.codes[chosen],
-            weight=self.weight[chosen],
-            places=self.places[chosen],
-        )
 
     def as_json(self) -> dict[str, Any]:
         """The rows as a page holds them."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from posterior._types import AnyArray
 from posterior.bayes import given_priors
 from posterior.decision.cost_table import read_costs
@@ -16,6 +14,7 @@ from posterior.studio.families import numbers
 def page_settings(decision: Mapping[str, Any], classes: AnyArray) -> dict[str, Any]:
     """Settings of a decision, checked, as plain data; those that a page cannot move are refused.
 
+    >>> import numpy as np
     >>> page_settings({"reject": {"threshold": 0.9}, "priors": [0.2, 0.8]}, np.array(["a", "b"]))
     {'priors': [0.2, 0.8], 'reject': ['threshold', 0.9]}
     """
@@ -48,8 +47,3 @@ def _reject(reject: Any) -> list[Any]:
     if isinstance(rule, Coverage):
         return ["coverage", float(rule.share)]
     raise ValueError(f"a studio page rejects by threshold, cost or coverage, found {reject!r}")
-
-
-def is_zero_one(costs: AnyArray) -> bool:
-    """Whether every mistake costs 1 and nothing else does."""
-    return bool(np.array_equal(costs, 1.0 - np.eye(len(costs))))

@@ -61,14 +61,6 @@ export function decide(rows, setting, old, observed) {
       ratio[k] = old[k] > 0 ? priors[k] / old[k] : 0;
       likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
     }
-    for (let i = 0, at = 0; i < n; i++, at += K) {
-      let sum = 0;
-      for (let k = 0; k < K; k++) sum += moved[at + k] = posterior[at + k] * ratio[k];
-      if (sum > 0) {
-        const scale = 1 / sum;
-        for (let k = 0; k < K; k++) moved[at + k] *= scale;
-      } else for (let k = 0; k < K; k++) moved[at + k] = priors[k];
-    }
   } else moved.set(posterior);
   let high = 0, total = 0, size = 0;
   for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
@@ -76,6 +68,13 @@ export function decide(rows, setting, old, observed) {
   const unsure = CLOSE * size;
   for (let i = 0, at = 0; i < n; i++, at += K) {
     let least = Infinity, second = Infinity, best = 0;
+    if (priors) {
+      let sum = 0;
+      for (let k = 0; k < K; k++) sum += moved[at + k] = posterior[at + k] * ratio[k];
+      const scale = 1 / sum;
+      if (sum > 0) for (let k = 0; k < K; k++) moved[at + k] *= scale;
+      else for (let k = 0; k < K; k++) moved[at + k] = priors[k];
+    }
     if (plain) {
       let top = moved[at], others = 0;
       for (let k = 1; k < K; k++) {
@@ -161,7 +160,7 @@ export function outcome(rows, setting, old, observed, odd) {
   const { flat, likelier, high, total } = decide(rows, setting, old, observed);
   const { n, K, codes, counts, risk, action, moved, done } = rows, { positive } = setting;
   const [theta, limit] = limitsOf(rows, setting, likelier), width = K + 2;
-  const confusion = new Float64Array(K * width), bins = new Bins(), top = high > 0 ? high : 1;
+  const confusion = new Float64Array(K * width), bins = new Bins(), top = high > 0 ? high : 1, scale = STEPS / top;
   const { on, off, answered: byRisk, spent: costs, weight: weights, predicted, happened } = bins;
   let answered = 0, spent = 0, expected = 0;
   for (let i = 0, at = 0; i < n; i++, at += K) {
@@ -186,7 +185,7 @@ export function outcome(rows, setting, old, observed, odd) {
     const above = p > 0 ? Math.ceil(p * STEPS) - 1 : 0;
     if (truth === positive) on[above] += w;
     else off[above] += w;
-    const step = own > 0 ? Math.ceil(own / top * STEPS - 1e-12) : 0;
+    const step = own > 0 ? Math.ceil(own * scale - 1e-12) : 0;
     byRisk[step] += w;
     costs[step] += price;
     // Each bin of the reliability diagram has its right end.

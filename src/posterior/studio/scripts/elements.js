@@ -45,6 +45,11 @@ export function percent(share, digits = 1) {
   return Number.isNaN(share) ? "–" : `${(100 * share).toFixed(digits)} %`;
 }
 
+/** Words that change, written only where they have: a page that stays the same is not laid out again. */
+export function say(node, words) {
+  if (node.textContent !== words) node.textContent = words;
+}
+
 let lastId = 0;
 
 /** A name for an element that a label or a description points to. */

@@ -19,7 +19,7 @@ export function readOutliers(data) {
   }
   const logs = given.calibration.logs.map(row => row.map(value => (value === "-inf" ? -Infinity : value)));
   return { n, K, top, share, logPrior: given.logPrior.map(value => (value === "-inf" ? -Infinity : value)),
-    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "" };
+    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity };
 }
 
 /** The log density below which rows are outliers at this rate; −∞ where too few calibration rows tell. */
@@ -55,11 +55,16 @@ export function oddRows(outliers, rate, priors) {
   const { n, K, top, share, odd, logPrior } = outliers;
   const threshold = outlierThreshold(outliers, rate, priors);
   const prior = priors ?? logPrior.map(Math.exp);
+  // ln Σ is at most 0, and no less than the log of the smallest prior: most rows need no more than that.
+  const least = Math.log(Math.min(...prior)), sure = threshold - least;
   for (let i = 0; i < n; i++) {
+    if (top[i] >= sure) { odd[i] = 0; continue; }
+    if (top[i] < threshold) { odd[i] = 1; continue; }
     let sum = 0;
     for (let k = 0; k < K; k++) sum += share[i * K + k] * prior[k];
     odd[i] = top[i] + Math.log(sum) < threshold ? 1 : 0;
   }
   outliers.found = key;
+  outliers.threshold = threshold;
   return odd;
 }

@@ -2,7 +2,7 @@
 import { LineChart, reliabilityMarks } from "./charts.js";
 import { fitCommand, predictCommand, pythonLines } from "./commands.js";
 import { STEPS, outcome, readRows } from "./decisions.js";
-import { element, freshId, oncePerFrame, percent, shownNumber, slider } from "./elements.js";
+import { element, freshId, oncePerFrame, percent, say, shownNumber, slider } from "./elements.js";
 import { oddRows, outlierThreshold, readOutliers } from "./outliers.js";
 import { posteriorOf, shifted, termsOf } from "./model.js";
 import { RowExplorer } from "./rows.js";
@@ -205,8 +205,8 @@ export class Studio {
       this.oddBox.checked = setting.outliers > 0;
       this.rate.node.hidden = !setting.outliers;
       if (setting.outliers) this.rate.set(100 * setting.outliers);
-      this.few.textContent = setting.outliers && outlierThreshold(this.outliers, setting.outliers, setting.priors) === -Infinity
-        ? "Too few calibration rows: at this rate no row can be called an outlier." : "";
+      say(this.few, setting.outliers && this.outliers.threshold === -Infinity
+        ? "Too few calibration rows: at this rate no row can be called an outlier." : "");
     }
   }
 
@@ -214,22 +214,26 @@ export class Studio {
     const { found, setting, tiles, rows } = this, { K } = rows;
     const sum = what => { let total = 0; for (let k = 0; k < K; k++) total += found.confusion[k * found.width + what]; return total; };
     const right = found.classes.reduce((total, each) => total + each.hit, 0);
-    tiles.cost.textContent = shownNumber(found.cost);
-    tiles.all.textContent = shownNumber(found.costOfAll);
-    tiles.right.textContent = percent(found.answered > 0 ? right / found.answered : NaN);
-    tiles.coverage.textContent = percent(found.coverage);
-    tiles.rejected.textContent = percent(sum(K) / found.total);
-    tiles.odd.textContent = percent(sum(K + 1) / found.total);
+    say(tiles.cost, shownNumber(found.cost));
+    say(tiles.all, shownNumber(found.costOfAll));
+    say(tiles.right, percent(found.answered > 0 ? right / found.answered : NaN));
+    say(tiles.coverage, percent(found.coverage));
+    say(tiles.rejected, percent(sum(K) / found.total));
+    say(tiles.odd, percent(sum(K + 1) / found.total));
     tiles.odd.parentNode.hidden = !setting.outliers;
     tiles.rejected.parentNode.hidden = tiles.all.parentNode.hidden = !setting.reject;
     this.confusion.set(found, [setting.reject, setting.outliers]);
-    this.pending.textContent = setting.capacity
+    say(this.pending, setting.capacity
       ? `Of ${shownNumber(setting.day[1], 0)} cases a day about ${shownNumber(setting.day[1] * (sum(K) / found.total), 0)} go to a person, who can look at ${shownNumber(setting.day[0], 0)}.`
-      : setting.priors ? "Rows count as often as their class is met under these frequencies." : "";
+      : setting.priors ? "Rows count as often as their class is met under these frequencies." : "");
     this.showCharts();
   }
 
+  /** Curves depend on posteriors, costs and the class looked at; what is rejected only moves a mark. */
   showCharts() {
+    const { positive, look, reject: rule } = this.setting, key = `${this.rows.decided.key}|${positive}|${look}|${rule && this.charts.coverage ? this.found.coverage : ""}`;
+    if (key === this.charted) return;
+    this.charted = key;
     const { found, setting, charts } = this, { curves } = found, steps = Array.from({ length: STEPS + 1 }, (_, t) => t / STEPS);
     if (charts.cost) {
       charts.cost.setFrame(0, 1, Math.min(0, ...curves.cost), nice(Math.max(...curves.cost)));
@@ -237,8 +241,8 @@ export class Studio {
       let best = 0;
       for (let t = 1; t <= STEPS; t++) if (curves.cost[t] < curves.cost[best]) best = t;
       charts.cost.marks.replaceChildren(...(curves.bayes === null ? [] : [charts.cost.mark(curves.bayes, "implied by the costs")]));
-      charts.cost.words.textContent = curves.bayes === null ? "These costs make one answer the best for every row."
-        : `The costs imply ${shownNumber(curves.bayes)}; on these rows ${shownNumber(best / STEPS, 2)} would have been cheapest.`;
+      say(charts.cost.words, curves.bayes === null ? "These costs make one answer the best for every row."
+        : `The costs imply ${shownNumber(curves.bayes)}; on these rows ${shownNumber(best / STEPS, 2)} would have been cheapest.`);
     }
     const { reject, precision, reliability } = charts, top = nice(Math.max(...curves.rejecting, curves.answeredCost[STEPS]));
     reject.setFrame(0, nice(curves.high), Math.min(0, ...curves.rejecting), top);
@@ -246,7 +250,7 @@ export class Studio {
     reject.setLine(0, limits, curves.rejecting);
     reject.setLine(1, limits, curves.answeredCost);
     reject.marks.replaceChildren(...(setting.look <= curves.high ? [reject.mark(setting.look, "what a look costs")] : []));
-    reject.words.textContent = "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).";
+    say(reject.words, "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).");
     if (charts.coverage) {
       charts.coverage.setFrame(0, 1, Math.min(0, ...curves.rejecting), top);
       charts.coverage.setLine(0, curves.coverage, curves.answeredCost);
@@ -259,15 +263,15 @@ export class Studio {
     precision.marks.replaceChildren(...(bayes === null ? [] : [precision.mark(bayes, "implied by the costs")]));
     reliability.setFrame(0, 1, 0, 1);
     reliability.marks.replaceChildren(...reliabilityMarks(reliability, found.reliability));
-    reliability.words.textContent = "On the line the posterior is met exactly; bars are 95 % intervals.";
+    say(reliability.words, "On the line the posterior is met exactly; bars are 95 % intervals.");
   }
 
   showCommands() {
     const { data, setting, codes } = this;
-    codes.fit.textContent = fitCommand(data) ?? "";
-    codes.predict.textContent = predictCommand(data, setting)
-      ?? "# names of classes hold , : or =, which the options use themselves: put the costs into a file, or use Python";
-    codes.python.textContent = pythonLines(data, setting);
+    say(codes.fit, fitCommand(data) ?? "");
+    say(codes.predict, predictCommand(data, setting)
+      ?? "# names of classes hold , : or =, which the options use themselves: put the costs into a file, or use Python");
+    say(codes.python, pythonLines(data, setting));
   }
 }
 

@@ -208,5 +208,6 @@ function difference(values, of, against) {
 }
 
 function signed(value) {
-  return (value > 0 ? "+" : "") + shownNumber(value, 2);
+  const near = Math.abs(value) < 0.005 ? 0 : value;
+  return (near > 0 ? "+" : "") + shownNumber(near, 2);
 }

@@ -1,5 +1,5 @@
 // The table of what was done with each class, and the table of what that costs.
-import { classColour, element, percent, shownNumber } from "./elements.js";
+import { classColour, element, percent, say, shownNumber } from "./elements.js";
 
 /** A table of costs to be typed in: a row for each true class, a column for each action. */
 export class CostTable {
@@ -46,12 +46,13 @@ export class ConfusionView {
       const own = found.classes[k].own;
       this.cells[k].forEach((cell, a) => {
         const count = found.confusion[k * found.width + a];
-        cell.textContent = shownNumber(count, Number.isInteger(count) ? 0 : 1);
-        cell.style.setProperty("--share", own > 0 ? (count / own).toFixed(3) : "0");
+        say(cell, shownNumber(count, Number.isInteger(count) ? 0 : 1));
+        const share = own > 0 ? (count / own).toFixed(2) : "0";
+        if (cell.dataset.share !== share) cell.style.setProperty("--share", cell.dataset.share = share);
         cell.hidden = a >= K && !shows[a - K];
       });
-      this.recall[k].textContent = percent(found.classes[k].recall);
-      this.precision[k].textContent = percent(found.classes[k].precision);
+      say(this.recall[k], percent(found.classes[k].recall));
+      say(this.precision[k], percent(found.classes[k].precision));
     }
     for (const a of [K, K + 1]) this.heads[a].hidden = this.precision[a].hidden = !shows[a - K];
   }
