@@ -206,7 +206,8 @@ class DeviceProblem(Problem):
         """Newton's method, whatever the size: its small systems are solved on the host."""
         if not self.penalty.smooth:
             raise ValueError(
-                f"arrays on a device are fitted by Newton's method with a ridge; use l1_ratio=0, or {TO_THE_HOST}"
+                "arrays on a device are fitted by Newton's method with a ridge; use l1_ratio=0, or "
+                f"{TO_THE_HOST}"
             )
         return Newton(stages=True)
 
