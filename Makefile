@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-scale test-versions check format docs bench clean
+.PHONY: help demo test test-all test-long test-scale test-versions check format docs bench test-gpu bench-gpu clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -62,6 +62,13 @@ docs: $(READY) ## the site in docs/_build/html, every page run and every link fo
 bench: $(READY) ## time against rivals, after checking that the answers agree (ARGS=--quick: a minute)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# On a machine with a GPU its own Python, CuPy and PyTorch are used: nothing is installed.
+test-gpu: ## what runs on an NVIDIA GPU, with the Python at hand
+	PYTHONPATH=src $(PYTHON) -m pytest -q --noconftest tests/gpu
+
+bench-gpu: ## fits and posteriors on a GPU, checked and timed; writes benchmarks/results/gpu.json
+	PYTHONPATH=src $(PYTHON) -m benchmarks.gpu $(ARGS)
 
 clean: ## remove the environment and the caches
 	rm -rf $(VENV) .versions docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -13,10 +13,11 @@ from posterior import (
     CategoricalNB,
     GaussianDiscriminantAnalysis,
     GaussianNB,
+    LogisticRegression,
     MultinomialNB,
     NaiveBayes,
 )
-from posterior.engines.device import arrays, cuda, sums
+from posterior.engines.device import arrays, cuda, linear, sums
 from posterior.estimators.device import DeviceTable, training_of
 
 cupy = pytest.importorskip("cupy", reason="there is no CuPy here")
@@ -214,3 +215,41 @@ def test_no_room_on_the_gpu_is_one_clear_error():
     finally:
         pool.set_limit(size=0)
     assert model.model_ is before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("K", [2, 3, 10])
+def test_the_compiled_slope_is_the_reference(K, weighted, dtype, monkeypatch):
+    monkeypatch.setattr("posterior.engines.device.cuda.linear.FEWEST_ROWS", 0)
+    X, y = table(10_001, 9, K)
+    X = (X + 10).astype(dtype)
+    weight = cupy.asarray(np.random.default_rng(1).uniform(0.1, 2, len(y))) if weighted else None
+    training = training_of(cupy.asarray(X), cupy.asarray(y), weight, "", any_classes=False)
+    rows = training.rows(GaussianNB()._schema(training.table.source))
+    rng = np.random.default_rng(2)
+    coef, offset, shift = rng.normal(size=(K, 9)), rng.normal(size=K), X.mean(axis=0).astype(np.float64)
+    for shifted in (None, shift):
+        found = cuda.softmax_slope(rows, coef, offset, shifted)
+        expected = linear.softmax_slope(rows, coef, offset, shifted)
+        for a, b in zip(found, expected, strict=True):
+            assert np.allclose(
+                a, b, rtol=1e-6 if dtype == np.float32 else 1e-11, atol=1e-3 if dtype == np.float32 else 1e-8
+            )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("K", [2, 3])
+def test_logistic_regression_is_that_of_numpy(K, dtype, library, monkeypatch):
+    monkeypatch.setattr("posterior.engines.device.cuda.linear.FEWEST_ROWS", 0)
+    X, y = table(30_000, 6, K)
+    X, there = X.astype(dtype), LIBRARIES[library]
+    here, gpu = LogisticRegression().fit(X, y), LogisticRegression().fit(there(X), there(y))
+    assert gpu.converged_
+    tolerance = 1e-4 if dtype == np.float32 else 1e-8
+    for model in (here, gpu):
+        found = model.predict_log_proba(there(X))
+        assert type(found) is type(there(X))
+        assert apart(found, here.predict_log_proba(X)) < tolerance
+    assert apart(gpu.predict_log_proba(X), here.predict_log_proba(X)) < tolerance

@@ -222,12 +222,9 @@ def _own(library: ArrayLibrary, classes: AnyArray) -> Any:
 
 def device_scores(estimator: Any, method: str, X: Any, arguments: dict[str, Any]) -> Any:
     """What a method of a fitted estimator says of an array on a device, in the same library there."""
-    score = getattr(estimator, "_device_scores", None)
-    if score is None:
-        raise refused_method(type(estimator).__name__, method)
     check_is_fitted(estimator)
     with explained_memory():
-        return score(method, DeviceTable(X), **arguments)
+        return estimator._device_scores(method, DeviceTable(X), **arguments)
 
 
 def device_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:

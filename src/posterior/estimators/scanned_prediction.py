@@ -60,7 +60,7 @@ def scores_scans(method: F) -> F:
             given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
             own = {name: value for name, value in given.items() if name not in ("self", "X", "writing")}
             return score_scan(self, method.__name__, X, own, **writing)
-        if is_device_array(X):
+        if is_device_array(X) and hasattr(self, "_device_scores"):
             given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
             own = {name: value for name, value in given.items() if name not in ("self", "X")}
             return device_scores(self, method.__name__, X, own)
@@ -131,7 +131,7 @@ class ScoresScans:
         if not isinstance(X, ScannedTable):
             if y is None:
                 raise TypeError("score needs the classes of the rows: score(X, y)")
-            if is_device_array(X):
+            if is_device_array(X) and hasattr(self, "_device_codes"):
                 return device_accuracy(self, X, y, sample_weight)
             found: float = super().score(X, y, sample_weight)  # type: ignore[misc]  # scikit-learn's
             return found

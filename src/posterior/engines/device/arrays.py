@@ -95,9 +95,13 @@ class DeviceMemoryError(MemoryError):
 
 @contextmanager
 def explained_memory() -> Iterator[None]:
-    """Turn the memory error of any library into one that says what to do."""
+    """Turn the memory error of any library into one that says what to do.
+
+    Libraries that warn of numbers that are not finite do not here: these are refused by name.
+    """
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except Exception as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise

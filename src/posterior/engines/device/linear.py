@@ -200,15 +200,15 @@ class DeviceProblem(Problem):
         """What is minimised, in the coordinates that a solver asks for."""
         if self.jeffreys:
             raise ValueError(f"Firth's penalty is not worked out on a device; use C=1.0, or {TO_THE_HOST}")
-        if not self.penalty.smooth or coordinates != Newton.coordinates:
-            raise ValueError(
-                f"arrays on a device are fitted by Newton's method with a ridge; use l1_ratio=0 and "
-                f'solver="auto", or {TO_THE_HOST}'
-            )
         return DeviceObjective(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
 
     def solver(self) -> Solver:
         """Newton's method, whatever the size: its small systems are solved on the host."""
+        if not self.penalty.smooth:
+            raise ValueError(
+                "arrays on a device are fitted by Newton's method with a ridge; use l1_ratio=0, or "
+                f"{TO_THE_HOST}"
+            )
         return Newton(stages=True)
 
     def basis(self, coordinates: Coordinates, bulk: Scan | None = None) -> Basis:
@@ -216,7 +216,7 @@ class DeviceProblem(Problem):
         if coordinates == "user":
             return Basis.plain(self.scan.n_features, self.intercept)
         found = self.moments
-        if found.gaps is not None:
+        if found.gaps is not None or not np.isfinite(found.scatter).all():
             self.scan.rows.refuse_gaps(range(self.scan.n_features))  # type: ignore[attr-defined]
         variance = np.diagonal(found.scatter[0]) / found.weight[0]
         self._refuse_huge(variance)

@@ -51,14 +51,10 @@ def slope_sums(
     # The shift as the cells have it; what is left of it goes to the offsets.
     near = shift.astype(cells.X.dtype).astype(np.float64)
     offset = offset - coef @ (shift - near)
-    numbers = np.concatenate(
-        [
-            np.pad(near, (0, 4 * blocks - d)),
-            np.pad(offset, (0, 4 * fours - n_classes)),
-            np.pad(coef, ((0, 0), (0, 4 * blocks - d))).ravel(),
-        ]
-    ).astype(cells.X.dtype)
-    room = (len(numbers) + threads * 4 * ((blocks | 1) + (fours | 1))) * size
+    offsets = np.pad(offset, (0, 4 * fours - n_classes))
+    numbers = np.concatenate([offsets, np.pad(coef, ((0, 0), (0, 4 * blocks - d))).ravel()])
+    cells_room = threads * (4 * ((blocks | 1) + (fours | 1)) * size + 8 * (n_classes | 1))
+    room = max(8 * len(numbers) + cells_room, 8 * threads)
     kernel = module(
         SLOPE,
         *cells.defines,
@@ -67,14 +63,13 @@ def slope_sums(
         ("RPT", 1),
         ("MB", 1),
         ("TILES", TILES),
-        ("SINGLE", int(cells.X.dtype == np.float32)),
         ("VEC", int(cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X))),
     ).get_function("slope")
-    room = max(room, 8 * threads)
     kernel.max_dynamic_shared_size_bytes = room
     grid = -(-cells.n // (threads * TILES))
     part = cupy.empty((grid, n_classes * (d + 1) + 1))
-    arguments = (*cells.pointers(cupy.asarray(numbers)), part, np.int64(cells.n))
+    shifts = cupy.asarray(near.astype(cells.X.dtype))
+    arguments = (*cells.pointers(shifts), cupy.asarray(numbers), part, np.int64(cells.n))
     kernel((grid,), (threads,), arguments, shared_mem=room)
     found, _ = folded(cupy, part)
     sums = found[1:].reshape(n_classes, d + 1)

@@ -1,5 +1,7 @@
 """Scores of rows and what is made of them in one kernel: the table is read once."""
 
+import threading
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +53,28 @@ def answer(model: Any, rows: Any, what: str, log_prior: Floats) -> Any:
     if model.rules and what not in RELATIVE:
         return None
     ((block, distribution),) = model.distributions
-    known = PARAMETERS.get(type(distribution))
     weight = model.weight_of(block) if what not in ("evidence", "density") else np.ones(len(block.columns))
-    found = None if known is None else known(distribution, weight, what in RELATIVE)
+    found = _parameters(distribution, weight, relative=what in RELATIVE)
     if found is None:
         return None
     start = found.arrays["START"] + (0.0 if what == "density" else log_prior)
     found = found._replace(arrays=found.arrays | {"START": start})
     return scored(rows, block.columns, found, what)
+
+
+# The parameters of distributions that were asked before.
+_known: "weakref.WeakKeyDictionary[Any, dict[Any, Parameters | None]]" = weakref.WeakKeyDictionary()
+
+
+def _parameters(distribution: Any, weight: Floats, *, relative: bool) -> Parameters | None:
+    """What a kernel needs of a distribution, worked out once; None where there is no kernel for it."""
+    make = PARAMETERS.get(type(distribution))
+    if make is None:
+        return None
+    kept, key = _known.setdefault(distribution, {}), (relative, weight.tobytes())
+    if key not in kept:
+        kept[key] = make(distribution, weight, relative)
+    return kept[key]
 
 
 def scored(rows: Any, columns: Any, found: Parameters, what: str) -> Any:
@@ -115,18 +131,35 @@ def _few(cupy: Any, library: ArrayLibrary, X: Any, found: Parameters, mode: int)
     """Posteriors, or their logs, by the kernel for few columns and classes; None if not all are finite."""
     n_classes, d = found.arrays["SCALE"].shape
     kernel = module(FEW, ("ND", d), ("NK", n_classes), ("NT", 256), ("MODE", mode))
-    out = cupy.empty((X.shape[0], n_classes), X.dtype)
-    for name in ("PIVOT", "REST", "START", "SCALE", "APART"):
-        numbers = np.ascontiguousarray(found.arrays[name], dtype=np.float32)
-        place, stream = kernel.get_global(name), cupy.cuda.get_current_stream().ptr
-        runtime = cupy.cuda.runtime
-        runtime.memcpyAsync(
-            place.ptr, numbers.ctypes.data, numbers.nbytes, runtime.memcpyHostToDevice, stream
-        )
-    level, odd = cupy.asarray(found.arrays["LEVEL"].astype(np.float32)), cupy.zeros(1, np.int32)
-    grid = (-(-X.shape[0] // 256),)
-    kernel.get_function("few")(grid, (256,), (X, level, out, np.int64(X.shape[0]), odd))
-    return None if fetched(odd)[0] else given_back(library, out)
+    numbers = {
+        name: np.ascontiguousarray(found.arrays[name], dtype=np.float32)
+        for name in ("PIVOT", "REST", "START", "SCALE", "APART")
+    }
+    out, odd = cupy.empty((X.shape[0], n_classes), X.dtype), cupy.zeros(1, np.int32)
+    level = cupy.asarray(found.arrays["LEVEL"].astype(np.float32))
+    arguments = (X, level, out, np.int64(X.shape[0]), odd)
+    with _constants:  # until the kernel has ended: other threads have other parameters
+        _set_constants(cupy, kernel, numbers)
+        kernel.get_function("few")((-(-X.shape[0] // 256),), (256,), arguments)
+        strange = bool(fetched(odd)[0])
+    return None if strange else given_back(library, out)
+
+
+# Constant memory belongs to a module, and a module to all threads; what was last written to it.
+_constants = threading.Lock()
+_written: dict[tuple[int, int], bytes] = {}
+
+
+def _set_constants(cupy: Any, kernel: Any, numbers: dict[str, Any]) -> None:
+    """Write parameters to constant memory, unless they are there."""
+    runtime, stream = cupy.cuda.runtime, cupy.cuda.get_current_stream().ptr
+    place, told = (runtime.getDevice(), id(kernel)), b"".join(a.tobytes() for a in numbers.values())
+    if _written.get(place) == told:
+        return
+    for name, array in numbers.items():
+        target = kernel.get_global(name).ptr
+        runtime.memcpyAsync(target, array.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream)
+    _written[place] = told
 
 
 def _rows_per_thread(kind: int, d: int, *, fast: bool) -> int:

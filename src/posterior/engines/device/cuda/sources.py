@@ -53,9 +53,12 @@ extern "C" __global__ void pivots(const XT* __restrict__ X, const CT* __restrict
   const int k = blockIdx.x, x = threadIdx.x % 32, g = threadIdx.x / 32;
   for (int j = x; j - x < width; j += 32) {
     double own = 0, n = 0, every = 0, all = 0;
-    if (j < width) for (int i = g; i < some; i += 8) {
-      const long long r = i * step; const double v = (double)X[r * width + j];
-      if (v - v == 0) { every += v; all += 1; if ((int)Y[r] == k) { own += v; n += 1; } }
+    if (j < width) {
+      #pragma unroll 8
+      for (int i = g; i < some; i += 8) {
+        const long long r = i * step; const double v = (double)X[r * width + j]; const bool mine = (int)Y[r] == k;
+        if (v - v == 0) { every += v; all += 1; if (mine) { own += v; n += 1; } }
+      }
     }
     s[0][g][x] = own; s[1][g][x] = n; s[2][g][x] = every; s[3][g][x] = all; __syncthreads();
     if (g == 0 && j < width) {
@@ -505,7 +508,8 @@ extern "C" __global__ void __launch_bounds__(NT) few(
 """
 
 # Value and slope of the softmax loss: the forces p − 1[class] of a tile of rows, then their products with the
-# columns, and a column of ones, in blocks of 4 by 4. PAR: shift (4 NB), offset (4 NF), coefficients (NK, 4 NB).
+# columns, and a column of ones, in blocks of 4 by 4. PAR: offset (4 NF), coefficients (NK, 4 NB). Scores and the
+# loss are in double precision, or a line search could not tell rounding from a rise.
 SLOPE = r"""
 #define NB ((ND + 4) / 4)
 #define NF ((NK + 3) / 4)
@@ -513,47 +517,43 @@ SLOPE = r"""
 #define SF (4 * (NF | 1))
 #define NR (NT * RPT)
 #define PAIRS (NF * NB)
-#define ALL (4 * NB + 4 * NF + NK * 4 * NB)
+#define SZ (NK | 1)
+#define ALL (4 * NF + NK * 4 * NB)
 struct __align__(4 * sizeof(XT)) Four { XT v[4]; };
-__device__ __forceinline__ XT ex(XT x) {
-#if SINGLE
-  return __expf(x);
-#else
-  return exp(x);
-#endif
-}
 extern "C" __global__ void __launch_bounds__(NT, MB) slope(
     const XT* __restrict__ X, const CT* __restrict__ Y, const double* __restrict__ W,
-    const XT* __restrict__ PAR, double* part, long long n) {
+    const XT* __restrict__ SHIFT, const double* __restrict__ PAR, double* part, long long n) {
   extern __shared__ __align__(32) unsigned char room[];
-  XT* par = (XT*)room; XT* tile = par + ALL; XT* force = tile + NR * ST;
+  double* par = (double*)room; XT* tile = (XT*)(par + ALL); XT* force = tile + NR * ST;
+  double* scores = (double*)(force + NR * SF); __shared__ __align__(32) XT shift[4 * NB];
   const int t = threadIdx.x, G = NT / PAIRS, g = t / PAIRS, bi = t % PAIRS / NB, bj = t % NB; const bool on = g < G;
   for (int i = t; i < ALL; i += NT) par[i] = PAR[i];
+  for (int i = t; i < 4 * NB; i += NT) shift[i] = i < ND ? SHIFT[i] : (XT)0;
   for (int i = t; i < NR * ST; i += NT) tile[i] = i % ST == ND ? (XT)1 : (XT)0;
   for (int i = t; i < NR * SF; i += NT) force[i] = 0;
-  XT f[16]; double value = 0;
+  double acc[16], value = 0;
   #pragma unroll
-  for (int a = 0; a < 16; a++) f[a] = 0;
+  for (int a = 0; a < 16; a++) acc[a] = 0;
   const long long all = (n + NR - 1) / NR, from = (long long)blockIdx.x * TILES;
   const long long to = min(all, from + TILES);
   __syncthreads();
   for (long long b = from; b < to; b++) {
     const long long r0 = b * NR; const int m = (int)min((long long)NR, n - r0);
 #if VEC
-    const float4* src = (const float4*)(X + r0 * ND); const float4* off = (const float4*)par;
+    const float4* src = (const float4*)(X + r0 * ND); const float4* off = (const float4*)shift;
     #pragma unroll 4
     for (int i = t; i < m * (ND / 4); i += NT) {
       const int r = i / (ND / 4), c = i % (ND / 4); float4 x = __ldcs(src + i); const float4 o = off[c];
       x.x -= o.x; x.y -= o.y; x.z -= o.z; x.w -= o.w; *(float4*)(tile + r * ST + 4 * c) = x;
     }
 #else
-    for (int i = t; i < m * ND; i += NT) { const int r = i / ND, j = i - r * ND; tile[r * ST + j] = X[r0 * ND + i] - par[j]; }
+    for (int i = t; i < m * ND; i += NT) { const int r = i / ND, j = i - r * ND; tile[r * ST + j] = X[r0 * ND + i] - shift[j]; }
 #endif
     __syncthreads();
     #pragma unroll 1
     for (int q = 0; q < RPT; q++) {
-      const int r = t + q * NT; XT* z = force + r * SF;
-      if (r >= m) { for (int k = 0; k < NK; k++) z[k] = 0; continue; }
+      const int r = t + q * NT; double* z = scores + r * SZ; XT* own_force = force + r * SF;
+      if (r >= m) { for (int k = 0; k < NK; k++) own_force[k] = 0; continue; }
       XT u[4 * NB];
       #pragma unroll
       for (int c = 0; c < NB; c++) {
@@ -561,33 +561,32 @@ extern "C" __global__ void __launch_bounds__(NT, MB) slope(
         #pragma unroll
         for (int e = 0; e < 4; e++) u[4 * c + e] = x.v[e];
       }
-      const int own = (int)Y[r0 + r]; XT top = 0, mine = 0;
+      const int own = (int)Y[r0 + r]; double top = 0, mine = 0;
       #pragma unroll 1
       for (int k = 0; k < NK; k++) {
-        XT a = par[4 * NB + k]; const XT* coef = par + 4 * NB + 4 * NF + k * 4 * NB;
+        double a = par[k]; const double* coef = par + 4 * NF + k * 4 * NB;
         #pragma unroll
-        for (int c = 0; c < NB; c++) {
-          const Four w = *(const Four*)(coef + 4 * c);
-          #pragma unroll
-          for (int e = 0; e < 4; e++) if (4 * c + e < ND) a = fma(u[4 * c + e], w.v[e], a);
-        }
+        for (int j = 0; j < ND; j++) a = fma((double)u[j], coef[j], a);
         z[k] = a; top = k == 0 || a > top ? a : top; if (k == own) mine = a;
       }
-      XT rest = 0; const XT at = ex(mine - top);
-      for (int k = 0; k < NK; k++) { const XT e = k == own ? (XT)0 : ex(z[k] - top); z[k] = e; rest += e; }
+      double rest = 0; const double at = exp(mine - top);
+      for (int k = 0; k < NK; k++) { const double e = k == own ? 0.0 : exp(z[k] - top); z[k] = e; rest += e; }
       // What the other classes have is summed by itself: 1 − p keeps its digits where p is almost 1.
-      const XT total = rest + at;
+      const double total = rest + at;
 #if WEIGHTED
-      const XT w = (XT)W[r0 + r];
+      const double w = W[r0 + r];
 #else
-      const XT w = 1;
+      const double w = 1;
 #endif
-      value += (double)w * (double)(rest < at ? log1p(rest / at) : log(total) - (mine - top));
-      const XT scale = w / total;
-      for (int k = 0; k < NK; k++) z[k] = k == own ? -rest * scale : z[k] * scale;
+      value += w * (rest < at ? log1p(rest / at) : log(total) - (mine - top));
+      const double scale = w / total;
+      for (int k = 0; k < NK; k++) own_force[k] = (XT)(k == own ? -rest * scale : z[k] * scale);
     }
     __syncthreads();
     if (on) {
+      XT f[16];
+      #pragma unroll
+      for (int a = 0; a < 16; a++) f[a] = 0;
       #pragma unroll 2
       for (int r = g; r < m; r += G) {
         const Four x = *(const Four*)(force + r * SF + 4 * bi), z = *(const Four*)(tile + r * ST + 4 * bj);
@@ -597,13 +596,15 @@ extern "C" __global__ void __launch_bounds__(NT, MB) slope(
           for (int e = 0; e < 4; e++) f[4 * a + e] += x.v[a] * z.v[e];
         }
       }
+      #pragma unroll
+      for (int a = 0; a < 16; a++) acc[a] += f[a];
     }
     __syncthreads();
   }
   double* mine = part + (long long)blockIdx.x * (NK * (ND + 1) + 1); double* add = (double*)room;
   #pragma unroll
   for (int a = 0; a < 16; a++) {
-    add[t] = f[a]; __syncthreads();
+    add[t] = acc[a]; __syncthreads();
     if (on && g == 0) {
       double sum = 0; for (int h = 0; h < G; h++) sum += add[h * PAIRS + t];
       const int k = 4 * bi + a / 4, j = 4 * bj + a % 4;

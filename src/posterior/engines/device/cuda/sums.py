@@ -30,7 +30,7 @@ SHARED = 227_000
 # Tiles whose products are added in the precision of the cells.
 TILES = 64
 # Rows by which pivots are chosen.
-SAMPLE = 1024
+SAMPLE = 512
 
 
 class Cells:

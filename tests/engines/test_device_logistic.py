@@ -1,0 +1,89 @@
+"""Logistic and softmax regression of arrays of another library: passes there, the small systems here."""
+
+import array_api_strict as xp
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from posterior import LogisticRegression
+from posterior.engines.device.arrays import bytes_to_host
+
+N, D = 600, 4
+CASES = {
+    "ridge": LogisticRegression(),
+    "weak ridge, no intercept": LogisticRegression(C=50.0, fit_intercept=False),
+    "weights of classes": LogisticRegression(class_weight="balanced"),
+}
+
+
+def table(K, n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    return rng.normal(size=(n, D)) + rng.normal(size=(K, D))[y] + 5.0, y
+
+
+def apart(found, expected):
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    return float(np.max(np.abs(found - expected) / (1 + np.abs(expected))))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_every_answer_is_that_of_numpy(name, K):
+    X, y = table(K)
+    weight = np.random.default_rng(1).uniform(0.5, 2, N)
+    here = clone(CASES[name]).fit(X, y, sample_weight=weight)
+    there = clone(CASES[name]).fit(xp.asarray(X), xp.asarray(y), sample_weight=xp.asarray(weight))
+    assert there.converged_
+    assert np.allclose(there.coef_, here.coef_, rtol=1e-8, atol=1e-10)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        found, expected = getattr(there, method)(xp.asarray(X)), getattr(here, method)(X)
+        assert isinstance(found, xp._array_object.Array)
+        assert found.shape == expected.shape
+        assert apart(found, expected) < 1e-8
+        assert apart(getattr(there, method)(X), expected) < 1e-8
+    assert there.score(xp.asarray(X), xp.asarray(y)) == here.score(X, y)
+
+
+def test_a_strength_that_is_auto_is_chosen_by_rows_on_the_host():
+    X, y = table(2)
+    here, there = (LogisticRegression(C="auto").fit(m(X), m(y)) for m in (np.asarray, xp.asarray))
+    assert there.best_params_ == pytest.approx(here.best_params_)
+
+
+def test_the_table_stays_where_it_is():
+    X, y = table(3, 30_000)
+    with bytes_to_host() as moved:
+        LogisticRegression().fit(xp.asarray(X), xp.asarray(y)).predict_proba(xp.asarray(X))
+    assert moved["bytes"] < X.nbytes / 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"solver": "lbfgs"}, "Newton's method"),
+        ({"C": 1.0, "l1_ratio": 1.0}, "Newton's method with a ridge"),
+        ({"penalty": "firth"}, "Firth's penalty"),
+        ({"degree": 2}, "degree=2"),
+        ({"missing": "indicator"}, "are read as the numbers that they are"),
+        ({"C": np.inf}, "use a ridge"),
+    ],
+)
+def test_what_cannot_be_done_is_said(settings, message):
+    X, y = table(2)
+    with pytest.raises(ValueError, match=message):
+        LogisticRegression(**settings).fit(xp.asarray(X), xp.asarray(y))
+
+
+def test_gaps_and_infinity_are_named():
+    X, y = table(2)
+    model = LogisticRegression().fit(X, y)
+    for value, message in (
+        (np.nan, "Input X contains NaN: column 'x1'"),
+        (np.inf, "column 'x1' contains infinity"),
+    ):
+        X[5, 1] = value
+        with pytest.raises(ValueError, match=message):
+            LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
+        with pytest.raises(ValueError, match=message):
+            model.predict_proba(xp.asarray(X))
