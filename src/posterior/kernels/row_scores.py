@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
-from posterior.kernels.memory import writable
 
 Answer = Literal["scores", "posteriors", "log posteriors", "best"]
 KINDS = {"linear": 0, "normal": 1, "quadratic": 2}
@@ -64,7 +63,7 @@ class RowScores:
         """
         kernel = compiled("row_scores", table.size, len(table))
         level = self.level + log_prior
-        if kernel is None or not np.isfinite(level).all():
+        if kernel is None:
             return None
         single_out = out.dtype == np.float32
         odd = np.empty(len(table), dtype=np.bool_)
@@ -83,6 +82,8 @@ class RowScores:
             out if answer == "best" else NO_CLASSES,
             odd,
         )
+        if count < 0:  # a class that no row can be of
+            return None
         return odd if count else NONE_ODD
 
 
@@ -128,15 +129,19 @@ def _in_pairs(factors: Floats) -> Floats:
     return np.concatenate([np.zeros((len(pairs), 2)), pairs], axis=1).ravel()
 
 
-def _source(table: NumberTable) -> tuple[Ints, int, bool, bool]:
-    """Where columns begin, bytes from row to row, whether cells of a row lie side by side, if single."""
+def _source(table: NumberTable) -> tuple[Ints, int, int, bool, bool]:
+    """Where columns begin after a first address, bytes from row to row, if by rows, if single."""
     if isinstance(table, SeparateColumns):
-        return table.addresses + 8 * table.start, 8, False, False
+        return table.addresses, 8 * table.start, 8, False, False
     array: Any = table
-    by_rows = array.strides[1] == array.itemsize and array.strides[0] >= 0
-    if array.dtype not in (np.float64, np.float32) or not (by_rows or array.strides[0] == array.itemsize):
-        array, by_rows = in_rows(array, "rows"), True
-    array = writable(array)
+    size = array.itemsize
+    by_rows = array.strides[1] == size and array.strides[0] >= 0
+    if array.dtype not in (np.float64, np.float32) or not (by_rows or array.strides[0] == size):
+        array, by_rows, size = in_rows(array, "rows"), True, 8
     first = array.__array_interface__["data"][0]
-    addresses = first + array.strides[1] * np.arange(array.shape[1], dtype=np.int64)
-    return addresses, array.strides[0], by_rows, array.dtype == np.float32
+    return _places(array.shape[1], array.strides[1]), first, array.strides[0], by_rows, size == 4
+
+
+@cache
+def _places(n_columns: int, step: int) -> Ints:
+    return step * np.arange(n_columns, dtype=np.int64)

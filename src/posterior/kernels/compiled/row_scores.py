@@ -52,13 +52,14 @@ SINGLE_NUMBERS = "Array(float32, 1, 'C', True)"
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
-SOURCE = f"{CODES}, int64, boolean, boolean"
+SOURCE = f"{CODES}, int64, int64, boolean, boolean"
 CENTRE = f"{NUMBERS}, {NUMBERS}"
 
 
 @kernel(f"void({SOURCE}, int64, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
 def load_cells(
     addresses: Ints,
+    base: int,
     stride: int,
     by_rows: bool,
     single: bool,
@@ -72,7 +73,7 @@ def load_cells(
 ) -> None:
     """Bring cells into a tile one by one: of narrow tables, and of the last rows."""
     for j in range(len(addresses)):
-        at = addresses[j] + stride * first
+        at = addresses[j] + base + stride * first
         for r in range(n_rows):
             if single:
                 v = np.float64(carray(singles_at(at), (1,))[0])
@@ -90,6 +91,7 @@ def load_cells(
 @kernel(f"void({SOURCE}, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
 def load_tile(
     addresses: Ints,
+    base: int,
     stride: int,
     by_rows: bool,
     single: bool,
@@ -109,7 +111,7 @@ def load_tile(
         for start in range(0, d, SQUARE):
             j = max(0, min(start, d - SQUARE))
             for r in range(0, TILE, SQUARE):
-                at, out = addresses[j] + stride * (first + r), own + line * j + size * r
+                at, out = addresses[j] + base + stride * (first + r), own + line * j + size * r
                 if single:
                     if to_single:
                         turn_singles(at, stride, out, line, c + 8 * j, e + 8 * j, at_check + 8 * r)
@@ -122,7 +124,7 @@ def load_tile(
         return
     for j in range(d):
         for r in range(0, TILE, SQUARE):
-            at, out = addresses[j] + stride * (first + r), own + line * j + size * r
+            at, out = addresses[j] + base + stride * (first + r), own + line * j + size * r
             if single:
                 if to_single:
                     take_singles(at, out, c + 8 * j, e + 8 * j, at_check + 8 * r)
@@ -366,6 +368,7 @@ def odd_rows(x: Floats, x_single: Singles, n_rows: int) -> int:
 def answer_rows(
     kind: int,
     addresses: Ints,
+    base: int,
     stride: int,
     by_rows: bool,
     single: bool,
@@ -382,12 +385,15 @@ def answer_rows(
     best: Ints,
     odd: Bools,
 ) -> int:
-    """Answer n rows; those that are marked as odd have no answer. Returns how many are.
+    """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
 
     Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
     distance from the likeliest class is beyond the limit.
     """
     d, n_classes = len(addresses), len(level)
+    for k in range(n_classes):
+        if not abs(level[k]) < np.inf:
+            return -1
     even = n_classes + n_classes % 2
     to_single = len(single_factors) > 0
     size, wide = 4 if single else 8, max(d, SQUARE)
@@ -404,9 +410,11 @@ def answer_rows(
         # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
         left = stride * (n - first - TILE) + size * d
         if rows < TILE or (by_rows and left < size * SQUARE):
-            load_cells(addresses, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check)
+            load_cells(
+                addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check
+            )
         else:
-            load_tile(addresses, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
+            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
         if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
             odd[first : first + rows] = True
             total += rows
