@@ -19,7 +19,7 @@ extensions = [
     "drawn",
     "mathml",
     "reference",
-    "sample_report",
+    "sample_pages",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -50,7 +50,7 @@ for _old in (_build / "executed").glob("*"):
 # What every page runs first: figures in the colours of the page.
 _startup = _build / "ipython" / "profile_default" / "startup"
 _startup.mkdir(parents=True, exist_ok=True)
-(_build / "extra").mkdir(exist_ok=True)  # where the sample report goes
+(_build / "extra").mkdir(exist_ok=True)  # where the sample pages go
 shutil.copy(HERE / "_ext" / "startup.py", _startup / "startup.py")
 (_startup.parent / "ipython_kernel_config.py").write_text("get_config().Application.log_level = 'ERROR'\n")
 os.environ["IPYTHONDIR"] = str(_build / "ipython")

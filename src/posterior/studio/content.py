@@ -30,6 +30,12 @@ class Subject:
 
     `table` are the rows as the classifier takes them, None where only averages of rows are shown. `origin`
     says where the posteriors come from, in a sentence. `settings` are where the page begins.
+
+    >>> from posterior.datasets import load_voters
+    >>> from posterior.studio import subject_of
+    >>> voters = load_voters()
+    >>> subject_of(voters.X, voters.y).rows.log_posterior.shape == (len(voters.y), 3)
+    True
     """
 
     fitted: DecisionClassifier

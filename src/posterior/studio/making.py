@@ -105,7 +105,15 @@ def subject_of(  # noqa: PLR0913 -- those of studio
     names: Mapping[str, str] | None = None,
     origin: str = "",
 ) -> Subject:
-    """What a page is about."""
+    """What a page is about.
+
+    >>> from posterior import LDA
+    >>> from posterior.datasets import load_penguins
+    >>> penguins = load_penguins().frame.dropna()
+    >>> sizes = penguins[["bill_length_mm", "bill_depth_mm"]]
+    >>> subject_of(sizes, penguins["species"], LDA()).fitted.classes_.tolist()
+    ['Adelie', 'Chinstrap', 'Gentoo']
+    """
     if hasattr(X, "predict") and y is None:
         subject = _kept(X)
     elif not isinstance(model, str) and _is_fitted(model):

@@ -25,7 +25,14 @@ LIVE_MODULES = (
 
 
 def page_of(subject: Subject, title: str | None = None, seed: int = 0) -> str:
-    """The page as a string, the same for the same subject and seed."""
+    """The page as a string, the same for the same subject and seed.
+
+    >>> from posterior.datasets import load_voters
+    >>> from posterior.studio import subject_of
+    >>> voters = load_voters()
+    >>> "<bdi>Voters</bdi>" in page_of(subject_of(voters.X, voters.y), "Voters")
+    True
+    """
     data = content(subject, seed)
     heading = title or _title(data)
     script, style = bundle(STUDIO_MODULES), _text("templates", "style.css")

@@ -1,4 +1,4 @@
-"""A report of the penguins among the pages, written while the site is built."""
+"""A report and a studio page of the penguins among the pages, written while the site is built."""
 
 from pathlib import Path
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 from sphinx.application import Sphinx
 
 
-def write_sample(app: Sphinx) -> None:
+def write_samples(app: Sphinx) -> None:
     """Compare a few models of the penguins, and write what was found where the site takes files from."""
     from posterior.comparison import Comparison  # noqa: PLC0415 -- only where a site is built
     from posterior.datasets import load_penguins  # noqa: PLC0415
     from posterior.report import write_report  # noqa: PLC0415
+    from posterior.studio import studio  # noqa: PLC0415
 
     penguins = load_penguins()
     models = ["majority", "naive-bayes", "lda", "block", "logistic"]
@@ -20,9 +21,11 @@ def write_sample(app: Sphinx) -> None:
     write_report(
         found, penguins.X, penguins.y, folder / "sample-report.html", source="penguins", target="species"
     )
+    names = {"data": "penguins", "target": "species", "model": "penguins.posterior"}
+    studio(penguins.X, penguins.y, folder / "sample-studio.html", names=names)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Write it before pages are read."""
-    app.connect("builder-inited", write_sample)
+    """Write them before pages are read."""
+    app.connect("builder-inited", write_samples)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
