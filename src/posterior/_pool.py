@@ -111,14 +111,16 @@ def each(work: Callable[[int], None], n: int) -> None:
     >>> squares
     [0, 1, 4, 9]
     """
-    workers = min(n_threads(), n)
+    most = n_threads()
+    workers = min(most, n)
     with one_blas_thread:
         if workers <= 1:
             for i in range(n):
                 work(i)
             return
         pieces = _Pieces(work, n)
-        others = [pool(workers).submit(pieces.run) for _ in range(workers - 1)]
+        # Of the pool for any amount of work: one for each amount would leave thousands of threads behind.
+        others = [pool(most).submit(pieces.run) for _ in range(workers - 1)]
         try:
             with threads(1):
                 pieces.run()

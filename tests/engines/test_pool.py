@@ -46,6 +46,15 @@ def test_work_is_done_where_the_pool_is_busy():
     assert all(each_one.result() for each_one in waiting)
 
 
+def test_work_of_any_size_is_done_by_the_same_threads():
+    before = set(threading.enumerate())
+    with threads(7):
+        for n in range(2, 8):
+            meeting = threading.Barrier(n)  # so that each piece has a thread of its own
+            each(lambda _, meeting=meeting: meeting.wait(60), n)
+    assert len(set(threading.enumerate()) - before) <= 7
+
+
 @pytest.mark.parametrize("gap", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, dtype, monkeypatch):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class RowScores:
         level = self.level + log_prior
         if kernel is None:
             return None
+        table = _within_reach(table)  # which must live as long as its addresses are read from
         single_out = out.dtype == np.float32
         odd = np.empty(len(table), dtype=np.bool_)
         count = kernel.answer_rows(
@@ -129,19 +130,27 @@ def _in_pairs(factors: Floats) -> Floats:
     return np.concatenate([np.zeros((len(pairs), 2)), pairs], axis=1).ravel()
 
 
+def _within_reach(table: NumberTable) -> NumberTable:
+    """The table where compiled code reads it as it lies, by rows or by columns, else a copy."""
+    if isinstance(table, SeparateColumns):
+        return table
+    one_way = _lies_by_rows(table) or table.strides[0] == table.itemsize
+    return table if one_way and table.dtype in (np.float64, np.float32) else in_rows(table, "rows")
+
+
+def _lies_by_rows(array: AnyArray) -> bool:
+    return bool(array.strides[1] == array.itemsize and array.strides[0] >= 0)
+
+
 def _source(table: NumberTable) -> tuple[Ints, int, int, bool, bool]:
     """Where columns begin after a first address, bytes from row to row, if by rows, if single."""
     if isinstance(table, SeparateColumns):
         return table.addresses, 8 * table.start, 8, False, False
-    array: Any = table
-    size = array.itemsize
-    by_rows = array.strides[1] == size and array.strides[0] >= 0
-    if array.dtype not in (np.float64, np.float32) or not (by_rows or array.strides[0] == size):
-        array, by_rows, size = in_rows(array, "rows"), True, 8
-    first = array.__array_interface__["data"][0]
-    return _places(array.shape[1], array.strides[1]), first, array.strides[0], by_rows, size == 4
+    first = table.__array_interface__["data"][0]
+    down, across = table.strides
+    return _places(table.shape[1], across), first, down, _lies_by_rows(table), table.itemsize == 4
 
 
-@cache
+@lru_cache(maxsize=64)  # the step of columns is that of the number of rows, of which a service sees many
 def _places(n_columns: int, step: int) -> Ints:
     return step * np.arange(n_columns, dtype=np.int64)
