@@ -107,7 +107,7 @@ class DeviceObjective(Objective):
         for part in rows.parts(range(d), 4 * d + 3 * len(coef)):
             found = array_api.softmax_curvature(library.xp, part.rows - shift, part.weight, *on_device, first)
             total = library.to_host(found) + (0.0 if total is None else total)
-        return CurvatureSums(rows.total, np.asarray(total, dtype=np.float64))
+        return CurvatureSums.of(rows.total, np.asarray(total, dtype=np.float64))
 
     @property
     def reads_once(self) -> bool:
