@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posterior.engines import local, threads
 from posterior.engines.adding import NoRowsError, TreeSum, added, added_or_none
 from posterior.engines.clusters import BLOCK
+from posterior.schema import Schema, read_table
 
 parts = st.lists(st.none() | st.floats(-1e6, 1e6).map(np.float64), max_size=200)
 
@@ -34,3 +36,32 @@ def test_parts_that_come_in_any_order_have_the_bits_of_the_tree(parts, random):
             tree.whole()
     else:
         assert tree.whole() == wanted
+
+
+class _Leaf(str):
+    """The name of a part; a sum is the tree that it came of."""
+
+    def __add__(self, other):
+        return _Leaf(f"({self} {other})")
+
+
+class _Names:
+    """What chunks are called: one by one, or several at a time."""
+
+    def __call__(self, chunk):
+        return _Leaf(chunk.rows.start)
+
+    def of_parts(self, chunk, size):
+        return [_Leaf(start) for start in range(chunk.rows.start, chunk.rows.stop, size)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 16])
+def test_chunks_summed_up_several_at_a_time_are_leaves_of_the_same_tree(n_threads, monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_ROWS", 256)
+    for n_chunks in range(2, 40):
+        X = np.zeros((256 * n_chunks - 100, 1))
+        schema = Schema.infer(read_table(X))
+        rows = local.LocalDataset(schema, schema.encode(read_table(X)))
+        with threads(n_threads):
+            found = rows.reduce(_Names(), dense=1)
+        assert found == added([_Leaf(256 * i) for i in range(n_chunks)])

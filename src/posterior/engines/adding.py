@@ -87,13 +87,9 @@ class TreeSum(Generic[S]):
 
     def whole(self) -> S:
         """The sum of all parts, whose places are the numbers from 0 on."""
-        nodes = sorted(((level, node) for (level, _), node in self._nodes.items()), key=_level, reverse=True)
-        found: S = PairwiseSum(nodes).whole()
+        complete = sorted(self._nodes, reverse=True)  # the largest first, which has the first places
+        found: S = PairwiseSum((level, self._nodes[level, place]) for level, place in complete).whole()
         return found
-
-
-def _level(node: tuple[int, Any]) -> int:
-    return node[0]
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -173,20 +173,21 @@ class LocalDataset:
     ) -> S:
         last = len(chunks) - 1  # which may be smaller, and is summed up alone
         together = min(MOST_TOGETHER, -(-last // n_threads()))
-        groups = [chunks[i : min(i + together, last)] for i in range(0, last, together)] + [chunks[last:]]
+        firsts = [*range(0, last, together), last]
         total: TreeSum[S] = TreeSum()
         one_by_one = [False]  # once it is known that sums are not to be had at once
 
         def work(number: int) -> None:
-            group, found = groups[number], None
-            if not one_by_one[0] and number < len(groups) - 1:
+            first, found = firsts[number], None
+            group = chunks[first : firsts[number + 1] if first < last else None]
+            if not one_by_one[0] and first < last:
                 rows = slice(group[0].rows.start, group[-1].rows.stop)
                 found = of_parts(self.chunk(rows), group[0].n_rows)
                 one_by_one[0] = found is None
-            for place, chunk in enumerate(group):
-                total.put(number * together + place, summarize(chunk) if found is None else found[place])
+            for i, chunk in enumerate(group):
+                total.put(first + i, summarize(chunk) if found is None else found[i])
 
-        each(work, len(groups))
+        each(work, len(firsts))
         return total.whole()
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:

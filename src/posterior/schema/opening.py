@@ -93,8 +93,10 @@ def _open_object(X: Any) -> Source:
         raise ValueError(_one_dimensional(f"a {type(X).__name__} of {len(frame)} values"))
     if hasattr(X, "__arrow_c_stream__"):
         return _open_frame(nw.from_arrow(X, backend="pyarrow"))
-    if hasattr(X, "__array__") or hasattr(X, "__dlpack__"):
+    if hasattr(X, "__dlpack__") or hasattr(X, "__cuda_array_interface__"):
         return _open_array(_on_the_host(X))
+    if hasattr(X, "__array__"):
+        return _open_array(np.asarray(X))
     raise TypeError(f"expected a table, found {type(X).__name__}; pass {ACCEPTED}")
 
 
