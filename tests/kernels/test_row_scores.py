@@ -1,7 +1,10 @@
 """Rows that are answered in one pass: from any layout, however wide, and without memory that grows."""
 
 import numpy as np
+import pytest
 
+from posterior import QDA, GaussianNB
+from posterior.estimators.precision import in_double
 from posterior.kernels import memory, row_scores
 from posterior.kernels.choice import using
 
@@ -29,3 +32,15 @@ def test_tables_of_many_lengths_leave_little_behind():
     for n in range(1, 300):
         posteriors(3, np.asfortranarray(rows[:n]))
     assert row_scores._places.cache_info().currsize <= 64
+
+
+@pytest.mark.parametrize("model", [GaussianNB, QDA])
+def test_columns_too_small_for_factors_of_single_precision(model):
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=500)
+    X = (1e-42 * (rng.normal(size=(500, 3)) * 100 + 100 * y[:, None])).astype(np.float32)
+    fitted = model().fit(X, y)
+    with using("compiled"):
+        found = fitted.predict_log_proba(X)
+    with in_double(), using("reference"):
+        np.testing.assert_allclose(found, fitted.predict_log_proba(X), rtol=1e-5, atol=1e-5)

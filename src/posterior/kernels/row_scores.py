@@ -23,6 +23,7 @@ WIDEST_QUADRATIC = 48
 # Largest product of √d and the noise, in units of rounding, for which arithmetic is in single precision: log
 # posteriors of rows at usual distances are off by 1e-5 at most, and by 1e-6 as a rule.
 MOST_NOISE = 256.0
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 NO_DOUBLES, NO_SINGLES = np.empty((0, 0)), np.empty((0, 0), np.float32)
 NO_FACTORS, NO_CLASSES = np.empty(0, np.float32), np.empty(0, np.int64)
 
@@ -53,8 +54,10 @@ class RowScores:
 
     @cached_property
     def _single_factors(self) -> AnyArray:
-        d = len(self.pivot)
-        return NO_FACTORS if np.sqrt(d) * self.noise > MOST_NOISE else self.factors.astype(np.float32)
+        noisy = np.sqrt(len(self.pivot)) * self.noise > MOST_NOISE
+        if noisy or np.abs(self.factors).max() > LARGEST_SINGLE:  # as of columns that hardly vary at all
+            return NO_FACTORS
+        return self.factors.astype(np.float32)
 
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
