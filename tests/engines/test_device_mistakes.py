@@ -18,6 +18,8 @@ from posterior import (
     OutlierRule,
 )
 from posterior.engines.device.arrays import bytes_to_host
+from posterior.engines.device.labels import label_codes
+from posterior.estimators import device
 
 N, D = 60, 3
 ESTIMATORS = [GaussianNB(), LDA(), LogisticRegression()]
@@ -151,6 +153,31 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(estimator):
     with pytest.raises(ValueError, match="infinity"):
         model.fit(xp.asarray(np.where(np.isclose(X[:, :2], X[5, 1]), np.inf, X[:, :2])), xp.asarray(Y))
     assert (model.predict_proba(X) == before).all()
+
+
+def test_codes_of_classes_may_be_narrow(monkeypatch):
+    """Compiled code gives codes of 8 bits, which PyTorch takes for no places."""
+
+    def narrow(library, labels):
+        values, codes = label_codes(library, labels)
+        return values, xp.astype(codes, xp.uint8)
+
+    def choosy(values, places, *, axis):
+        assert places.dtype in (xp.int32, xp.int64)
+        assert values.dtype != xp.uint8
+        return take(values, places, axis=axis)
+
+    take = xp.take
+    weight = np.where(np.arange(N) % 5, 1.0, 0.0)
+    expected = GaussianNB().fit(X, Y, sample_weight=weight)
+    monkeypatch.setattr(device, "label_codes", narrow)
+    monkeypatch.setattr(xp, "take", choosy)
+    rows, y = xp.asarray(X), xp.asarray(Y)
+    model = GaussianNB().fit(rows, y, sample_weight=xp.asarray(weight))
+    assert np.allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-10)
+    assert model.score(rows, y) == expected.score(X, Y)
+    assert LogisticRegression(class_weight="balanced").fit(rows, y).score(rows, y) > 0.5
+    assert GaussianNB().partial_fit(rows, y, classes=[0, 1, 2, 5]).classes_.tolist() == [0, 1, 2, 5]
 
 
 def test_parts_of_either_library_add_up():

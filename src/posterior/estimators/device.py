@@ -131,8 +131,7 @@ class Training:
     def weighted(self, by_class: Any) -> "Training":
         """The same rows, their weights times those of their classes."""
         library = self.table.library
-        rows = self.rows(None)
-        own = library.xp.take(library.to_device(by_class), rows.indices(self.codes), axis=0)
+        own = library.xp.take(library.to_device(by_class), library.indices(self.codes), axis=0)
         weight = own if self.weight is None else own * self.weight
         return Training(self.table, self.classes, self.codes, weight)
 
@@ -163,14 +162,16 @@ def training_of(
         if not library.scalar(xp.all(counts)):
             places = xp.nonzero(counts)[0]
             table = DeviceTable(xp.take(table.table, places, axis=0))
-            codes, weight = xp.take(codes, places, axis=0), xp.take(weight, places, axis=0)
+            codes = xp.take(library.indices(codes), places, axis=0)  # not all take numbers of 16 bits
+            weight = xp.take(weight, places, axis=0)
             if not any_classes:
                 present, codes = label_codes(library, codes)
                 found = found[present]
     if classes is not None:
         named = host_array(classes) if is_device_array(classes) else classes
         found, places = places_among(found, named)
-        codes = table.library.xp.take(table.library.to_device(places), codes, axis=0)
+        library = table.library
+        codes = library.xp.take(library.to_device(places), library.indices(codes), axis=0)
     if not any_classes and classes is None:
         refuse_one_class(found)
     return Training(table, found, codes, weight)
@@ -255,9 +256,8 @@ def _accuracy(estimator: Any, table: DeviceTable, y: Any, sample_weight: Any) ->
     best = estimator._device_codes(table)
     places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
     known = np.where(classes[places] == found, places, -1)
-    right = xp.astype(
-        xp.take(library.to_device(known), codes, axis=0) == xp.astype(best, xp.int64), library.floats
-    )
+    truth = xp.take(library.to_device(known), library.indices(codes), axis=0)
+    right = xp.astype(truth == library.indices(best), library.floats)
     weight = _weights(table, sample_weight)
     if weight is None:
         return float(library.scalar(xp.mean(right)))
