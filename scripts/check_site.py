@@ -1,9 +1,9 @@
-"""Check the built site: links and anchors, the ids of the mission, and every page in a real browser.
+"""Check the built site: links and anchors, the numbers of the ideas, and every page in a real browser.
 
     python scripts/check_site.py docs/_build/html [--screenshots FOLDER] [--only PART …]
 
 `links`: every link and picture inside the site leads somewhere, and no page loads anything from a network.
-`missions`: each of M01 … M44 is in a section of a page that also has a figure or an output. `browser`: every
+`ideas`: each of M01 … M44 is in a section of a page that also has a figure or an output. `browser`: every
 page is opened in Chromium, light and dark, 1280 and 390 pixels wide; nothing is told to the console, asked of
 a network or wider than the window. It prints what is wrong, and exits with 1 where that is anything.
 """
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))  # where the import that fol
 
 from chromium import Chromium, installed  # noqa: E402
 
-MISSIONS = tuple(f"M{number:02d}" for number in range(1, 45))
+IDEAS = tuple(f"M{number:02d}" for number in range(1, 45))
 # Attributes by which a page asks for something as it is shown; a link is followed only by its reader.
 LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 SHOWN = ("drawn", "cell_output", "output", "interactive")
@@ -76,7 +76,7 @@ class Page(HTMLParser):
             words = self.open.pop()
             if "\0" in words:
                 text = " ".join(words)
-                self.shown_with.update(name for name in MISSIONS if name in text)
+                self.shown_with.update(name for name in IDEAS if name in text)
                 if self.open:
                     self.open[-1].append("\0")
 
@@ -103,9 +103,9 @@ def links_wrong(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{here}: there is no {parts.fragment} in {target.relative_to(site)}"
 
 
-def missions_wrong(pages: dict[Path, Page]) -> Iterator[str]:
+def ideas_wrong(pages: dict[Path, Page]) -> Iterator[str]:
     """Ids that no section of a page shows."""
-    for name in MISSIONS:
+    for name in IDEAS:
         if not any(name in page.shown_with for page in pages.values()):
             yield f"{name} is in no section with a figure or an output"
 
@@ -157,8 +157,8 @@ def wrong(site: Path, parts: list[str], pictures: Path | None = None) -> Iterato
     }
     if "links" in parts:
         yield from links_wrong(site, pages)
-    if "missions" in parts:
-        yield from missions_wrong(pages)
+    if "ideas" in parts:
+        yield from ideas_wrong(pages)
     if "browser" in parts:
         yield from looks_wrong(site, pages, pictures)
 
@@ -167,15 +167,13 @@ def main() -> int:
     """Print what is wrong."""
     reader = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     reader.add_argument("site", type=Path)
-    reader.add_argument("--only", nargs="+", choices=["links", "missions", "browser"])
+    reader.add_argument("--only", nargs="+", choices=["links", "ideas", "browser"])
     reader.add_argument("--screenshots", type=Path, help="keep a picture of every page here")
     asked = reader.parse_args()
     if asked.screenshots is not None:
         asked.screenshots.mkdir(parents=True, exist_ok=True)
     count = 0
-    for line in wrong(
-        asked.site.resolve(), asked.only or ["links", "missions", "browser"], asked.screenshots
-    ):
+    for line in wrong(asked.site.resolve(), asked.only or ["links", "ideas", "browser"], asked.screenshots):
         print(line)
         count += 1
     return min(count, 1)

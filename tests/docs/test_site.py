@@ -1,4 +1,4 @@
-"""The built site: links, ids of the mission, and every page in a browser; and the checker itself."""
+"""The built site: links, numbers of the ideas, and every page in a browser; and the checker itself."""
 
 import pytest
 
@@ -43,14 +43,14 @@ def test_links_that_lead_nowhere_and_networks_are_told_of(small_site, body, told
 
 def test_an_id_is_shown_where_its_section_has_a_figure_or_an_output(small_site):
     shown = "<section><h2>M07</h2><div class='cell_output'>1</div></section><section>M09</section>"
-    found = set(check.wrong(small_site(shown), ["missions"]))
+    found = set(check.wrong(small_site(shown), ["ideas"]))
     assert not any(line.startswith("M07") for line in found)
-    assert {line[:3] for line in found} == set(check.MISSIONS) - {"M07"}
+    assert {line[:3] for line in found} == set(check.IDEAS) - {"M07"}
 
 
 def test_a_figure_in_another_section_does_not_show_an_id(small_site):
     apart = "<section><section><h2>M07</h2></section><section><svg></svg></section></section>"
-    assert any(line.startswith("M07") for line in check.wrong(small_site(apart), ["missions"]))
+    assert any(line.startswith("M07") for line in check.wrong(small_site(apart), ["ideas"]))
 
 
 @pytest.mark.long
@@ -66,7 +66,7 @@ def test_pages_that_are_too_wide_or_shout_are_told_of(small_site):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["links", "missions", "browser"])
+@pytest.mark.parametrize("part", ["links", "ideas", "browser"])
 def test_the_built_site_is_whole(part):
     if not (SITE / "index.html").exists():
         pytest.skip("the site has not been built; `make docs` builds it, and checks it too")

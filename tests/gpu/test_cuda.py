@@ -144,8 +144,22 @@ def test_labels_of_every_type_and_place(labels):
 def test_the_same_bits_every_time():
     X, y = table(200_003, 20, 10)
     X, y = cupy.asarray(X.astype(np.float32)), cupy.asarray(y)
-    first, second = (QDA().fit(X, y).covariance_ for _ in range(2))
-    assert np.array_equal(first, second)
+    weight = cupy.asarray(np.random.default_rng(1).uniform(0.1, 2, X.shape[0]))
+    for w in (None, weight):
+        first, second = (QDA().fit(X, y, sample_weight=w) for _ in range(2))
+        assert np.array_equal(first.covariance_, second.covariance_)
+        assert np.array_equal(first.priors_, second.priors_)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_parts_scores_and_weights_of_zero(library):
+    there, (X, y) = LIBRARIES[library], table()
+    weight = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    here = GaussianNB().fit(X, y, sample_weight=weight)
+    gpu = GaussianNB().fit(there(X), there(y), sample_weight=there(weight))
+    assert gpu.score(there(X), there(y)) == pytest.approx(here.score(X, y))
+    parts = GaussianNB().partial_fit(there(X), there(y), classes=[*range(4), 9])
+    assert apart(parts.predict_proba(X)[:, :4], GaussianNB().fit(X, y).predict_proba(X)) < 1e-8
 
 
 def test_far_from_zero_and_far_apart():

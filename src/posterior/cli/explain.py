@@ -24,8 +24,8 @@ from posterior.workflow import contributions_of, predictions
 SHOWN = 20  # features
 CELL = 40  # characters of a value
 # What is split by feature is called, what its bars are, and how its numbers are written.
-LOG_ODDS = ("log odds", f"{'against':>{BAR}} │ for", "+.2f")
-ADDS = ("adds", f"{'less':>{BAR}} │ more", "+.6g")
+LOG_ODDS = ("log odds", f"{'against ':>{BAR}}│ for", "+.2f")
+ADDS = ("adds", f"{'less ':>{BAR}}│ more", "+.6g")
 
 
 @grouped

@@ -113,8 +113,12 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
             table = training_of(
                 X, y, sample_weight, type(self).__name__, any_classes=any_classes, classes=classes
             )
-            schema = self._schema(table.table.source)
-            spec = self._spec(schema, table.table.source)
+            source, kinds = table.table.source, None
+            if part and hasattr(self, "model_"):
+                self._aligned(source)
+                kinds = _known_kinds(self.model_.schema)
+            schema = self._schema(source, kinds)
+            spec = self._spec(schema, source)
             if part:
                 self._refuse_unmergeable(spec, schema)
             shown_on_the_way(self._attributes)

@@ -14,8 +14,14 @@ from posterior.engines.device.prediction import Answer, affine, answer
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.source import DeviceSource
 from posterior.engines.device.sums import TrainingRows
-from posterior.estimators.target import read_labels, read_weights
-from posterior.schema.classes import distinct, refuse_one_class
+from posterior.estimators.target import (
+    may_be_wild,
+    read_labels,
+    read_weights,
+    refuse_unlabelled,
+    refuse_wild_weights,
+)
+from posterior.schema.classes import distinct, places_among, refuse_one_class, refuse_other_type
 from posterior.schema.opening import refuse_shape
 
 __all__ = [
@@ -125,8 +131,7 @@ class Training:
     def weighted(self, by_class: Any) -> "Training":
         """The same rows, their weights times those of their classes."""
         library = self.table.library
-        rows = self.rows(None)
-        own = library.xp.take(library.to_device(by_class), rows.indices(self.codes), axis=0)
+        own = library.xp.take(library.to_device(by_class), library.indices(self.codes), axis=0)
         weight = own if self.weight is None else own * self.weight
         return Training(self.table, self.classes, self.codes, weight)
 
@@ -157,14 +162,16 @@ def training_of(
         if not library.scalar(xp.all(counts)):
             places = xp.nonzero(counts)[0]
             table = DeviceTable(xp.take(table.table, places, axis=0))
-            codes, weight = xp.take(codes, places, axis=0), xp.take(weight, places, axis=0)
+            codes = xp.take(library.indices(codes), places, axis=0)  # not all take numbers of 16 bits
+            weight = xp.take(weight, places, axis=0)
             if not any_classes:
                 present, codes = label_codes(library, codes)
                 found = found[present]
     if classes is not None:
-        wanted = np.unique(np.asarray(classes))
-        codes = table.library.xp.take(table.library.to_device(np.searchsorted(wanted, found)), codes, axis=0)
-        found = wanted
+        named = host_array(classes) if is_device_array(classes) else classes
+        found, places = places_among(found, named)
+        library = table.library
+        codes = library.xp.take(library.to_device(places), library.indices(codes), axis=0)
     if not any_classes and classes is None:
         refuse_one_class(found)
     return Training(table, found, codes, weight)
@@ -178,8 +185,11 @@ def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:
     labels = table.column(y, "y")
     if labels.ndim != 1 or labels.shape[0] != table.n_rows:
         read_labels(np.zeros(labels.shape), table.n_rows, who)  # which says what is wrong with the shape
-    found, codes = label_codes(table.library, labels)
-    read_labels(found, len(found), who)  # which refuses NaN, infinity and numbers that are no classes
+    xp, library = table.library.xp, table.library
+    if xp.isdtype(labels.dtype, "real floating"):
+        refuse_unlabelled(int(library.scalar(xp.sum(xp.astype(xp.isnan(labels), xp.int64)))), table.n_rows)
+    found, codes = label_codes(library, labels)
+    read_labels(found, len(found), who)  # which refuses infinity and numbers that are no classes
     return found, codes
 
 
@@ -203,7 +213,11 @@ def _weights(table: DeviceTable, sample_weight: Any) -> Any:
             "not negative: drop the row, or give it 0"
         )
     if not library.scalar(xp.any(weight > 0)):
-        raise ValueError("sample_weight is zero for every row; at least one row must count")
+        read_weights(np.zeros(1), np.zeros(1, dtype=np.int64))  # which says what is wrong with zeros
+    counting = xp.where(weight > 0, weight, xp.ones_like(weight))
+    least, most = (float(library.scalar(end(counting))) for end in (xp.min, xp.max))
+    if may_be_wild(least, most, table.n_rows):
+        refuse_wild_weights(library.to_host(weight), None)
     return weight
 
 
@@ -229,16 +243,21 @@ def device_scores(estimator: Any, method: str, X: Any, arguments: dict[str, Any]
 
 def device_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """The share of rows on a device whose class is predicted, by weight."""
-    table = DeviceTable(X)
+    check_is_fitted(estimator)
+    with explained_memory():
+        return _accuracy(estimator, DeviceTable(X), y, sample_weight)
+
+
+def _accuracy(estimator: Any, table: DeviceTable, y: Any, sample_weight: Any) -> float:
     library, xp = table.library, table.library.xp
     found, codes = labels_of(table, y, type(estimator).__name__)
-    best = estimator._device_codes(table)
     classes = estimator.classes_
+    refuse_other_type(found, classes)
+    best = estimator._device_codes(table)
     places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
     known = np.where(classes[places] == found, places, -1)
-    right = xp.astype(
-        xp.take(library.to_device(known), codes, axis=0) == xp.astype(best, xp.int64), library.floats
-    )
+    truth = xp.take(library.to_device(known), library.indices(codes), axis=0)
+    right = xp.astype(truth == library.indices(best), library.floats)
     weight = _weights(table, sample_weight)
     if weight is None:
         return float(library.scalar(xp.mean(right)))

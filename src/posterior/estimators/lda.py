@@ -10,7 +10,7 @@ from posterior import kernels
 from posterior._types import Floats
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
-from posterior.estimators.device import DeviceTable, affine, is_device_array
+from posterior.estimators.device import DeviceTable, affine, explained_memory, is_device_array
 from posterior.estimators.discriminant import (
     GaussianEstimator,
     refuse_both,
@@ -271,7 +271,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         if is_device_array(X):
-            return self._device_transform(DeviceTable(X))  # type: ignore[no-any-return]  # an array there
+            with explained_memory():
+                return self._device_transform(DeviceTable(X))  # type: ignore[no-any-return]  # an array there
         data: LocalDataset = self._dataset(X)
         columns, distribution = self._kept()
         if distribution is None:

@@ -15,6 +15,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
+from posterior.estimators.device import is_device_array
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
@@ -33,7 +34,7 @@ from posterior.estimators.target import read_labels, read_weights, scanned_table
 from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
-from posterior.schema import LabelledTable
+from posterior.schema import LabelledTable, read_table
 
 METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
@@ -164,6 +165,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             X, y, sample_weight = scan.sample(HELD_OUT_ROWS)
         if isinstance(X, LabelledTable):
             return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
+        if is_device_array(X):
+            X = read_table(X).native  # on the host, or an error that says how to bring it there
         table = LabelledTable.unlabelled(*indexable(X))
         n = len(table)
         if y is not None or (
@@ -369,12 +372,13 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         if least <= alpha:
             return
         rows = self._calibration_rows(priors)
+        held = f"{rows.total:,.0f}" if rows.total >= 10 else f"{rows.total:.2g}"  # priors weigh rows anew
         needed = f"alpha={alpha:g} takes {rows_needed(alpha)} rows or more"
         if rows.likelier is not None:
             label = self.classes_[int(np.argmax(rows.likelier))]
             needed = f"few of them are of class {label}, which is more frequent under the priors given"
         warn(
-            f"no row can be called an outlier: {rows.total:g} calibration rows give p-values of {least:.2g} "
+            f"no row can be called an outlier: {held} calibration rows give p-values of {least:.2g} "
             f"or more, and {needed}",
             DataWarning,
         )

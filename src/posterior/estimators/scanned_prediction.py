@@ -60,15 +60,15 @@ def scores_scans(method: F) -> F:
             given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
             own = {name: value for name, value in given.items() if name not in ("self", "X", "writing")}
             return score_scan(self, method.__name__, X, own, **writing)
-        if is_device_array(X) and hasattr(self, "_device_scores"):
-            given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
-            own = {name: value for name, value in given.items() if name not in ("self", "X")}
-            return device_scores(self, method.__name__, X, own)
         useless = [name for name in Writing.__annotations__ if name in kwargs]
         if useless:
             raise TypeError(
                 f"{useless[0]}= is for rows that are read where they live; pass a scan, or leave it out"
             )
+        if is_device_array(X) and hasattr(self, "_device_scores"):
+            given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
+            own = {name: value for name, value in given.items() if name not in ("self", "X")}
+            return device_scores(self, method.__name__, X, own)
         return method(self, X, *args, **kwargs)
 
     return cast("F", scored)

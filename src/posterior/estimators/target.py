@@ -92,12 +92,7 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has "
             f"{len(labels)}; pass one class for each row"
         )
-    gaps = _missing(labels)
-    if gaps:
-        raise ValueError(
-            f"Input y contains NaN: {gaps} of {len(labels)} rows have no class; "
-            "leave those rows out of training (you can still predict their class)"
-        )
+    refuse_unlabelled(_missing(labels), len(labels))
     if labels.dtype.kind == "O":
         found = set(map(type, labels.tolist()))
         types = sorted({"str" if issubclass(kind, str) else kind.__name__ for kind in found})
@@ -108,6 +103,15 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
     if labels.dtype.kind not in "iubU":  # whole numbers and strings are classes, however many
         check_classification_targets(labels)
     return np.asarray(labels)
+
+
+def refuse_unlabelled(gaps: int, n_rows: int) -> None:
+    """Raise the error of rows that have no class; nothing where all have one."""
+    if gaps:
+        raise ValueError(
+            f"Input y contains NaN: {gaps} of {n_rows} rows have no class; "
+            "leave those rows out of training (you can still predict their class)"
+        )
 
 
 def read_numbers(y: Any, n_rows: int, who: str) -> Floats:
@@ -212,13 +216,18 @@ def read_weights(sample_weight: Any, labels: AnyArray, *, classes: bool = True) 
     return weight
 
 
+def may_be_wild(least: float, most: float, n_rows: int) -> bool:
+    """Whether weights between these bounds could add up to less or more than sums of squares can bear."""
+    return not (least >= LIGHTEST and most <= HEAVIEST / n_rows)
+
+
 def refuse_wild_weights(weight: Floats, labels: AnyArray | None) -> None:
     """Refuse weights whose sum, by class where rows have classes, is beyond what sums of squares can bear.
 
     A single weight may be as small as it likes: posteriors of other models make good weights.
     """
     n = len(weight)
-    if weight.min() >= LIGHTEST and weight.max() <= HEAVIEST / n:
+    if not may_be_wild(float(weight.min()), float(weight.max()), n):
         return
     codes = np.zeros(n, np.int64) if labels is None else distinct(labels)[1]
     mean = np.bincount(codes, weight / n)  # which does not overflow

@@ -18,6 +18,12 @@ def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints
     found, codes = distinct(labels)
     if classes is None:
         return found, codes
+    wanted, places = places_among(found, classes)
+    return wanted, places[codes]
+
+
+def places_among(found: AnyArray, classes: Any) -> tuple[AnyArray, Ints]:
+    """Classes that were named, sorted, and the places of distinct labels among them; others are refused."""
     wanted = np.unique(np.asarray(classes))
     unknown = [v for v in found.tolist() if v not in wanted.tolist()]
     if unknown:
@@ -25,7 +31,7 @@ def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints
             f"The target label(s) {unknown} in y do not exist in the initial classes {wanted.tolist()}; name "
             "all classes in the first call"
         )
-    return wanted, np.searchsorted(wanted, found)[codes]
+    return wanted, np.asarray(np.searchsorted(wanted, found), dtype=np.int64)
 
 
 def distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
@@ -78,11 +84,7 @@ def _spread(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
 
 def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
     """The code of each row among sorted classes; a class that is not one of them is refused."""
-    if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
-        raise ValueError(
-            f"y holds the class {labels.tolist()[0]!r}, and the classes of the model are "
-            f"{classes.tolist()[:3]}: labels of another type; pass the class column of training"
-        )
+    refuse_other_type(labels, classes)
     found, codes = distinct(labels)
     places = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
     unknown = classes[places] != found
@@ -92,6 +94,15 @@ def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:
             f"model, {classes.tolist()}; pass the class column of training"
         )
     return np.asarray(places[codes], dtype=np.int64)
+
+
+def refuse_other_type(labels: AnyArray, classes: AnyArray) -> None:
+    """Raise the error of strings where the classes of a model are numbers, or the other way round."""
+    if (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
+        raise ValueError(
+            f"y holds the class {labels.tolist()[0]!r}, and the classes of the model are "
+            f"{classes.tolist()[:3]}: labels of another type; pass the class column of training"
+        )
 
 
 def refuse_one_class(classes: AnyArray) -> None:

@@ -59,6 +59,10 @@ class ArrayLibrary:
         narrow = array.astype(np.float32) if array.dtype == np.float64 else array
         return self.xp.asarray(narrow, device=self.device)
 
+    def indices(self, codes: Any) -> Any:
+        """Codes in a dtype that every library takes for places; PyTorch's `take` refuses narrow ones."""
+        return codes if codes.dtype == self.xp.int64 else self.xp.astype(codes, self.xp.int64)
+
     def to_host(self, array: Any) -> AnyArray:
         """A small array as one of NumPy."""
         found = host_array(array)

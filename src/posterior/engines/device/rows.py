@@ -90,13 +90,8 @@ class DeviceRows:
         block = self.block(columns)
         for rows in chunks(self.n_rows, max(cells, len(columns) + self.n_classes, 1)):
             weight = None if self.weight is None else self.weight[rows]
-            codes = None if self.codes is None else self.indices(self.codes[rows])
+            codes = None if self.codes is None else self.library.indices(self.codes[rows])
             yield DevicePart(self.numbers(block[rows, :]), codes, weight)
-
-    def indices(self, codes: Any) -> Any:
-        """Codes in a dtype that every library takes for places."""
-        xp = self.library.xp
-        return codes if codes.dtype == xp.int64 else xp.astype(codes, xp.int64)
 
     def numbers(self, block: Any) -> Any:
         """Cells in the dtype of sums."""
@@ -182,7 +177,7 @@ def class_weights(rows: DeviceRows) -> Floats:
     for part in chunks(rows.n_rows, rows.n_classes):
         weight = None if rows.weight is None else rows.weight[part]
         found = array_api.class_weights(
-            library.xp, rows.indices(rows.codes[part]), weight, rows.n_classes, library.floats
+            library.xp, library.indices(rows.codes[part]), weight, rows.n_classes, library.floats
         )
         total += library.to_host(found)
     return total

@@ -68,7 +68,8 @@ def _panel(display: EffectDisplay, j: int) -> Figure:
 
 def _told(effect: ColumnEffect) -> str:
     """The range of an effect in words, what a gap adds, and how many levels are not drawn."""
-    low, high = float(effect.log_odds.min()), float(effect.log_odds.max())
+    # An effect of 1e-16 is rounding; + 0.0 makes 0 of −0.
+    low, high = (round(float(end), 9) + 0.0 for end in (effect.log_odds.min(), effect.log_odds.max()))
     words = f"{figure(low, 2)} to {figure(high, 2)}"
     if effect.missing is not None and len(effect.missing) == 1:
         words += f"; a gap adds {figure(float(effect.missing[0]), 2)}"

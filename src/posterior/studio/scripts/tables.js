@@ -13,7 +13,7 @@ export class CostTable {
       },
     })));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "what each answer costs" }, element("table", { class: "costs" },
-      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth ↓ said →"), names.map(name => element("th", { scope: "col" }, element("bdi", null, name))))),
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), names.map(name => element("th", { scope: "col" }, element("bdi", null, name))))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)),
         this.boxes[k].map(box => element("td", null, box)))))));
   }
@@ -35,7 +35,7 @@ export class ConfusionView {
     this.precision = heads.map((_, a) => element("td", { class: a < K ? "number" : "none" }));
     this.heads = heads.map((name, a) => element("th", { scope: "col" }, element("bdi", null, name), a < K ? swatch(a) : null));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
-      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth ↓ said →"), this.heads, element("th", { scope: "col" }, "recall"))),
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), this.heads, element("th", { scope: "col" }, "recall"))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)), this.cells[k], this.recall[k]))),
       element("tfoot", null, element("tr", null, element("th", { scope: "row" }, "precision"), this.precision, element("td", null)))));
   }
