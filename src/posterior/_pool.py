@@ -130,4 +130,9 @@ def each(work: Callable[[int], None], n: int) -> None:
             if not other.cancel():
                 other.result()
     if pieces.errors:
-        raise pieces.errors[min(pieces.errors)]
+        first = pieces.errors[min(pieces.errors)]
+        pieces.errors.clear()
+        try:
+            raise first
+        finally:
+            del first  # an error that this frame held would hold itself, and with it the rows of the work

@@ -1,6 +1,8 @@
 """Work on several threads: the pool is kept, errors come out, and threads of the pool work alone."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -28,6 +30,28 @@ def test_the_error_of_a_piece_is_raised_and_the_pool_goes_on(n):
         with pytest.raises(ValueError, match=r"^piece 7$"):
             each(work, 8)
         each(lambda i: None, 8)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_error_does_not_keep_the_rows_of_the_work(n):
+    class Rows:
+        pass
+
+    rows = Rows()
+    alive = weakref.ref(rows)
+
+    def work(i, rows=rows):
+        if i == 3:
+            raise ValueError(f"piece {i} of {rows}")
+
+    gc.disable()  # which would find them sooner or later
+    try:
+        with threads(n), pytest.raises(ValueError, match="piece 3") as caught:
+            each(work, 8)
+        del rows, work, caught
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_a_thread_of_the_pool_works_alone():

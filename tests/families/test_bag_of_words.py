@@ -790,3 +790,19 @@ def test_kept_counts_are_those_of_the_very_same_texts_and_handed_out_once():
     assert kept.take(["so it goes", "".join(["so", " so"])], {"so": 0}) is None
     np.testing.assert_array_equal(kept.take(list(texts), {"goes": 1, "so": 0}).toarray(), [[1, 1], [2, 0]])
     assert kept.take(texts, {"so": 0}) is None
+
+
+def test_kept_counts_are_taken_while_another_thread_takes_its_own():
+    first, second, kept = ["so it goes"], ["so so"], KeptCounts()
+    for texts in (first, second):
+        kept.frequencies(texts, CountVectorizer(), None, once=False)
+    known, others = {"so": 0}, []
+
+    class Slow(list):
+        def __iter__(self):  # between the look at what is kept and the taking of it, another is faster
+            others.append(kept.take(first, known))
+            return super().__iter__()
+
+    assert kept.take(Slow(second), known).toarray().tolist() == [[2.0]]
+    assert [other.toarray().tolist() for other in others if other is not None] == [[[1.0]]]
+    assert kept.take(second, known) is None

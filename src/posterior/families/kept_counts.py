@@ -28,10 +28,13 @@ class Read(NamedTuple):
 
 
 class KeptCounts:
-    """The counts of texts that were read, each handed out once, to whoever asks with the very same texts."""
+    """The counts of texts that were read, each handed out once, to whoever asks with the very same texts.
+
+    Several threads keep and take them at the same time, in steps none of which another can come between.
+    """
 
     def __init__(self) -> None:
-        self._read: list[Read] = []
+        self._read: dict[int, Read] = {}
         self._cells = 0
 
     def frequencies(
@@ -52,17 +55,17 @@ class KeptCounts:
         words = everything.get_feature_names_out().tolist()
         self._cells += counts.nnz
         if self._cells <= MOST_CELLS:
-            self._read.append(Read(texts, words, counts))
+            self._read[id(counts)] = Read(texts, words, counts)
         documents = _weighted(words, counts, None, weight)
         total = documents if once else _weighted(words, counts, counts.data, weight)
         return WordFrequencies(len(texts) if weight is None else float(weight.sum()), documents, total)
 
     def take(self, texts: Sequence[str], known: Mapping[Any, int]) -> Any:
         """The counts of known words in these texts, if they were kept; they are not kept any longer."""
-        for i, read in enumerate(self._read):
+        for key, read in list(self._read.items()):
             if len(read.texts) == len(texts) and all(map(is_, read.texts, texts)):
-                del self._read[i]
-                return _of_known(read, known)
+                mine = self._read.pop(key, None)  # unless another thread had the same texts, and was faster
+                return None if mine is None else _of_known(mine, known)
         return None
 
 

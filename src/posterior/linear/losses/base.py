@@ -4,7 +4,7 @@ Scores are (R, m), a row of numbers for every score, so that NumPy runs along th
 """
 
 from abc import ABC, abstractmethod
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # what is built on losses
     from posterior.linear.loss_sums import LinearScores
     from posterior.linear.objective import Objective, Point
     from posterior.linear.scan import RowBlock, Scan
+
+# Columns up to which the places of all pairs of them are kept, half a megabyte.
+FEW_COLUMNS = 256
 
 
 class Loss(ABC):
@@ -190,9 +193,16 @@ def unpacked(packed: Floats, n_scores: int) -> Floats:
     return out
 
 
-@cache
 def upper_triangle(size: int) -> tuple[Ints, Ints]:
-    """The places of every two of `size` columns in their order, as `np.triu_indices` has them."""
+    """The places of every two of `size` columns in their order, as `np.triu_indices` has them.
+
+    Those of few columns are kept; of many they would take more memory than a model.
+    """
+    return _few_places(size) if size <= FEW_COLUMNS else np.triu_indices(size)
+
+
+@lru_cache(maxsize=16)
+def _few_places(size: int) -> tuple[Ints, Ints]:
     return np.triu_indices(size)
 
 
