@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from posterior import (
     LDA,
+    CalibratedClassifier,
     CategoricalNB,
     DecisionClassifier,
     GaussianNB,
@@ -208,3 +209,26 @@ def test_what_works_on_the_host_takes_arrays_that_are_there():
     for rule in (DecisionClassifier(GaussianNB(), cv=3), OutlierRule(GaussianNB(), alpha=0.2)):
         here, there = (clone(rule).fit(a(X), a(Y)) for a in (np.asarray, xp.asarray))
         assert (np.asarray(there.predict(xp.asarray(X))) == here.predict(X)).all()
+
+
+class Elsewhere:
+    """A table that NumPy cannot read, as one on a GPU."""
+
+    __cuda_array_interface__ = None
+    shape, ndim = X.shape, X.ndim
+
+    def __len__(self):
+        return N
+
+    def __array__(self, *_args, **_kwargs):
+        raise TypeError("implicit conversion")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [DecisionClassifier(GaussianNB()), CalibratedClassifier(GaussianNB()), OutlierRule(GaussianNB())],
+    ids=lambda e: type(e).__name__,
+)
+def test_what_works_on_the_host_says_how_to_get_there(estimator):
+    with pytest.raises(TypeError, match=r"move it to the host: X\.get\(\)"):
+        clone(estimator).fit(Elsewhere(), Y)

@@ -17,6 +17,7 @@ from posterior._types import AnyArray, Floats
 from posterior.decision.posteriors import checked, log_probabilities
 from posterior.decision.priors import effective_priors
 from posterior.estimators._sklearn import routing_enabled
+from posterior.estimators.device import host_array, is_device_array
 from posterior.estimators.generative_prediction import GenerativePrediction
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.precision import in_double
@@ -41,7 +42,8 @@ def log_posterior_of(estimator: Any, X: Any) -> Floats:
     """
     if takes_tables(estimator) and hasattr(estimator, "predict_log_proba"):
         with in_double():
-            return np.asarray(estimator.predict_log_proba(X), dtype=np.float64)
+            logs = estimator.predict_log_proba(X)
+            return np.asarray(host_array(logs) if is_device_array(logs) else logs, dtype=np.float64)
     n_classes = len(classes_of(estimator))
     read: Callable[[Any], Floats] = checked
     if hasattr(estimator, "predict_log_proba"):

@@ -21,6 +21,7 @@ from posterior.estimators.target import (
     refuse_unlabelled,
     refuse_wild_weights,
 )
+from posterior.schema import read_table
 from posterior.schema.classes import distinct, places_among, refuse_one_class, refuse_other_type
 from posterior.schema.opening import refuse_shape
 
@@ -33,7 +34,9 @@ __all__ = [
     "device_accuracy",
     "device_scores",
     "explained_memory",
+    "host_array",
     "is_device_array",
+    "on_the_host",
     "predicted",
     "refused_method",
     "training_of",
@@ -54,6 +57,11 @@ def is_device_array(X: Any) -> bool:
     if torch is not None and isinstance(X, torch.Tensor):
         return True
     return hasattr(X, "__cuda_array_interface__") and not hasattr(X, "columns")
+
+
+def on_the_host(X: Any) -> Any:
+    """A table as it is; of an array of another library one of NumPy, or an error that says how to get one."""
+    return read_table(X).native if is_device_array(X) else X
 
 
 def library_of(X: Any) -> ArrayLibrary:

@@ -14,6 +14,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import check_method_params, num_samples
 from posterior.estimators.callbacks import CallbackSupport
 from posterior.estimators.classifiers import routed
+from posterior.estimators.device import on_the_host
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights, scanned_table
 from posterior.estimators.training_rows import refuse_one_reading, sampled_table
@@ -43,7 +44,7 @@ class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseE
         if isinstance(X, LabelledTable):
             table, sample_weight = X.present(), X.weight
         else:
-            (X,) = indexable(X)
+            (X,) = indexable(on_the_host(X))
             labels = read_labels(y, num_samples(X), type(self).__name__)
             table = LabelledTable.of(X, labels, read_weights(sample_weight, labels))
         params, cv = routed(self, self.estimator, sample_weight, fit_params), self.cv

@@ -15,7 +15,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
-from posterior.estimators.device import is_device_array
+from posterior.estimators.device import on_the_host
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
@@ -34,7 +34,7 @@ from posterior.estimators.target import read_labels, read_weights, scanned_table
 from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading
 from posterior.math import log_sum_exp
 from posterior.notices import DataWarning, warn
-from posterior.schema import LabelledTable, read_table
+from posterior.schema import LabelledTable
 
 METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
@@ -165,9 +165,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             X, y, sample_weight = scan.sample(HELD_OUT_ROWS)
         if isinstance(X, LabelledTable):
             return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
-        if is_device_array(X):
-            X = read_table(X).native  # on the host, or an error that says how to bring it there
-        table = LabelledTable.unlabelled(*indexable(X))
+        table = LabelledTable.unlabelled(*indexable(on_the_host(X)))
         n = len(table)
         if y is not None or (
             needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
