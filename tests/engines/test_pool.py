@@ -49,6 +49,9 @@ def test_an_error_does_not_keep_the_rows_of_the_work(n):
         with threads(n), pytest.raises(ValueError, match="piece 3") as caught:
             each(work, 8)
         del rows, work, caught
+        meeting = threading.Barrier(2)  # where all of the pool have put down what they worked on
+        here = [pool(2).submit(meeting.wait, 60) for _ in range(2)]
+        assert sorted(each_one.result() for each_one in here) == [0, 1]
         assert alive() is None
     finally:
         gc.enable()
