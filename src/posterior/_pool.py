@@ -61,14 +61,32 @@ _making = threading.Lock()
 
 def pool(n: int) -> ThreadPoolExecutor:
     """The pool of n threads, started when it is first asked for; to start sixteen takes a millisecond."""
+    with _making:
+        if n not in _pools:
+            made: list[ThreadPoolExecutor] = []
+            # By a thread of its own, which no Ctrl-C reaches: one that came while a thread of the pool began
+            # would leave it unknown to the pool, and the process waiting for it at its end.
+            maker = threading.Thread(target=lambda: made.append(_started(n)), name="posterior-pool")
+            maker.start()
+            maker.join()
+            _pools[n] = made[0]
+        return _pools[n]
+
+
+def _started(n: int) -> ThreadPoolExecutor:
+    """A pool all of whose threads run already, or as many as the system allows."""
 
     def enter() -> None:
         _inside.pool = True
 
-    with _making:
-        if n not in _pools:
-            _pools[n] = ThreadPoolExecutor(n, thread_name_prefix="posterior", initializer=enter)
-        return _pools[n]
+    found = ThreadPoolExecutor(n, thread_name_prefix="posterior", initializer=enter)
+    all_there = threading.Barrier(n)  # each thread waits for the others, so that none takes two
+    try:
+        for _ in range(n):
+            found.submit(all_there.wait)
+    except RuntimeError:  # no more threads can be started
+        all_there.abort()
+    return found
 
 
 def _forget() -> None:

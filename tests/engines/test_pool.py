@@ -97,3 +97,8 @@ def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, d
         model = GaussianNB().fit(X, y, weight)
         found.append(model.theta_.tobytes() + model.var_.tobytes())
     assert len(set(found)) == 1
+
+
+def test_all_threads_of_a_pool_run_before_its_first_piece_of_work():
+    found = pool(5)  # so that no Ctrl-C meets one that begins
+    assert len([each for each in threading.enumerate() if each in found._threads]) == 5
