@@ -18,7 +18,7 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
-from posterior.estimators.precision import shown
+from posterior.estimators.precision import LARGEST_SINGLE, shown
 from posterior.estimators.presets import renormalized
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
@@ -182,6 +182,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         scores_of = kernels.linear_scores(coef.T, level, xbar, np.zeros(len(xbar)))
 
         def linear(chunk: Chunk, out: Floats) -> None:
+            if not columns:  # all rows are alike
+                out[:] = level
+                return
             odd = scores_of.answer(chunk.table(columns), np.zeros(len(level)), out, "scores")
             if odd is not None and not len(odd):
                 return
@@ -288,9 +291,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 found = np.asarray((values - xbar) @ directions)
             if not np.isfinite(found).all():
                 self.model_.refuse_overflow(chunk)
-            return found.astype(dtype, copy=False)
+            return found
 
-        return data.map(coordinates, dense=len(columns))
+        found = data.map(coordinates, dense=len(columns))
+        fits = (np.abs(found) <= LARGEST_SINGLE).all()
+        return found.astype(dtype, copy=False) if fits else found
 
     def _device_transform(self, table: DeviceTable) -> Any:
         """The coordinates of rows on a device."""

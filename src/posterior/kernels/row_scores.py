@@ -129,7 +129,8 @@ def _in_pairs(factors: Floats) -> Floats:
     d, n_classes, m = factors.shape
     padded = np.zeros((d, n_classes + n_classes % 2, m))
     padded[:, :n_classes] = factors
-    pairs = padded.reshape(d, -1, 2 * m).transpose(1, 0, 2).reshape(padded.shape[1] // 2, -1)
+    n_pairs = padded.shape[1] // 2
+    pairs = padded.reshape(d, n_pairs, 2 * m).transpose(1, 0, 2).reshape(n_pairs, d * 2 * m)
     return np.concatenate([np.zeros((len(pairs), 2)), pairs], axis=1).ravel()
 
 
