@@ -11,6 +11,7 @@ SOURCES = HERE.parent / "src"
 sys.path[:0] = [str(HERE / "_ext"), str(SOURCES)]
 
 from posterior import __version__  # noqa: E402 -- of this folder, whatever is installed
+from posterior.studio import live_files  # noqa: E402
 
 project = "posterior"
 copyright = "the posterior developers"  # noqa: A001 -- Sphinx's name for it
@@ -68,12 +69,13 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "posterior"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
-# The moving pictures of the course; a page without them has its figures.
-if (HERE / "_static" / "live.js").exists():
-    html_css_files.append("live.css")
-    html_js_files = [("live.js", {"defer": "defer"})]
+# The moving pictures of the course, put together from the modules of the studio.
+(_build / "static").mkdir(exist_ok=True)
+for _name, _text in live_files().items():
+    (_build / "static" / _name).write_text(_text, encoding="utf-8")
+html_static_path = ["_static", "_build/static"]
+html_css_files = ["site.css", "live.css"]
+html_js_files = [("live.js", {"defer": "defer"})]
 html_extra_path = ["_build/extra"]
 html_copy_source = False
 html_show_sourcelink = False
