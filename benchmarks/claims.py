@@ -77,7 +77,7 @@ def of_sklearn(name: str) -> Callable[[], tuple[Any, Any]]:
 TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "penguins: species": bundled(load_penguins),
     "penguins: sex": penguin_sex,
-    "Pokémon: legendary": lambda: tuple(load_pokemon("pandas").frame[c] for c in (STATS, "legendary")),  # type: ignore[return-value]
+    "Pokémon: legendary": lambda: tuple(load_pokemon("pandas").frame[c] for c in (STATS, "legendary")),
     "Pokémon: Water or Normal": water_or_normal,
     "voters": bundled(load_voters),
     "iris": of_sklearn("iris"),
@@ -130,10 +130,7 @@ def less_data(name: str) -> dict[str, Any]:
         "sizes": list(curves.sizes),
         "test_rows": curves.n_test,
         "left_out": dict(curves.left_out),
-        "curves": {
-            c.name: {m: interval(c.repeated(m)) for m in METRICS}
-            for c in curves.curves  # type: ignore[arg-type]
-        },
+        "curves": {c.name: {m: interval(c.repeated(m)) for m in METRICS} for c in curves.curves},
         "pairs": pairs,
     }
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from posterior.comparison import Comparison
+from posterior.datasets import load_penguins
+from posterior.report import write_report
+from posterior.studio import studio
+
 
 def write_samples(app: Sphinx) -> None:
     """Compare a few models of the penguins, and write what was found where the site takes files from."""
-    from posterior.comparison import Comparison  # noqa: PLC0415 -- only where a site is built
-    from posterior.datasets import load_penguins  # noqa: PLC0415
-    from posterior.report import write_report  # noqa: PLC0415
-    from posterior.studio import studio  # noqa: PLC0415
-
     penguins = load_penguins()
     models = ["majority", "naive-bayes", "lda", "block", "logistic"]
     found = Comparison.of(penguins.X, penguins.y, models=models, repeats=1)
