@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from posterior import LDA, QDA, GaussianNB, LogisticRegression
-from posterior.engines.device import cuda
+from posterior.engines.device import cuda, sums
 from posterior.estimators.device import training_of
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
@@ -72,7 +72,7 @@ def generative(cupy, X, y, lines):
     rows = table.rows(GaussianNB()._schema(table.table.source))
     columns = tuple(range(X.shape[1]))
     read = X.nbytes + X.shape[0]
-    sums = [
+    work_on_sums = [
         ("class moments", lambda: cuda.class_moments(rows, columns)),
         ("LDA scatter", lambda: cuda.class_scatter(rows, columns, pooled=True)),
         ("QDA scatter", lambda: cuda.class_scatter(rows, columns, pooled=False)),
@@ -96,7 +96,7 @@ def generative(cupy, X, y, lines):
         written = 4 * X.shape[0] * 10
         timed(cupy, lines, f"{name}.predict_proba", lambda m=model: m.predict_proba(X), X.nbytes + written)
         timed(cupy, lines, f"{name}.predict", lambda m=model: m.predict(X), X.nbytes + 16 * X.shape[0])
-    for name, work in sums:
+    for name, work in work_on_sums:
         timed(cupy, lines, name, work, read)
 
 
@@ -148,13 +148,35 @@ def logistic(cupy, X, y, lines):
         )
 
 
+def wide(cupy, lines, n=5_000_000, d=200):
+    """Scatter of many columns, beside the speed of a product of two matrices in single precision."""
+    square = [cupy.random.default_rng(k).standard_normal((8192, 8192), dtype=cupy.float32) for k in (1, 2)]
+    ms, _ = milliseconds(cupy, lambda: square[0] @ square[1])
+    speed = 2 * 8192**3 / ms
+    lines.append({"what": "a product of two matrices, single precision", "TFLOP/s": speed / 1e9})
+    X, y = rows_on_gpu(cupy, n, d, 10)
+    table = training_of(X, y, None, "benchmark", any_classes=False)
+    rows, columns = table.rows(GaussianNB()._schema(table.table.source)), tuple(range(d))
+    for name, pooled in (("LDA", True), ("QDA", False)):
+        expected = sums.scatter(rows, columns, pooled=pooled, fourth=False).scatter
+        found = cuda.class_scatter(rows, columns, pooled=pooled).scatter
+        sd = np.sqrt(np.einsum("gjj->gj", expected))
+        error = np.abs((found - expected) / sd[:, :, None] / sd[:, None, :]).max()
+        what = f"{name} scatter of {n:,} × {d}"
+        lines.append({"what": f"{what}: correlations, difference", "error": float(error)})
+        work = lambda p=pooled: cuda.class_scatter(rows, columns, pooled=p)  # noqa: E731
+        timed(cupy, lines, what, work, X.nbytes + n, repeats=5)
+        lines[-1]["of a product"] = 2.0 * n * d * d / lines[-1]["ms"] / speed
+        print(f"{what}: {lines[-1]['of a product']:.2f} of the speed of a product")
+
+
 def main():
     import cupy  # noqa: PLC0415  (only where there is a GPU)
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000_000)
     parser.add_argument("--out", default=str(RESULTS))
-    parser.add_argument("--sections", default="generative,logistic")
+    parser.add_argument("--sections", default="generative,logistic,wide")
     asked = parser.parse_args()
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     device = properties["name"].decode()
@@ -167,6 +189,9 @@ def main():
         generative(cupy, X, y, lines)
     if "logistic" in asked.sections:
         logistic(cupy, X, y, lines)
+    del X, y
+    if "wide" in asked.sections:
+        wide(cupy, lines)
     for line in lines:
         if "error" in line:
             print(f"{line['what']:80s} {line['error']:.1e}")

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.kernels.choice import compiled
 from posterior.linear.basis import Basis
@@ -166,6 +167,16 @@ class Objective:
         self._last.clear()
         self._last[theta.tobytes()] = found.curvature
         return found.slope
+
+    @property
+    def rounding(self) -> float:
+        """How exact the value is, relative to itself."""
+        return EPSILON
+
+    @property
+    def noise(self) -> float:
+        """Slopes up to this, relative to that at zero coefficients, are rounding; 0: as small as they get."""
+        return 0.0
 
     @cached_property
     def reads_once(self) -> bool:

@@ -23,6 +23,8 @@ from posterior.linear.solvers import Newton, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.stats import Scatter
 
+SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
+
 S = TypeVar("S")
 
 
@@ -108,6 +110,16 @@ class DeviceObjective(Objective):
             found = array_api.softmax_curvature(library.xp, part.rows - shift, part.weight, *on_device, first)
             total = library.to_host(found) + (0.0 if total is None else total)
         return CurvatureSums.of(rows.total, np.asarray(total, dtype=np.float64))
+
+    @property
+    def rounding(self) -> float:
+        """How exact the value is, relative to itself: rows may be scored in single precision."""
+        return cuda.slope_rounding(self._rows)
+
+    @property
+    def noise(self) -> float:
+        """Slopes of rows that are scored in single precision are as exact as these scores."""
+        return SINGLE if self.rounding > DOUBLE else 0.0
 
     @property
     def reads_once(self) -> bool:

@@ -136,7 +136,7 @@ def wolfe_search(objective: Objective, point: Point, move: Floats) -> Point | No
     By doubling and bisection. Close to the optimum, where rounding hides the fall, a smaller slope will do.
     """
     slope = float(point.gradient @ move)
-    slack = 4 * EPSILON * abs(point.value)
+    slack = 4 * objective.rounding * abs(point.value)
     low, high, t = 0.0, np.inf, 1.0
     best: Point | None = None
     for _ in range(40):

@@ -126,11 +126,12 @@ class Newton(Solver):
         scale = gradient_scale(objective, origin)
         # The last digit is worth a pass over the rows where passes are cheap.
         cheap = 1.0 if objective.scan.costly else min(1.0, max(0.01, objective.scan.n_rows / MANY))
-        left = self.tol**2 * cheap
+        flat = max(self.tol, objective.noise)
+        left = max(self.tol**2 * cheap, (4 * objective.noise) ** 2)
 
         def arrived(point: Point, decrement: float, idle: int) -> bool:
             # A flat direction can be far off where the gradient is small; the decrement knows how flat it is.
-            if relative_gradient(point, scale) <= self.tol and decrement <= left:
+            if relative_gradient(point, scale) <= flat and decrement <= left:
                 return True
             # Gross cells make the decrement small wherever the others are not fitted yet.
             return objective.bulk is None and idle > 1 and decrement <= ROUNDED * abs(point.value)
@@ -289,7 +290,7 @@ def armijo_search(objective: Objective, point: Point, move: Floats, decrement: f
     Close to the optimum rounding hides the fall of the objective; there a step is taken on trust.
     """
     t = 1.0
-    slack = 4 * EPSILON * abs(point.value)
+    slack = 4 * objective.rounding * abs(point.value)
     while True:
         there = objective.slope(point.theta + t * move)
         # A convex objective that falls there has fallen all the way.

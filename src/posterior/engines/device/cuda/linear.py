@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats
-from posterior.engines.device.cuda.device import beside, gpu, is_aligned, module
-from posterior.engines.device.cuda.prediction import Parameters, scored
-from posterior.engines.device.cuda.sources import SLOPE
-from posterior.engines.device.cuda.sums import TILES, Cells, folded
+from posterior.engines.device.cuda.device import CELLS, beside, gpu, is_aligned, module
+from posterior.engines.device.cuda.prediction import MOST_ARGUMENTS, Parameters, as_arguments, scored
+from posterior.engines.device.cuda.score_sources import SLOPE
+from posterior.engines.device.cuda.sums import SHARED, TILES, Cells, folded
 
 # Rows from which on a kernel of our own is worth its launch, columns and classes that it takes.
 FEWEST_ROWS, WIDEST, MOST_CLASSES = 500_000, 60, 32
-THREADS = 128
+# Threads of a block, and those of a processor.
+THREADS, MOST_RESIDENT = 128, 768
 
 
 def softmax_slope(
@@ -28,6 +29,13 @@ def softmax_slope(
             return None
         value, sums = slope_sums(cupy, cells, coef, offset, np.zeros(d) if shift is None else shift)
         return value, sums[:, :-1], sums[:, -1]
+
+
+def slope_rounding(rows: Any) -> float:
+    """How exact the value of `softmax_slope` is, relative to itself: errors of many rows cancel out."""
+    if not rows.single or gpu(rows.library) is None or rows.n_rows < FEWEST_ROWS:
+        return float(np.finfo(np.float64).eps)
+    return float(16 * np.finfo(np.float32).epsneg / np.sqrt(rows.n_rows))
 
 
 def linear_answer(rows: Any, coef: Floats, level: Floats, centre: Floats, what: str) -> Any:
@@ -47,29 +55,32 @@ def slope_sums(
 ) -> tuple[float, Floats]:
     """Σ w ℓ, and the sums of forces times (x − shift, 1), (K, d + 1)."""
     n_classes, d = coef.shape
-    blocks, fours, size = (d + 4) // 4, -(-n_classes // 4), cells.X.dtype.itemsize
+    dtype = cells.X.dtype
+    blocks, fours, size = -(-d // 4), -(-n_classes // 4), dtype.itemsize
     # The shift as the cells have it; what is left of it goes to the offsets.
-    near = shift.astype(cells.X.dtype).astype(np.float64)
+    near = shift.astype(dtype).astype(np.float64)
     offset = offset - coef @ (shift - near)
-    offsets = np.pad(offset, (0, 4 * fours - n_classes))
-    numbers = np.concatenate([offsets, np.pad(coef, ((0, 0), (0, 4 * blocks - d))).ravel()])
-    cells_room = threads * (4 * ((blocks | 1) + (fours | 1)) * size + 8 * (n_classes | 1))
-    room = max(8 * len(numbers) + cells_room, 8 * threads)
+    wide = np.pad(np.vstack([coef, near]), ((0, 0), (0, 4 * blocks - d)))
+    numbers = np.concatenate([np.pad(offset, (0, 4 * fours - n_classes)), wide.ravel()]).astype(dtype)
+    few = numbers.nbytes <= MOST_ARGUMENTS
+    row = 4 * (2 * (blocks | 1) + (fours | 1)) * size
+    room = max(threads * row + (0 if few else numbers.nbytes), 8 * threads)
     kernel = module(
         SLOPE,
         *cells.defines,
+        ("FT", CELLS[dtype.name]),
         ("ND", d),
         ("NT", threads),
-        ("RPT", 1),
-        ("MB", 1),
+        ("FEW", int(few)),
+        ("MB", max(1, min(SHARED // (room + 1024), MOST_RESIDENT // threads))),
         ("TILES", TILES),
-        ("VEC", int(cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X))),
+        ("VEC", int(is_aligned(cells.X) and d * size % 16 == 0)),
     ).get_function("slope")
     kernel.max_dynamic_shared_size_bytes = room
     grid = -(-cells.n // (threads * TILES))
     part = cupy.empty((grid, n_classes * (d + 1) + 1))
-    shifts = cupy.asarray(near.astype(cells.X.dtype))
-    arguments = (*cells.pointers(shifts), cupy.asarray(numbers), part, np.int64(cells.n))
+    in_memory, argument = as_arguments(cupy, numbers, few=few)
+    arguments = (*cells.pointers(in_memory), part, np.int64(cells.n), argument)
     kernel((grid,), (threads,), arguments, shared_mem=room)
     found, _ = folded(cupy, part)
     sums = found[1:].reshape(n_classes, d + 1)

@@ -1,13 +1,12 @@
 """Scores of rows and what is made of them in one kernel: the table is read once."""
 
-import threading
 import weakref
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posterior._types import Floats
-from posterior.engines.device.arrays import ArrayLibrary
+from posterior._types import AnyArray, Floats
 from posterior.engines.device.cuda.device import (
     CELLS,
     as_cupy,
@@ -19,7 +18,8 @@ from posterior.engines.device.cuda.device import (
     module,
     processors,
 )
-from posterior.engines.device.cuda.sources import ANSWERS, FEW
+from posterior.engines.device.cuda.score_sources import ANSWERS
+from posterior.engines.device.cuda.sums import SHARED
 from posterior.families import MultivariateNormalDistribution, NormalDistribution
 from posterior.math import LOG_2PI
 
@@ -28,22 +28,51 @@ RELATIVE = frozenset({"posterior", "log_posterior", "best"})
 # Columns that a thread holds in registers, classes, bytes of shared memory, and digits that single precision
 # may lose.
 WIDEST, MOST_CLASSES, MOST_SHARED, MOST_LOST = 64, 256, 200_000, 500.0
-THREADS = 128
-# Blocks of a processor for which the compiler keeps registers, by the kind of scores and rows of a thread.
-MOST_BLOCKS = {(0, 2): 6, (1, 2): 6, (2, 4): 4}
-# Parameters that fit the first cache of constants.
-FEW_NUMBERS = 240
+# Threads of a block, and those of a processor, by the kind of scores.
+THREADS, MOST_RESIDENT = 128, (768, 768, 384)
+# Bytes of arguments that every driver takes, less those of the other arguments.
+MOST_ARGUMENTS = 4000
 
 
-class Parameters(NamedTuple):
-    """What a kernel has in constant memory: the kind of scores, their arrays, and how many digits they lose.
+class Parameters:
+    """What a kernel needs to know: the kind of scores, their arrays, and how many digits they lose.
 
     `lost` is about how many times the rounding of a cell a score is off by.
     """
 
-    kind: int
-    arrays: dict[str, Floats]
-    lost: float
+    def __init__(self, kind: int, arrays: dict[str, Floats], lost: float) -> None:
+        self.kind, self.arrays, self.lost = kind, arrays, lost
+        self._ready: dict[Any, tuple[Any, Any]] = {}
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes have a score."""
+        return len(self.arrays["START"])
+
+    def raised(self, start: Floats) -> "Parameters":
+        """The same with something added to the score of each class."""
+        return Parameters(self.kind, self.arrays | {"START": self.arrays["START"] + start}, self.lost)
+
+    @cached_property
+    def packed(self) -> Floats:
+        """All numbers in the order in which the kernel has them."""
+        return _packed(self.kind, self.arrays)
+
+    def numbers(self, cupy: Any, plan: "Plan") -> tuple[Any, Any]:
+        """The numbers in the memory of the device, and as an argument of the kernel: one of them."""
+        key = cupy.cuda.runtime.getDevice(), plan.dtype, plan.few
+        if key not in self._ready:
+            self._ready[key] = as_arguments(cupy, self.packed.astype(plan.dtype), few=plan.few)
+        return self._ready[key]
+
+
+def as_arguments(cupy: Any, numbers: AnyArray, *, few: bool) -> tuple[Any, Any]:
+    """Numbers in the memory of the device and nothing else, or nothing and the numbers as one argument."""
+    if not few:
+        return cupy.asarray(numbers), np.uint8(0)
+    argument = np.zeros((), dtype=[("v", numbers.dtype, (len(numbers),))])
+    argument["v"] = numbers
+    return np.uint64(0), argument
 
 
 def answer(model: Any, rows: Any, what: str, log_prior: Floats) -> Any:
@@ -54,135 +83,121 @@ def answer(model: Any, rows: Any, what: str, log_prior: Floats) -> Any:
         return None
     ((block, distribution),) = model.distributions
     weight = model.weight_of(block) if what not in ("evidence", "density") else np.ones(len(block.columns))
-    found = _parameters(distribution, weight, relative=what in RELATIVE)
-    if found is None:
-        return None
-    start = found.arrays["START"] + (0.0 if what == "density" else log_prior)
-    found = found._replace(arrays=found.arrays | {"START": start})
-    return scored(rows, block.columns, found, what)
+    prior = np.zeros(model.n_classes) if what == "density" else log_prior
+    found = _parameters(distribution, weight, prior, relative=what in RELATIVE)
+    return None if found is None else scored(rows, block.columns, found, what)
 
 
-# The parameters of distributions that were asked before.
+# The parameters of distributions that were asked before, and most sets of priors and weights kept of one.
 _known: "weakref.WeakKeyDictionary[Any, dict[Any, Parameters | None]]" = weakref.WeakKeyDictionary()
+MOST_KEPT = 8
 
 
-def _parameters(distribution: Any, weight: Floats, *, relative: bool) -> Parameters | None:
+def _parameters(distribution: Any, weight: Floats, prior: Floats, *, relative: bool) -> Parameters | None:
     """What a kernel needs of a distribution, worked out once; None where there is no kernel for it."""
     make = PARAMETERS.get(type(distribution))
     if make is None:
         return None
-    kept, key = _known.setdefault(distribution, {}), (relative, weight.tobytes())
+    kept, key = _known.setdefault(distribution, {}), (relative, weight.tobytes(), prior.tobytes())
     if key not in kept:
-        kept[key] = make(distribution, weight, relative)
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        found = make(distribution, weight, relative)
+        kept[key] = None if found is None else found.raised(prior)
     return kept[key]
 
 
 def scored(rows: Any, columns: Any, found: Parameters, what: str) -> Any:
     """What the kernel says of all rows, or None if that is not finite or there is no such kernel."""
     library = rows.library
-    n_classes, d = len(found.arrays["START"]), len(columns)
+    n_classes, d = found.n_classes, len(columns)
     if d > WIDEST or n_classes > MOST_CLASSES:
         return None
     with beside(library) as cupy:
         X = as_cupy(library, rows.block(columns))
         if X.dtype.name not in CELLS:
             return None
-        fast = X.dtype == np.float32 and found.lost < MOST_LOST
-        few = fast and found.kind == 0 and n_classes * d <= FEW_NUMBERS
-        if few and what in ("posterior", "log_posterior") and d % 4 == 0 and is_aligned(X):
-            return _few(cupy, library, X, found, MODES[what])
-        numbers = _packed(found, n_classes, d).astype(np.float32 if fast else np.float64)
-        mode, each = MODES[what], _rows_per_thread(found.kind, d, fast=fast)
-        shape = X.shape[0] if mode in (2, 4) else (X.shape[0], n_classes)
-        out = cupy.empty(shape, np.int64 if mode == 2 else X.dtype)
-        blocks, wide = -(-d // 4), n_classes | 1
-        cells = (
-            THREADS
-            * each
-            * max(4 * (blocks + 1 - blocks % 2) * X.dtype.itemsize, wide * numbers.dtype.itemsize)
-        )
-        room = -(-len(numbers) // 4) * 4 * numbers.dtype.itemsize + cells
-        if room > MOST_SHARED:
+        plan = _plan(found, X.dtype.name, d, MODES[what])
+        if plan.room > MOST_SHARED:
             return None
-        kernel = module(
-            ANSWERS,
-            ("XT", CELLS[X.dtype.name]),
-            ("FT", "float" if fast else "double"),
-            ("OT", "long long" if mode == 2 else CELLS[X.dtype.name]),
-            ("ND", d),
-            ("NK", n_classes),
-            ("SK", wide),
-            ("NT", THREADS),
-            ("RPT", each),
-            ("MB", MOST_BLOCKS.get((found.kind, each), 1)),
-            ("KIND", found.kind),
-            ("MODE", mode),
-            ("SINGLE", int(fast)),
-            ("VEC", int(X.dtype == np.float32 and d % 4 == 0 and is_aligned(X))),
-        ).get_function("answer")
-        kernel.max_dynamic_shared_size_bytes = room
-        par, odd = cupy.asarray(numbers), cupy.zeros(1, np.int32)
-        grid = min(-(-X.shape[0] // (THREADS * each)), processors() * (2048 // THREADS))
-        kernel((grid,), (THREADS,), (X, par, out, np.int64(X.shape[0]), odd), shared_mem=room)
+        shape = X.shape[0] if plan.mode in (2, 4) else (X.shape[0], n_classes)
+        out, odd = cupy.empty(shape, np.int64 if plan.mode == 2 else X.dtype), cupy.zeros(1, np.int32)
+        vectors = is_aligned(X) and (d * X.dtype.itemsize) % 16 == 0
+        kernel = module(ANSWERS, *plan.defines, ("VEC", int(vectors))).get_function("answer")
+        kernel.max_dynamic_shared_size_bytes = plan.room
+        in_memory, as_arguments = found.numbers(cupy, plan)
+        grid = min(-(-X.shape[0] // (plan.threads * plan.each)), processors() * plan.blocks)
+        arguments = (X, in_memory, out, np.int64(X.shape[0]), odd, as_arguments)
+        kernel((grid,), (plan.threads,), arguments, shared_mem=plan.room)
         return None if fetched(odd)[0] else given_back(library, out)
 
 
-def _few(cupy: Any, library: ArrayLibrary, X: Any, found: Parameters, mode: int) -> Any:
-    """Posteriors, or their logs, by the kernel for few columns and classes; None if not all are finite."""
-    n_classes, d = found.arrays["SCALE"].shape
-    kernel = module(FEW, ("ND", d), ("NK", n_classes), ("NT", 256), ("MODE", mode))
-    numbers = {
-        name: np.ascontiguousarray(found.arrays[name], dtype=np.float32)
-        for name in ("PIVOT", "REST", "START", "SCALE", "APART")
+class Plan(NamedTuple):
+    """How a kernel is compiled and started: rows a thread, threads, shared memory, blocks at once."""
+
+    mode: int
+    each: int
+    threads: int
+    room: int
+    blocks: int
+    few: bool
+    dtype: str
+    defines: tuple[tuple[str, Any], ...]
+
+
+def _plan(found: Parameters, cells: str, d: int, mode: int) -> Plan:
+    """Which kernel for these parameters and columns, and of what size."""
+    n_classes, size = found.n_classes, np.dtype(cells).itemsize
+    fast = cells == "float32" and found.lost < MOST_LOST
+    dtype = "float32" if fast else "float64"
+    unit, numbers = np.dtype(dtype).itemsize, len(found.packed)
+    few = fast and found.kind < 2 and numbers * unit <= MOST_ARGUMENTS
+    each, threads = _rows_per_thread(found.kind, d, fast=fast)
+    blocks = -(-d // 4)
+    # A row of scores is as wide as in the answer, or an odd number where that spreads them over the memory.
+    wide = n_classes if n_classes % 4 and cells == dtype else n_classes | 1
+    tile = 4 * (blocks + 1 - blocks % 2) * size
+    room = threads * each * (tile + wide * unit) + (0 if few else -(-numbers // 4) * 4 * unit)
+    at_once = max(1, min(SHARED // (room + 1024), MOST_RESIDENT[found.kind] // threads))
+    defines = {
+        "XT": CELLS[cells],
+        "FT": CELLS[dtype],
+        "OT": "long long" if mode == 2 else CELLS[cells],
+        "ND": d,
+        "NK": n_classes,
+        "SK": wide,
+        "NT": threads,
+        "RPT": each,
+        "MB": at_once,
+        "KIND": found.kind,
+        "MODE": mode,
+        "FEW": int(few),
     }
-    out, odd = cupy.empty((X.shape[0], n_classes), X.dtype), cupy.zeros(1, np.int32)
-    level = cupy.asarray(found.arrays["LEVEL"].astype(np.float32))
-    arguments = (X, level, out, np.int64(X.shape[0]), odd)
-    with _constants:  # until the kernel has ended: other threads have other parameters
-        _set_constants(cupy, kernel, numbers)
-        kernel.get_function("few")((-(-X.shape[0] // 256),), (256,), arguments)
-        strange = bool(fetched(odd)[0])
-    return None if strange else given_back(library, out)
+    return Plan(mode, each, threads, room, at_once, few, dtype, tuple(defines.items()))
 
 
-# Constant memory belongs to a module, and a module to all threads; what was last written to it.
-_constants = threading.Lock()
-_written: dict[tuple[int, int], bytes] = {}
-
-
-def _set_constants(cupy: Any, kernel: Any, numbers: dict[str, Any]) -> None:
-    """Write parameters to constant memory, unless they are there."""
-    runtime, stream = cupy.cuda.runtime, cupy.cuda.get_current_stream().ptr
-    place, told = (runtime.getDevice(), id(kernel)), b"".join(a.tobytes() for a in numbers.values())
-    if _written.get(place) == told:
-        return
-    for name, array in numbers.items():
-        target = kernel.get_global(name).ptr
-        runtime.memcpyAsync(target, array.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, stream)
-    _written[place] = told
-
-
-def _rows_per_thread(kind: int, d: int, *, fast: bool) -> int:
-    """Rows that share what a thread reads of the parameters, as many as registers hold."""
+def _rows_per_thread(kind: int, d: int, *, fast: bool) -> tuple[int, int]:
+    """Rows that share what a thread reads of the parameters, as many as registers hold; and threads."""
     if not fast or d > 32:
-        return 1
-    return 4 if kind == 2 and d <= 24 else 2
+        return 1, THREADS
+    return (4, THREADS) if kind == 2 and d <= 24 else (2, THREADS)
 
 
-def _packed(found: Parameters, n_classes: int, d: int) -> Floats:
+def _packed(kind: int, arrays: dict[str, Floats]) -> Floats:
     """The parameters as one array, columns in fours, in the order in which the kernel has them."""
-    arrays, blocks = found.arrays, -(-d // 4)
+    n_classes, d = len(arrays["START"]), len(arrays["PIVOT"])
+    blocks = -(-d // 4)
 
     def fours(array: Floats) -> Floats:
         return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, 4 * blocks - d)])
 
     head = np.concatenate([fours(arrays["PIVOT"]), fours(arrays["REST"]), arrays["START"]])
     head = np.pad(head, (0, -len(head) % 4))
-    if found.kind == 0:
+    if kind == 0:
         pairs = [fours(a).reshape(n_classes, blocks, 4) for a in (arrays["SCALE"], -arrays["APART"])]
         own = np.stack(pairs, axis=2).reshape(n_classes, -1)
         return np.concatenate([head, fours(arrays["LEVEL"]).ravel(), own.ravel()])
-    if found.kind == 1:
+    if kind == 1:
         return np.concatenate([head, fours(arrays["COEF"]).ravel()])
     square = np.zeros((n_classes, 4 * blocks, 4 * blocks))
     square[:, :d, :d] = arrays["WHITE"].transpose(0, 2, 1)

@@ -1,7 +1,8 @@
 """Moments and scatter by class in one reading of the rows."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from posterior.engines.device.cuda.device import (
     processors,
 )
 from posterior.engines.device.cuda.sources import FOLD, MOMENTS, PIVOTS, SCATTER
+from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products
 from posterior.stats import Location, Moments, Scatter
 
 # Classes that a block of threads keeps apart, columns whose products it keeps, and most threads of a block.
 MOST_CLASSES, NARROW, MOST_THREADS, THREADS = 48, 32, 512, 256
-TILE_BYTES = 24_000
+# Bytes of a tile of rows whose moments, and whose products, are summed up.
+TILE_BYTES, SCATTER_BYTES = 32_000, 48_000
 # A pivot this many standard deviations from the mean has cost digits: the rows are read again about the mean.
 FAR = 8.0
 # Bytes of shared memory of a processor.
@@ -147,10 +150,11 @@ def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats
     nd = -(-width // blocks)
     groups = max(1, THREADS // (n_classes * nd))
     threads = -(-groups * n_classes * nd // 32) * 32
-    tile = max(32, min(256, TILE_BYTES // (nd * size) // 32 * 32))
-    vector = cells.X.dtype == np.float32 and blocks == 1 and is_aligned(cells.X)
-    room = tile * (nd * size + 2) + 8 * threads + 4 * (tile // 32 + 2) * (n_classes + 1) + 1024
-    per_processor = max(1, min(2048 // threads, SHARED // room))
+    tile = max(32, min(512, TILE_BYTES // (nd * size) // 32 * 32))
+    vector = blocks == 1 and is_aligned(cells.X)
+    room = max(2 * tile * nd * size, 8 * threads)
+    beside = 2 * tile + 4 * (tile // 32 + 1) * (n_classes + 1) + 1024
+    per_processor = max(1, min(2048 // threads, SHARED // (room + beside)))
     kernel = module(
         MOMENTS,
         *cells.defines,
@@ -161,10 +165,11 @@ def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats
         ("VEC", int(vector)),
         ("MB", per_processor),
     ).get_function("moments")
+    kernel.max_dynamic_shared_size_bytes = room
     grid = max(1, min(processors() * per_processor // blocks, -(-cells.n // tile)))
     part = cupy.empty((grid, 3 * n_classes * width))
     arguments = (*cells.pointers(cells.pivot), part, np.int64(cells.n), np.int32(width))
-    kernel((grid, blocks), (threads,), arguments)
+    kernel((grid, blocks), (threads,), arguments, shared_mem=room)
     sums, pivot = folded(cupy, part, cells.pivot64)
     return sums.reshape(3, n_classes, width), pivot.reshape(n_classes, width)
 
@@ -175,34 +180,47 @@ def class_scatter(rows: Any, columns: Sequence[int], *, pooled: bool) -> Scatter
         return None
     with beside(rows.library) as cupy:
         cells = Cells(rows, columns)
-        blocks = -(-cells.d // 4)
-        pairs = (1 if pooled else cells.n_classes) * blocks * (blocks + 1) // 2
-        if not cells.known or cells.d > NARROW or pairs > 1024:
+        kernel = _kernel_for(cells, pooled=pooled) if cells.known else None
+        if kernel is None:
             return None
         cells.set_pivots(cupy)
         for _ in range(2):
-            found = _scatter(cupy, cells, pooled=pooled)
+            found = _scatter(kernel(cupy, cells, pooled=pooled), pooled=pooled)
             if found is None:
                 return None
             scatter, far = found
             if not far:
                 break
             cells.set_pivots(cupy, scatter.location.value)
-        sd = np.sqrt(np.einsum("gjj->j", scatter.scatter) / max(float(scatter.weight.sum()), 1e-300))
+        diagonal = np.diagonal(scatter.scatter, axis1=1, axis2=2).sum(axis=0)
+        sd = np.sqrt(diagonal / max(float(scatter.weight.sum()), 1e-300))
         largest = np.abs(scatter.location.value).max(axis=0) + 6 * sd
-        return Scatter(
-            scatter.weight,
-            scatter.location,
-            scatter.scatter,
-            np.finfo(cells.X.dtype).eps * largest,
-            pooled=pooled,
-        )
+        return replace(scatter, rounding=np.finfo(cells.X.dtype).eps * largest)
 
 
-def _scatter(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Scatter, bool] | None:
+class ScatterSums(NamedTuple):
+    """Products about the pivots (K or 1, d, d), class weights (K,), sums about pivots, and these (K, d)."""
+
+    products: Floats
+    weight: Floats
+    total: Floats
+    pivot: Floats
+
+
+def _kernel_for(cells: Cells, *, pooled: bool) -> Callable[..., ScatterSums] | None:
+    """The kernel for so many columns and classes."""
+    blocks = -(-cells.d // 4)
+    pairs = (1 if pooled else cells.n_classes) * blocks * (blocks + 1) // 2
+    if cells.d <= NARROW and pairs <= 1024:
+        return _scatter_sums
+    # Double precision has fast products in the array's own library.
+    return _wide_sums if cells.d <= MOST_COLUMNS and cells.X.dtype == np.float32 else None
+
+
+def _scatter(sums: ScatterSums, *, pooled: bool) -> tuple[Scatter, bool] | None:
     """The scatter from sums about pivots, and whether these were far from the means; None with gaps."""
-    n_classes, d = cells.n_classes, cells.d
-    products, weight, total, pivot = _scatter_sums(cupy, cells, pooled=pooled)
+    products, weight, total, pivot = sums
+    n_classes, d = total.shape
     if not (np.isfinite(products).all() and np.isfinite(total).all()):
         return None
     mean = total / np.maximum(weight, 1e-300)[:, None]
@@ -218,14 +236,14 @@ def _scatter(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Scatter, bool] |
     return Scatter(weight, place, matrix, np.zeros(d), pooled=pooled), far
 
 
-def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Floats, Floats, Floats, Floats]:
-    """Products about the pivots (K or 1, d, d), class weights (K,), sums about pivots, and these (K, d)."""
+def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
+    """Products in blocks of 4 by 4 columns."""
     n_classes, d, size = cells.n_classes, cells.d, cells.X.dtype.itemsize
     blocks = -(-d // 4)
     sets = 1 if pooled else n_classes
     pairs = sets * blocks * (blocks + 1) // 2
     threads = -(-max(pairs, THREADS // pairs * pairs) // 32) * 32
-    tile = max(32, min(256, 2 * TILE_BYTES // (4 * blocks * size) // 32 * 32))
+    tile = max(32, min(256, SCATTER_BYTES // (4 * blocks * size) // 32 * 32))
     room = max((tile + n_classes) * 4 * blocks * size + tile * size, 8 * threads)
     vector = cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X)
     kernel = module(
@@ -236,7 +254,7 @@ def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Floats, Flo
         ("NR", tile),
         ("POOLED", int(pooled)),
         ("VEC", int(vector)),
-        ("SPT", -(-n_classes * d // threads)),
+        ("SPT", -(-n_classes * blocks // threads)),
         ("TILES", TILES),
         ("MB", max(1, min(1024 // threads, 200_000 // room))),
     ).get_function("scatter")
@@ -244,7 +262,26 @@ def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> tuple[Floats, Flo
     grid = -(-cells.n // (tile * TILES))
     part = cupy.empty((grid, sets * d * d + 2 * n_classes * d))
     kernel((grid,), (threads,), (*cells.pointers(cells.pivot), part, np.int64(cells.n)), shared_mem=room)
+    return _unfolded(cupy, cells, part, sets)
+
+
+def _wide_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
+    """Products of many columns about the means of the classes, which a first reading finds."""
+    sums, pivot = _moment_sums(cupy, cells, gaps=False)
+    weight, total, _ = sums
+    if not np.isfinite(total).all():
+        return ScatterSums(np.full((1, cells.d, cells.d), np.nan), weight[:, 0], total, pivot)
+    mean = total / np.maximum(weight, 1e-300)
+    cells.set_pivots(cupy, pivot + mean)
+    near = fetched(cells.pivot64).reshape(pivot.shape)
+    rest = weight * ((pivot - near) + mean)
+    return ScatterSums(wide_products(cupy, cells, pooled=pooled), weight[:, 0].copy(), rest, near)
+
+
+def _unfolded(cupy: Any, cells: Cells, part: Any, sets: int) -> ScatterSums:
+    """The sums of blocks of threads (B, sets d² + 2 K d), added up."""
+    n_classes, d = cells.n_classes, cells.d
     sums, pivot = folded(cupy, part, cells.pivot64)
     matrices, rest = sums[: sets * d * d].reshape(sets, d, d), sums[sets * d * d :]
     total, weight = rest.reshape(2, n_classes, d)
-    return matrices, weight[:, 0].copy(), total, pivot.reshape(n_classes, d)
+    return ScatterSums(matrices, weight[:, 0].copy(), total, pivot.reshape(n_classes, d))
