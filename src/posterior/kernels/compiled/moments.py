@@ -24,7 +24,8 @@ def take_pivots(source: AnyArray, start: int, y: Ints, pivot: Floats, line: Floa
         pivot[k] = 0.0
         if rows[k] >= 0:
             load_rows(source, start + rows[k], line)
-            pivot[k, :d] = line[0]
+            for j in range(d):
+                pivot[k, j] = line[0, j]
 
 
 @kernel(f"boolean({STACK}, {TABLE}, {TABLE}, boolean)", fastmath=EXACT)
@@ -121,8 +122,10 @@ def sum_parts(
         some = weight[at:end] if len(weight) else weight
         if not _sum_up(source, start + at, room, y[at:end], some, sums, found[p, 2], found[p, 3], mark[p]):
             return False
-        found[p, 0] = sums[1]
-        found[p, 1] = sums[0]
+        for k in range(found.shape[2]):
+            for j in range(found.shape[3]):
+                found[p, 0, k, j] = sums[1, k, j]
+                found[p, 1, k, j] = sums[0, k, j]
     return True
 
 

@@ -226,7 +226,9 @@ def sum_parts(
             source, start + at, room, own, some, sums, buffer, second[p], found[p, 1], rounding[p]
         ):
             return False
-        found[p, 0] = pivot[:, : found.shape[3]]
+        for k in range(n_classes):
+            for j in range(found.shape[3]):
+                found[p, 0, k, j] = pivot[k, j]
     return True
 
 
