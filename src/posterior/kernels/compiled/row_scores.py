@@ -6,12 +6,13 @@ Rows that this cannot settle (gaps, infinite numbers, and in single precision ro
 marked, and left to whoever called.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numba import carray
+from numba import carray, types
+from numba.extending import overload
 
-from posterior._types import Bools, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
@@ -56,7 +57,7 @@ SOURCE = f"{CODES}, int64, int64, boolean, boolean"
 CENTRE = f"{NUMBERS}, {NUMBERS}"
 
 
-@kernel(f"void({SOURCE}, int64, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
+@kernel(*(f"void({SOURCE}, int64, int64, {CENTRE}, {x}, {LINE})" for x in (TABLE, SINGLE_TABLE)), inner=True)
 def load_cells(
     addresses: Ints,
     base: int,
@@ -68,7 +69,6 @@ def load_cells(
     pivot: Floats,
     remainder: Floats,
     x: Floats,
-    x_single: Singles,
     check: Floats,
 ) -> None:
     """Bring cells into a tile one by one: of narrow tables, and of the last rows."""
@@ -81,14 +81,11 @@ def load_cells(
                 v = carray(doubles_at(at), (1,))[0]
             v = (v - pivot[j]) - remainder[j]
             check[r] += 0.0 * v
-            if len(x_single):
-                x_single[j, r] = np.float32(v)
-            else:
-                x[j, r] = v
+            x[j, r] = v
             at += stride
 
 
-@kernel(f"void({SOURCE}, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
+@kernel(*(f"void({SOURCE}, int64, {CENTRE}, {x}, {LINE})" for x in (TABLE, SINGLE_TABLE)), inner=True)
 def load_tile(
     addresses: Ints,
     base: int,
@@ -99,14 +96,12 @@ def load_tile(
     pivot: Floats,
     remainder: Floats,
     x: Floats,
-    x_single: Singles,
     check: Floats,
 ) -> None:
     """Bring a tile of rows into lines of columns, less the centre; `check` is NaN where one is not finite."""
-    d, to_single = len(addresses), len(x_single) > 0
+    d, own, size = len(addresses), x.ctypes.data, x.itemsize
     at_check, c, e = check.ctypes.data, pivot.ctypes.data, remainder.ctypes.data
-    own, size = (x_single.ctypes.data, 4) if to_single else (x.ctypes.data, 8)
-    line = size * TILE
+    line, to_single = size * TILE, size == 4
     if by_rows:
         for start in range(0, d, SQUARE):
             j = max(0, min(start, d - SQUARE))
@@ -136,7 +131,7 @@ def load_tile(
                 take_doubles(at, out, c + 8 * j, e + 8 * j, at_check + 8 * r)
 
 
-@kernel(f"void(int64, int64, {TABLE}, {NUMBERS}, {TABLE})")
+@kernel(f"void(int64, int64, {TABLE}, {NUMBERS}, {TABLE})", inner=True)
 def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) -> None:
     """Write linear scores, or squared distances, of two classes at a time."""
     line, own, out = 8 * TILE, x.ctypes.data, scores.ctypes.data
@@ -160,7 +155,7 @@ def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) 
         at += 8 * 2 * (1 + d) if kind == LINEAR else 8 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE})")
+@kernel(f"void(int64, int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE})", inner=True)
 def sums_of_tile_in_single(kind: int, d: int, x: Singles, factors: Singles, scores: Singles) -> None:
     """What `sums_of_tile` does, in single precision."""
     line, own, out = 4 * TILE, x.ctypes.data, scores.ctypes.data
@@ -180,24 +175,14 @@ def sums_of_tile_in_single(kind: int, d: int, x: Singles, factors: Singles, scor
         at += 4 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, {NUMBERS}, {TABLE}, {SINGLE_TABLE}, {LINE}, {LINE}, {LINE})")
-def find_peaks(
-    kind: int, level: Floats, scores: Floats, squares: Singles, peak: Floats, half: Floats, mark: Floats
-) -> None:
-    """Scores from sums, the largest of a row, half the squared distance there, NaN if one is not finite."""
+@kernel(f"void(int64, {NUMBERS}, {TABLE}, {LINE}, {LINE})", inner=True)
+def find_peaks(kind: int, level: Floats, scores: Floats, peak: Floats, mark: Floats) -> None:
+    """Scores from sums, the largest of a row, NaN if one is not finite."""
     for r in range(TILE):
-        peak[r], half[r], mark[r] = -np.inf, 0.0, 0.0
+        peak[r], mark[r] = -np.inf, 0.0
     for k in range(len(level)):
         add = level[k]
-        if len(squares):
-            for r in range(TILE):
-                part = 0.5 * np.float64(squares[k, r])
-                s = add - part
-                scores[k, r] = s
-                mark[r] += 0.0 * s
-                half[r] = part if s > peak[r] else half[r]
-                peak[r] = s if s > peak[r] else peak[r]
-        elif kind == LINEAR:
+        if kind == LINEAR:
             for r in range(TILE):
                 s = scores[k, r] + add
                 scores[k, r] = s
@@ -211,7 +196,25 @@ def find_peaks(
                 peak[r] = s if s > peak[r] else peak[r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {TABLE}, {LINE})")
+@kernel(f"void({NUMBERS}, {SINGLE_TABLE}, {TABLE}, {LINE}, {LINE}, {LINE})", inner=True)
+def find_peaks_of_singles(
+    level: Floats, squares: Singles, scores: Floats, peak: Floats, half: Floats, mark: Floats
+) -> None:
+    """What `find_peaks` does, of squared distances, and half of that from the likeliest class."""
+    for r in range(TILE):
+        peak[r], half[r], mark[r] = -np.inf, 0.0, 0.0
+    for k in range(len(level)):
+        add = level[k]
+        for r in range(TILE):
+            part = 0.5 * np.float64(squares[k, r])
+            s = add - part
+            scores[k, r] = s
+            mark[r] += 0.0 * s
+            half[r] = part if s > peak[r] else half[r]
+            peak[r] = s if s > peak[r] else peak[r]
+
+
+@kernel(f"void({TABLE}, {LINE}, {TABLE}, {LINE})", inner=True)
 def take_shares(scores: Floats, peak: Floats, tile: Floats, total: Floats) -> None:
     """Exponentials of scores less the largest, down to the smallest numbers there are, and their sums."""
     deep = 0
@@ -234,7 +237,7 @@ def take_shares(scores: Floats, peak: Floats, tile: Floats, total: Floats) -> No
             total[r] += tile[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {TABLE}, int64, int64, int64, {TABLE})")
+@kernel(f"void({TABLE}, {LINE}, {TABLE}, int64, int64, int64, {TABLE})", inner=True)
 def write_doubles(
     scores: Floats, peak: Floats, tile: Floats, what: int, first: int, n_rows: int, out: Floats
 ) -> None:
@@ -275,7 +278,7 @@ def write_doubles(
                 out[first + r, k] = found[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {SINGLE_TABLE}, int64, int64, int64, {SINGLE_TABLE})")
+@kernel(f"void({TABLE}, {LINE}, {SINGLE_TABLE}, int64, int64, int64, {SINGLE_TABLE})", inner=True)
 def write_singles(
     scores: Floats, peak: Floats, tile: Singles, what: int, first: int, n_rows: int, out: Singles
 ) -> None:
@@ -322,7 +325,7 @@ def write_singles(
                 out[first + r, k] = tile[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, int64, int64, int64[::1])")
+@kernel(f"void({TABLE}, {LINE}, int64, int64, int64[::1])", inner=True)
 def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints) -> None:
     """Write the class with the largest score, the first of equals."""
     # Memory of its own, which the compiler knows to be nobody else's: only then rows go side by side.
@@ -335,7 +338,7 @@ def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints)
         out[first + r] = np.int64(place[r])
 
 
-@kernel(f"boolean({LINE})")
+@kernel(f"boolean({LINE})", inner=True)
 def not_finite(check: Floats) -> bool:
     """Whether a check of cells is not 0; it begins anew."""
     total = 0.0
@@ -345,25 +348,68 @@ def not_finite(check: Floats) -> bool:
     return total != 0.0
 
 
-@kernel(f"int64({TABLE}, {SINGLE_TABLE}, int64)")
-def odd_rows(x: Floats, x_single: Singles, n_rows: int) -> int:
+@kernel(*(f"int64({x}, int64)" for x in (TABLE, SINGLE_TABLE)), inner=True)
+def odd_rows(x: Floats, n_rows: int) -> int:
     """How many rows of a tile have a cell that is not finite."""
     mark = np.zeros(TILE)
     for j in range(len(x)):
         for r in range(TILE):
-            mark[r] += 0.0 * x[j, r]
-    for j in range(len(x_single)):
-        for r in range(TILE):
-            mark[r] += 0.0 * np.float64(x_single[j, r])
+            mark[r] += 0.0 * np.float64(x[j, r])
     count = 0
     for r in range(n_rows):
         count += mark[r] != 0.0
     return count
 
 
+def score_tile(
+    kind: int, x: AnyArray, factors: AnyArray, level: Floats, squares: AnyArray, scores: Floats, found: Any
+) -> None:
+    """Scores of a tile, in the precision of the factors; `found` are peak, half and mark of `find_peaks`."""
+    raise NotImplementedError
+
+
+@overload(score_tile)  # type: ignore[untyped-decorator]  # numba has no types
+def _score_tile(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> Any:
+    def in_double(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> None:
+        sums_of_tile(kind, len(x), x, factors, scores)
+        find_peaks(kind, level, scores, found[0], found[2])
+
+    def in_single(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> None:
+        sums_of_tile_in_single(kind, len(x), x, factors, squares)
+        find_peaks_of_singles(level, squares, scores, found[0], found[1], found[2])
+
+    return in_single if factors.dtype == types.float32 else in_double
+
+
+def write_tile(
+    scores: Floats, peak: Floats, room: AnyArray, what: int, first: int, n_rows: int, out: AnyArray
+) -> None:
+    """Write what is asked for of a tile, of the type of `out`."""
+    raise NotImplementedError
+
+
+@overload(write_tile)  # type: ignore[untyped-decorator]  # numba has no types
+def _write_tile(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> Any:
+    def doubles(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
+        write_doubles(scores, peak, room, what, first, n_rows, out)
+
+    def singles(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
+        write_singles(scores, peak, room, what, first, n_rows, out)
+
+    def best(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
+        write_best(scores, peak, first, n_rows, out)
+
+    return best if out.ndim == 1 else singles if out.dtype == types.float32 else doubles
+
+
+ANSWERED = f"int64(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1])"
+
+
 @kernel(
-    f"int64(int64, {SOURCE}, int64, {CENTRE}, {NUMBERS}, {SINGLE_NUMBERS}, {NUMBERS}, float64, int64, "
-    f"{TABLE}, {SINGLE_TABLE}, int64[::1], boolean[::1])"
+    ANSWERED.format(NUMBERS, TABLE),
+    ANSWERED.format(NUMBERS, "int64[::1]"),
+    ANSWERED.format(NUMBERS, SINGLE_TABLE),
+    ANSWERED.format(SINGLE_NUMBERS, SINGLE_TABLE),
 )
 def answer_rows(
     kind: int,
@@ -375,19 +421,16 @@ def answer_rows(
     n: int,
     pivot: Floats,
     remainder: Floats,
-    factors: Floats,
-    single_factors: Singles,
+    factors: AnyArray,
     level: Floats,
     limit: float,
     what: int,
-    out: Floats,
-    out_single: Singles,
-    best: Ints,
+    out: AnyArray,
     odd: Bools,
 ) -> int:
     """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
 
-    Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
+    Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its squared
     distance from the likeliest class is beyond the limit.
     """
     d, n_classes = len(addresses), len(level)
@@ -395,13 +438,11 @@ def answer_rows(
         if not abs(level[k]) < np.inf:
             return -1
     even = n_classes + n_classes % 2
-    to_single = len(single_factors) > 0
+    to_single = factors.itemsize == 4
     size, wide = 4 if single else 8, max(d, SQUARE)
-    x = np.zeros((0 if to_single else wide, TILE))
-    x_single = np.zeros((wide if to_single else 0, TILE), np.float32)
-    scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), np.float32)
-    room = np.zeros((n_classes if len(out) else 0, TILE))
-    single_room = np.zeros((n_classes if len(out_single) else 0, TILE), np.float32)
+    x = np.zeros((wide, TILE), factors.dtype)
+    scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), factors.dtype)
+    room = np.zeros((n_classes, TILE), out.dtype)
     peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
     sums = n_classes if kind == QUADRATIC else even
     total = 0
@@ -410,28 +451,17 @@ def answer_rows(
         # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
         left = stride * (n - first - TILE) + size * d
         if rows < TILE or (by_rows and left < size * SQUARE):
-            load_cells(
-                addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check
-            )
+            load_cells(addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check)
         else:
-            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
-        if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
+            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
+        if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
             odd[first : first + rows] = True
             total += rows
             continue
-        if to_single:
-            sums_of_tile_in_single(kind, d, x_single, single_factors, squares[:sums])
-        else:
-            sums_of_tile(kind, d, x, factors, scores[:sums])
-        find_peaks(kind, level, scores, squares, peak, half, mark)
+        score_tile(kind, x[:d], factors, level, squares[:sums], scores[:sums], (peak, half, mark))
         for r in range(rows):
             wrong = (mark[r] != 0.0) | (half[r] > limit)
             odd[first + r] = wrong
             total += wrong
-        if what == BEST:
-            write_best(scores[:n_classes], peak, first, rows, best)
-        elif len(out_single):
-            write_singles(scores[:n_classes], peak, single_room, what, first, rows, out_single)
-        else:
-            write_doubles(scores[:n_classes], peak, room, what, first, rows, out)
+        write_tile(scores[:n_classes], peak, room, what, first, rows, out)
     return total
