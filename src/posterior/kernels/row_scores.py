@@ -68,14 +68,16 @@ class RowScores:
         if kernel is None:
             return None
         table = _within_reach(table)  # which must live as long as its addresses are read from
-        factors = self._single_factors if out.dtype == np.float32 else NO_FACTORS
+        factors = self.factors
+        if out.dtype == np.float32 and len(self._single_factors):
+            factors = self._single_factors
         odd = np.empty(len(table), dtype=np.bool_)
-        count = kernel.answer_rows(
+        count = kernel.answer_rows(factors, out)(
             KINDS[self.kind],
             *_source(table),
             len(table),
             *self._centre,
-            factors if len(factors) else self.factors,
+            factors,
             level,
             2.0 * len(self.pivot) + 16.0,
             ANSWERS[answer],

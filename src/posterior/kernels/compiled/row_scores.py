@@ -9,8 +9,7 @@ marked, and left to whoever called.
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import carray, types
-from numba.extending import overload
+from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
@@ -131,9 +130,10 @@ def load_tile(
                 take_doubles(at, out, c + 8 * j, e + 8 * j, at_check + 8 * r)
 
 
-@kernel(f"void(int64, int64, {TABLE}, {NUMBERS}, {TABLE})", inner=True)
-def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) -> None:
-    """Write linear scores, or squared distances, of two classes at a time."""
+@kernel(f"void(int64, {TABLE}, {NUMBERS}, {TABLE}, {TABLE})", inner=True)
+def sums_of_tile(kind: int, x: Floats, factors: Floats, squares: Floats, scores: Floats) -> None:
+    """Write linear scores, or squared distances, of two classes at a time; in place of squares, into `scores`."""
+    d = len(x)
     line, own, out = 8 * TILE, x.ctypes.data, scores.ctypes.data
     at = factors.ctypes.data
     if kind == QUADRATIC:
@@ -155,29 +155,35 @@ def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) 
         at += 8 * 2 * (1 + d) if kind == LINEAR else 8 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE})", inner=True)
-def sums_of_tile_in_single(kind: int, d: int, x: Singles, factors: Singles, scores: Singles) -> None:
-    """What `sums_of_tile` does, in single precision."""
-    line, own, out = 4 * TILE, x.ctypes.data, scores.ctypes.data
+@kernel(f"void(int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE}, {TABLE})", inner=True)
+def sums_of_tile_in_single(kind: int, x: Singles, factors: Singles, squares: Singles, scores: Floats) -> None:
+    """Write squared distances, in single precision."""
+    d = len(x)
+    line, own, out = 4 * TILE, x.ctypes.data, squares.ctypes.data
     at = factors.ctypes.data
     if kind == QUADRATIC:
-        for k in range(len(scores)):
+        for k in range(len(squares)):
             for r in range(TILE):
-                scores[k, r] = ZERO
+                squares[k, r] = ZERO
             for first in range(0, d, COORDINATES):
                 n = min(first + COORDINATES, d)
                 for r in range(0, TILE, 32):
                     add_squares_in_single(own + 4 * r, line, n, at, out + line * k + 4 * r, 0)
                 at += 4 * COORDINATES * (n + 1)
         return
-    for k in range(0, len(scores), 2):
+    for k in range(0, len(squares), 2):
         squared_scores_in_single(own, line, d, at, out + line * k, line)
         at += 4 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, {NUMBERS}, {TABLE}, {LINE}, {LINE})", inner=True)
-def find_peaks(kind: int, level: Floats, scores: Floats, peak: Floats, mark: Floats) -> None:
-    """Scores from sums, the largest of a row, NaN if one is not finite."""
+PEAKS = f"{TABLE}, {LINE}, {LINE}, {LINE}"
+
+
+@kernel(f"void(int64, {NUMBERS}, {TABLE}, {PEAKS})", inner=True)
+def find_peaks(
+    kind: int, level: Floats, squares: Floats, scores: Floats, peak: Floats, half: Floats, mark: Floats
+) -> None:
+    """Scores from sums, the largest of a row, NaN if one is not finite; `squares` and `half` stay as they are."""
     for r in range(TILE):
         peak[r], mark[r] = -np.inf, 0.0
     for k in range(len(level)):
@@ -196,9 +202,9 @@ def find_peaks(kind: int, level: Floats, scores: Floats, peak: Floats, mark: Flo
                 peak[r] = s if s > peak[r] else peak[r]
 
 
-@kernel(f"void({NUMBERS}, {SINGLE_TABLE}, {TABLE}, {LINE}, {LINE}, {LINE})", inner=True)
+@kernel(f"void(int64, {NUMBERS}, {SINGLE_TABLE}, {PEAKS})", inner=True)
 def find_peaks_of_singles(
-    level: Floats, squares: Singles, scores: Floats, peak: Floats, half: Floats, mark: Floats
+    kind: int, level: Floats, squares: Singles, scores: Floats, peak: Floats, half: Floats, mark: Floats
 ) -> None:
     """What `find_peaks` does, of squared distances, and half of that from the likeliest class."""
     for r in range(TILE):
@@ -325,8 +331,10 @@ def write_singles(
                 out[first + r, k] = tile[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, int64, int64, int64[::1])", inner=True)
-def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints) -> None:
+@kernel(f"void({TABLE}, {LINE}, int64[:, ::1], int64, int64, int64, int64[::1])", inner=True)
+def write_best(
+    scores: Floats, peak: Floats, tile: Ints, what: int, first: int, n_rows: int, out: Ints
+) -> None:
     """Write the class with the largest score, the first of equals."""
     # Memory of its own, which the compiler knows to be nobody else's: only then rows go side by side.
     place = np.zeros(TILE)
@@ -361,107 +369,85 @@ def odd_rows(x: Floats, n_rows: int) -> int:
     return count
 
 
-def score_tile(
-    kind: int, x: AnyArray, factors: AnyArray, level: Floats, squares: AnyArray, scores: Floats, found: Any
-) -> None:
-    """Scores of a tile, in the precision of the factors; `found` are peak, half and mark of `find_peaks`."""
-    raise NotImplementedError
-
-
-@overload(score_tile)  # type: ignore[untyped-decorator]  # numba has no types
-def _score_tile(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> Any:
-    def in_double(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> None:
-        sums_of_tile(kind, len(x), x, factors, scores)
-        find_peaks(kind, level, scores, found[0], found[2])
-
-    def in_single(kind: Any, x: Any, factors: Any, level: Any, squares: Any, scores: Any, found: Any) -> None:
-        sums_of_tile_in_single(kind, len(x), x, factors, squares)
-        find_peaks_of_singles(level, squares, scores, found[0], found[1], found[2])
-
-    return in_single if factors.dtype == types.float32 else in_double
-
-
-def write_tile(
-    scores: Floats, peak: Floats, room: AnyArray, what: int, first: int, n_rows: int, out: AnyArray
-) -> None:
-    """Write what is asked for of a tile, of the type of `out`."""
-    raise NotImplementedError
-
-
-@overload(write_tile)  # type: ignore[untyped-decorator]  # numba has no types
-def _write_tile(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> Any:
-    def doubles(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
-        write_doubles(scores, peak, room, what, first, n_rows, out)
-
-    def singles(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
-        write_singles(scores, peak, room, what, first, n_rows, out)
-
-    def best(scores: Any, peak: Any, room: Any, what: Any, first: Any, n_rows: Any, out: Any) -> None:
-        write_best(scores, peak, first, n_rows, out)
-
-    return best if out.ndim == 1 else singles if out.dtype == types.float32 else doubles
-
-
 ANSWERED = f"int64(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1])"
 
 
-@kernel(
-    ANSWERED.format(NUMBERS, TABLE),
-    ANSWERED.format(NUMBERS, "int64[::1]"),
-    ANSWERED.format(NUMBERS, SINGLE_TABLE),
-    ANSWERED.format(SINGLE_NUMBERS, SINGLE_TABLE),
-)
-def answer_rows(
-    kind: int,
-    addresses: Ints,
-    base: int,
-    stride: int,
-    by_rows: bool,
-    single: bool,
-    n: int,
-    pivot: Floats,
-    remainder: Floats,
-    factors: AnyArray,
-    level: Floats,
-    limit: float,
-    what: int,
-    out: AnyArray,
-    odd: Bools,
-) -> int:
-    """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
+def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write: Any) -> Any:
+    """The kernel that answers rows with factors and answers of these types.
 
-    Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its squared
-    distance from the likeliest class is beyond the limit.
+    What it calls is set here, not chosen in it, so that a process compiles what it needs.
     """
-    d, n_classes = len(addresses), len(level)
-    for k in range(n_classes):
-        if not abs(level[k]) < np.inf:
-            return -1
-    even = n_classes + n_classes % 2
-    to_single = factors.itemsize == 4
-    size, wide = 4 if single else 8, max(d, SQUARE)
-    x = np.zeros((wide, TILE), factors.dtype)
-    scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), factors.dtype)
-    room = np.zeros((n_classes, TILE), out.dtype)
-    peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
-    sums = n_classes if kind == QUADRATIC else even
-    total = 0
-    for first in range(0, n, TILE):
-        rows = min(TILE, n - first)
-        # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
-        left = stride * (n - first - TILE) + size * d
-        if rows < TILE or (by_rows and left < size * SQUARE):
-            load_cells(addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check)
-        else:
-            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
-        if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
-            odd[first : first + rows] = True
-            total += rows
-            continue
-        score_tile(kind, x[:d], factors, level, squares[:sums], scores[:sums], (peak, half, mark))
-        for r in range(rows):
-            wrong = (mark[r] != 0.0) | (half[r] > limit)
-            odd[first + r] = wrong
-            total += wrong
-        write_tile(scores[:n_classes], peak, room, what, first, rows, out)
-    return total
+
+    @kernel(ANSWERED.format(factors, out))
+    def answer_rows(
+        kind: int,
+        addresses: Ints,
+        base: int,
+        stride: int,
+        by_rows: bool,
+        single: bool,
+        n: int,
+        pivot: Floats,
+        remainder: Floats,
+        factors: AnyArray,
+        level: Floats,
+        limit: float,
+        what: int,
+        out: AnyArray,
+        odd: Bools,
+    ) -> int:
+        """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
+
+        Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its squared
+        distance from the likeliest class is beyond the limit.
+        """
+        d, n_classes = len(addresses), len(level)
+        for k in range(n_classes):
+            if not abs(level[k]) < np.inf:
+                return -1
+        even = n_classes + n_classes % 2
+        to_single = factors.itemsize == 4
+        size, wide = 4 if single else 8, max(d, SQUARE)
+        x = np.zeros((wide, TILE), factors.dtype)
+        scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), factors.dtype)
+        room = np.zeros((n_classes, TILE), out.dtype)
+        peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
+        sums = n_classes if kind == QUADRATIC else even
+        total = 0
+        for first in range(0, n, TILE):
+            rows = min(TILE, n - first)
+            # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
+            left = stride * (n - first - TILE) + size * d
+            if rows < TILE or (by_rows and left < size * SQUARE):
+                load_cells(addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check)
+            else:
+                load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
+            if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
+                odd[first : first + rows] = True
+                total += rows
+                continue
+            sums_of_tile(kind, x[:d], factors, squares[:sums], scores[:sums])
+            find_peaks(kind, level, squares, scores, peak, half, mark)
+            for r in range(rows):
+                wrong = (mark[r] != 0.0) | (half[r] > limit)
+                odd[first + r] = wrong
+                total += wrong
+            write(scores[:n_classes], peak, room, what, first, rows, out)
+        return total
+
+    return answer_rows
+
+
+BY_TYPES = {
+    ("f8", "f8"): answering(NUMBERS, TABLE, sums_of_tile, find_peaks, write_doubles),
+    ("f8", "f4"): answering(NUMBERS, SINGLE_TABLE, sums_of_tile, find_peaks, write_singles),
+    ("f8", "i8"): answering(NUMBERS, "int64[::1]", sums_of_tile, find_peaks, write_best),
+    ("f4", "f4"): answering(
+        SINGLE_NUMBERS, SINGLE_TABLE, sums_of_tile_in_single, find_peaks_of_singles, write_singles
+    ),
+}
+
+
+def answer_rows(factors: AnyArray, out: AnyArray) -> Any:
+    """The kernel for factors and answers of these types."""
+    return BY_TYPES[factors.dtype.kind + str(factors.itemsize), out.dtype.kind + str(out.itemsize)]

@@ -165,36 +165,6 @@ def centre(
     return any_far
 
 
-@part
-def _sum_up(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    sums: Any,
-    buffer: Floats,
-    second: Floats,
-    remainder: Floats,
-    rounding: Floats,
-) -> bool:
-    """The scatter of complete rows; false where a cell is missing or not finite."""
-    pivot, total, first, largest = sums
-    take_pivots(source, start, y, pivot, room[:1])
-    for again in range(2):
-        total[:] = 0.0
-        first[:] = 0.0
-        largest[:] = 0.0
-        second[:] = 0.0
-        add_scatter(source, start, room, y, weight, sums, buffer, second)
-        if not np.isfinite(second.sum()):
-            return False
-        if not centre(pivot, total, first, second, remainder, again == 0):
-            break
-    find_rounding(source, start, len(y), room, largest, rounding)
-    return True
-
-
 PARTS = (
     f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {TABLE}, {TABLE}, float64[:, :, :, ::1], "
     f"float64[:, :, :, ::1], {TABLE})"
@@ -215,17 +185,28 @@ def sum_parts(
     second: Floats,
     rounding: Floats,
 ) -> bool:
-    """The scatter of every `size` rows, with pivot and remainder in `found`; false as of `_sum_up`."""
+    """The scatter of every `size` rows, with pivot and remainder in `found`.
+
+    False where a cell is missing or not finite.
+    """
     n_classes, width = found.shape[2], buffer.shape[1]
     pivot, first, largest = np.empty((n_classes, width)), np.empty((n_classes, width)), np.empty(width)
     for p in range(len(found)):
         at, end = p * size, min((p + 1) * size, len(y))
         own, some = y[at:end], weight[at:end] if len(weight) else weight
         sums = pivot, total[p], first, largest
-        if not _sum_up(
-            source, start + at, room, own, some, sums, buffer, second[p], found[p, 1], rounding[p]
-        ):
-            return False
+        take_pivots(source, start + at, own, pivot, room[:1])
+        for again in range(2):
+            total[p] = 0.0
+            first[:] = 0.0
+            largest[:] = 0.0
+            second[p] = 0.0
+            add_scatter(source, start + at, room, own, some, sums, buffer, second[p])
+            if not np.isfinite(second[p].sum()):
+                return False
+            if not centre(pivot, total[p], first, second[p], found[p, 1], again == 0):
+                break
+        find_rounding(source, start + at, len(own), room, largest, rounding[p])
         for k in range(n_classes):
             for j in range(found.shape[3]):
                 found[p, 0, k, j] = pivot[k, j]
