@@ -48,7 +48,7 @@ def to_its_end(work: Callable[[], T], name: str) -> T:
     thread.join()
     if thread.error is not None:
         raise thread.error
-    return cast(T, thread.found)
+    return cast("T", thread.found)
 
 
 def _is_importing_ours() -> bool:

@@ -1,8 +1,7 @@
 """How kernels are compiled, and the arithmetic they share.
 
-The machine code is kept beside the source (or where `NUMBA_CACHE_DIR` says), so that only the first
-process that ever needs a kernel waits for the compiler. What is kept goes by the sources of all kernels: a
-change in any of them, which others may call, makes all of it stale.
+Only the first process that ever needs a kernel, for some types, waits for the compiler: see `on_demand.py`,
+and `kept.py` for what stays on disk.
 """
 
 from collections.abc import Callable
@@ -38,30 +37,27 @@ ANY_ORDER = frozenset({"contract", "nsz", "arcp", "reassoc"})
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def part(function: F) -> F:
-    """A part of kernels, compiled into each of them for the types that it is called with."""
-    fast: F = numba.njit(nogil=True, error_model="numpy", **INNER)(function)
-    return fast
+def step(function: F) -> F:
+    """A part of kernels, compiled with each that calls it, for the types it is called with; sums keep order.
+
+    Flags must be stated: a function without any takes those of whoever calls it first.
+    """
+    part: F = numba.njit(error_model="numpy", fastmath=set(IN_ORDER), **INNER)(function)
+    return part
 
 
 def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER, inner: bool = False) -> Callable[[F], F]:
-    """Compile a function for these types when it is first called with them: on one thread, without the
+    """Compile a function for these types, each when it is first called with it, and keep that on disk.
 
-    interpreter lock, kept on disk.
+    It runs on one thread, without the interpreter lock. An inner one is called by compiled code only.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath)}
     options |= INNER if inner else {"no_cfunc_wrapper": True}
 
     def compiled(function: F) -> F:
-        return cast(F, Kernel(function, signatures, options))
+        return cast("F", Kernel(function, signatures, options))
 
     return compiled
-
-
-def step(function: F) -> F:
-    """A part of kernels, compiled with each that calls it; sums keep their order."""
-    part: F = numba.njit(error_model="numpy", fastmath=set(IN_ORDER), **INNER)(function)
-    return part
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types

@@ -16,7 +16,7 @@ from posterior.kernels.compiled.jit import (
     STACK,
     TABLE,
     kernel,
-    part,
+    step,
 )
 from posterior.kernels.compiled.moment_sums import (
     add_columns,
@@ -34,7 +34,17 @@ FAR_PIVOT = 100.0
 PEEK = 64
 
 
-@part
+@step
+def total_of(table: Floats) -> float:
+    """The sum of all numbers, which is finite only if they all are."""
+    total = 0.0
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            total += table[i, j]
+    return total
+
+
+@step
 def take_pivots(source: AnyArray, start: int, y: Ints, pivot: Floats, line: Floats) -> None:
     """The first row of each class, zeros where there is none; `line` has room for one row."""
     rows, d = np.empty(len(pivot), np.int64), line.shape[1]
@@ -74,8 +84,10 @@ def centre(sums: Floats, remainder: Floats, scatter: Floats, move: bool) -> bool
 def mark_sums(sums: Floats, mark: Floats) -> None:
     """The marks of columns of pivots, sums and squares, as of `column_marks`."""
     d = len(mark)
-    mix = np.sqrt(2.0 + np.arange(d)) * np.pi
-    mark[:] = 0.0
+    mix = np.empty(d)
+    for j in range(d):
+        mix[j] = np.sqrt(2.0 + j) * np.pi
+        mark[j] = 0.0
     for s in range(4):
         if s == 1:  # the weights, which are the same in all columns
             continue
@@ -117,13 +129,13 @@ def summing(add_moments: Any, *sources: str) -> Any:
             first, own, some = start + at, y[at:end], weight[at:end] if len(weight) else weight
             peek = room[: min(PEEK, len(own))]
             load_rows(source, first, peek)
-            if np.isnan(peek.sum()):
+            if np.isnan(total_of(peek)):
                 return False
             take_pivots(source, first, own, sums[0], room[:1])
             for again in range(2):
                 sums[1:] = 0.0
                 add_moments(source, first, own, some, sums[0], sums[1], sums[2], sums[3])
-                if not np.isfinite(sums[3].sum()):
+                if not np.isfinite(total_of(sums[3])):
                     return False
                 for k in range(n_classes):
                     sums[1, k, 1:] = sums[1, k, 0]

@@ -19,6 +19,8 @@ class Kernel:
     ends the wait and not the work. In a kernel that calls it, it is compiled with that kernel.
     """
 
+    __name__: str
+
     def __init__(self, function: Any, signatures: tuple[str, ...], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self._signatures = signatures
@@ -28,6 +30,7 @@ class Kernel:
         self._dispatcher.get_call_template = self._call_template
 
     def __call__(self, *args: Any) -> Any:
+        """Call it with arguments of declared types."""
         kinds = tuple([(args[i].dtype, args[i].ndim) for i in self._differing])
         if kinds not in self._ready:
             self._prepare(kinds)
@@ -44,6 +47,8 @@ class Kernel:
         return [i for i, kinds in enumerate(zip(*self._arguments, strict=True)) if len(set(kinds)) > 1]
 
     def _prepare(self, kinds: tuple[Any, ...]) -> None:
+        if self._dispatcher.targetoptions.get("no_cpython_wrapper"):
+            raise TypeError(f"{self.__name__} is called by compiled code only")
         for signature, types in zip(self._signatures, self._arguments, strict=True):
             if kinds == tuple((as_dtype(types[i].dtype), types[i].ndim) for i in self._differing):
                 to_its_end(lambda: self._compile(signature), f"compile {self.__name__}")  # noqa: B023  (ends here)

@@ -132,7 +132,7 @@ def load_tile(
 
 @kernel(f"void(int64, {TABLE}, {NUMBERS}, {TABLE}, {TABLE})", inner=True)
 def sums_of_tile(kind: int, x: Floats, factors: Floats, squares: Floats, scores: Floats) -> None:
-    """Write linear scores, or squared distances, of two classes at a time; in place of squares, into `scores`."""
+    """Write linear scores, or squared distances, of two classes at a time, into `scores`."""
     d = len(x)
     line, own, out = 8 * TILE, x.ctypes.data, scores.ctypes.data
     at = factors.ctypes.data
@@ -183,7 +183,7 @@ PEAKS = f"{TABLE}, {LINE}, {LINE}, {LINE}"
 def find_peaks(
     kind: int, level: Floats, squares: Floats, scores: Floats, peak: Floats, half: Floats, mark: Floats
 ) -> None:
-    """Scores from sums, the largest of a row, NaN if one is not finite; `squares` and `half` stay as they are."""
+    """Scores from sums, the largest of a row, NaN if one is not finite; no squares are read."""
     for r in range(TILE):
         peak[r], mark[r] = -np.inf, 0.0
     for k in range(len(level)):
@@ -258,7 +258,9 @@ def write_doubles(
                 tile[k, r] *= total[r]
     if what == LOG_POSTERIORS:
         take_shares(scores, peak, tile, total)
-        others, waiting = np.zeros(TILE), np.ones(TILE)
+        others, waiting = np.zeros(TILE), np.zeros(TILE)
+        for r in range(TILE):
+            waiting[r] = 1.0
         for k in range(n_classes):
             for r in range(TILE):
                 own = waiting[r] if scores[k, r] == peak[r] else 0.0  # of the largest, which is no other
@@ -305,7 +307,9 @@ def write_singles(
             for r in range(TILE):
                 tile[k, r] *= total[r]
     if what == LOG_POSTERIORS:
-        others, waiting = np.zeros(TILE), np.ones(TILE)
+        others, waiting = np.zeros(TILE), np.zeros(TILE)
+        for r in range(TILE):
+            waiting[r] = 1.0
         for k in range(n_classes):
             for r in range(TILE):
                 mine = waiting[r] if scores[k, r] == peak[r] else 0.0  # of the largest, which is no other
@@ -396,10 +400,10 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         out: AnyArray,
         odd: Bools,
     ) -> int:
-        """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
+        """Answer n rows, except those marked as odd; how many these are, −1 if a level is not finite.
 
-        Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its squared
-        distance from the likeliest class is beyond the limit.
+        Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its
+        squared distance from the likeliest class is beyond the limit.
         """
         d, n_classes = len(addresses), len(level)
         for k in range(n_classes):
@@ -409,7 +413,8 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         to_single = factors.itemsize == 4
         size, wide = 4 if single else 8, max(d, SQUARE)
         x = np.zeros((wide, TILE), factors.dtype)
-        scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), factors.dtype)
+        scores = np.zeros((even, TILE), level.dtype)
+        squares = np.zeros((even if to_single else 0, TILE), factors.dtype)
         room = np.zeros((n_classes, TILE), out.dtype)
         peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
         sums = n_classes if kind == QUADRATIC else even

@@ -21,9 +21,9 @@ from posterior.kernels.compiled.jit import (
     STACK,
     TABLE,
     kernel,
-    part,
+    step,
 )
-from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots
+from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots, total_of
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
 from posterior.kernels.compiled.wide_scatter import wide_scatter
 from posterior.kernels.layouts import NumberTable
@@ -36,7 +36,10 @@ ROWS_OF_A_CLASS, MOST_TOGETHER = 16, 1 << 18
 SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 
 
-@kernel(*(f"void({each}, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {STACK})" for each in (ROWS, SINGLE_ROWS)))
+@kernel(
+    *(f"void({each}, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {STACK})" for each in (ROWS, SINGLE_ROWS)),
+    inner=True,
+)
 def add_rows(
     values: Floats,
     y: Ints,
@@ -110,7 +113,7 @@ def _add_scatter(
     return rows if source.ndim == 2 and source.layout == "C" else others
 
 
-@part
+@step
 def find_rounding(source: AnyArray, start: int, n: int, room: Floats, largest: Floats, out: Floats) -> None:
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     d = len(out)
@@ -126,7 +129,7 @@ def find_rounding(source: AnyArray, start: int, n: int, room: Floats, largest: F
         out[j] = (SINGLE if off_grid[j] and not double[j] else DOUBLE) * largest[j]
 
 
-@kernel(f"boolean({TABLE}, {LINE}, {TABLE}, {STACK}, {TABLE}, boolean)", fastmath=EXACT)
+@kernel(f"boolean({TABLE}, {LINE}, {TABLE}, {STACK}, {TABLE}, boolean)", fastmath=EXACT, inner=True)
 def centre(
     pivot: Floats, total: Floats, first: Floats, second: Floats, remainder: Floats, move: bool
 ) -> bool:
@@ -202,8 +205,9 @@ def sum_parts(
             largest[:] = 0.0
             second[p] = 0.0
             add_scatter(source, start + at, room, own, some, sums, buffer, second[p])
-            if not np.isfinite(second[p].sum()):
-                return False
+            for g in range(second.shape[1]):
+                if not np.isfinite(total_of(second[p, g])):
+                    return False
             if not centre(pivot, total[p], first, second[p], found[p, 1], again == 0):
                 break
         find_rounding(source, start + at, len(own), room, largest, rounding[p])
