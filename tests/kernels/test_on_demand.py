@@ -163,6 +163,26 @@ def test_code_beside_a_source_that_is_read_only_is_read_and_new_code_goes_to_the
     assert (len(list(beside.iterdir())), len(list(own.iterdir()))) == (1, 1)
 
 
+def test_functions_made_for_other_inner_ones_have_files_of_their_own(folder):
+    def make(inner):
+        @kernel(TWO[0])
+        def first(x):
+            return inner(x[0])
+
+        return first
+
+    @step
+    def one(x):
+        return x + 1.0
+
+    @step
+    def two(x):
+        return x + 2.0
+
+    assert [make(one)(NUMBERS), make(two)(NUMBERS)] == [1.0, 2.0]
+    assert len(list(folder.iterdir())) == 2
+
+
 def test_other_sources_have_other_files(monkeypatch):
     before = kept.file_name("f", "void(int64)", ())
     monkeypatch.setattr(kept, "_sources", lambda: b"of another version")

@@ -40,7 +40,8 @@ def folders() -> list[Path]:
 
 def file_name(function: str, signature: str, target: Any) -> str:
     """The file of a function, for these types and this processor."""
-    versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag, sys.abiflags)
+    abi = getattr(sys, "abiflags", "")  # Windows has none
+    versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag, abi)
     about = repr((versions, target, signature)).encode()
     return f"{function}-{sha256(_sources() + about).hexdigest()[:20]}.nbc"
 
@@ -59,6 +60,8 @@ def load(name: str, target_context: Any) -> Any:
 
 def save(name: str, result: Any) -> None:
     """Keep the code in that file, where that is possible."""
+    if result.library.has_dynamic_globals:  # addresses of this process
+        return
     written = dumps(result._reduce())
     for folder in folders():
         try:

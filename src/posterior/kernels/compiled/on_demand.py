@@ -82,7 +82,10 @@ class Kernel:
     def _file(self, signature: str, target: Any) -> str:
         function = self._dispatcher.py_func
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        return kept.file_name(name, signature, target.magic_tuple())
+        # Functions that are made by another one differ in what they were given.
+        given = [each.cell_contents for each in function.__closure__ or ()]
+        about = signature, [getattr(each, "__qualname__", repr(each)) for each in given]
+        return kept.file_name(name, repr(about), target.magic_tuple())
 
     @property
     def _numba_type_(self) -> Any:
