@@ -8,9 +8,12 @@ interrupted, the import goes on to its end, and whoever needs the module next wa
 import os
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 # One import at a time: two that meet in a circle of modules would see each other's half-made ones.
 _importing = threading.RLock()
@@ -28,12 +31,24 @@ def load_module(name: str) -> Any:
         return found
     if _is_importing_ours():
         return import_module(name)
-    work = _Import(name)
-    work.start()
-    work.join()
-    if work.error is not None:
-        raise work.error
-    return _loaded[name]
+    _loaded[name] = found = to_its_end(lambda: import_module(name), f"import {name}")
+    return found
+
+
+def to_its_end(work: Callable[[], T], name: str) -> T:
+    """What `work` returns, done by a thread of that name, out of the reach of Ctrl-C, one work at a time.
+
+    >>> to_its_end(lambda: 2 + 2, "add")
+    4
+    """
+    if isinstance(threading.current_thread(), _Work) or _is_importing_ours():
+        return work()
+    thread = _Work(work, name)
+    thread.start()
+    thread.join()
+    if thread.error is not None:
+        raise thread.error
+    return cast("T", thread.found)
 
 
 def _is_importing_ours() -> bool:
@@ -46,18 +61,19 @@ def _is_importing_ours() -> bool:
     return False
 
 
-class _Import(threading.Thread):
-    """Imports one module; no daemon, since Python must not end in the middle of compiled code."""
+class _Work(threading.Thread):
+    """Does one work; no daemon, since Python must not end in the middle of compiled code."""
 
-    def __init__(self, module: str) -> None:
-        super().__init__(name=f"import {module}", daemon=False)
-        self.module = module
+    def __init__(self, work: Callable[[], Any], name: str) -> None:
+        super().__init__(name=name, daemon=False)
+        self.work = work
+        self.found: Any = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
             with _importing:
-                _loaded[self.module] = import_module(self.module)
+                self.found = self.work()
         except BaseException as error:
             self.error = error
 

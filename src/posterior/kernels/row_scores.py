@@ -24,8 +24,7 @@ WIDEST_QUADRATIC = 48
 # posteriors of rows at usual distances are off by 1e-5 at most, and by 1e-6 as a rule.
 MOST_NOISE = 256.0
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
-NO_DOUBLES, NO_SINGLES = np.empty((0, 0)), np.empty((0, 0), np.float32)
-NO_FACTORS, NO_CLASSES = np.empty(0, np.float32), np.empty(0, np.int64)
+NO_FACTORS = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +68,20 @@ class RowScores:
         if kernel is None:
             return None
         table = _within_reach(table)  # which must live as long as its addresses are read from
-        single_out = out.dtype == np.float32
+        factors = self.factors
+        if out.dtype == np.float32 and len(self._single_factors):
+            factors = self._single_factors
         odd = np.empty(len(table), dtype=np.bool_)
-        count = kernel.answer_rows(
+        count = kernel.answer_rows(factors, out)(
             KINDS[self.kind],
             *_source(table),
             len(table),
             *self._centre,
-            self.factors,
-            self._single_factors if single_out else NO_FACTORS,
+            factors,
             level,
             2.0 * len(self.pivot) + 16.0,
             ANSWERS[answer],
-            out if out.dtype == np.float64 else NO_DOUBLES,
-            out if single_out else NO_SINGLES,
-            out if answer == "best" else NO_CLASSES,
+            out,
             odd,
         )
         if count < 0:  # a class that no row can be of

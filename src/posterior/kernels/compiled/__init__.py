@@ -1,4 +1,4 @@
-"""Twins of the reference kernels, compiled by numba. A module is imported, and compiled, when first needed.
+"""Twins of the reference kernels, compiled by numba. A module is imported, a kernel compiled, when needed.
 
 Every kernel runs on one thread without the interpreter lock, and is a pure function of one chunk of rows.
 """

@@ -1,25 +1,21 @@
 """How kernels are compiled, and the arithmetic they share.
 
-The machine code is kept beside the source (or where `NUMBA_CACHE_DIR` says), so that only the first
-process that ever needs a kernel waits for the compiler. What is kept goes by the sources of all kernels: a
-change in any of them, which others may call, makes all of it stale.
+Only the first process that ever needs a kernel, for some types, waits for the compiler: see `on_demand.py`,
+and `kept.py` for what stays on disk.
 """
 
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from posterior.kernels.compiled.on_demand import Kernel
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SOURCES = sha256(
-    b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
-).hexdigest()[:8]
 # Types of what is only read, which may be in memory that nobody may write to.
 ROWS, NUMBERS, CODES = (
     "Array(float64, 2, 'C', True)",
@@ -37,33 +33,31 @@ IN_ORDER = frozenset({"contract", "nsz", "arcp"})
 EXACT: frozenset[str] = frozenset()
 # Sums over rows of a tile that may be taken in any order, fixed when the kernel is compiled.
 ANY_ORDER = frozenset({"contract", "nsz", "arcp", "reassoc"})
-
-
-def part(function: F) -> F:
-    """A part of kernels, compiled into each of them for the types that it is called with."""
-    fast: F = numba.njit(nogil=True, error_model="numpy")(function)
-    return fast
-
-
-def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER) -> Callable[[F], F]:
-    """Compile a function for these types: on one thread, without the interpreter lock, kept on disk."""
-
-    def compiled(function: F) -> F:
-        function.__qualname__ += _SOURCES  # which names the file on disk
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath)}
-        try:
-            fast: F = numba.njit(list(signatures), cache=True, **options)(function)
-        except RuntimeError:  # nowhere to keep it: then every process compiles for itself
-            fast = numba.njit(list(signatures), **options)(function)
-        return fast
-
-    return compiled
+# Of functions that only compiled code calls, nothing is made for calls from Python and C.
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def step(function: F) -> F:
-    """A part of kernels, compiled with each that calls it; sums keep their order."""
-    part: F = numba.njit(error_model="numpy", fastmath=set(IN_ORDER))(function)
+    """A part of kernels, compiled with each that calls it, for the types it is called with; sums keep order.
+
+    Flags must be stated: a function without any takes those of whoever calls it first.
+    """
+    part: F = numba.njit(error_model="numpy", fastmath=set(IN_ORDER), **INNER)(function)
     return part
+
+
+def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER, inner: bool = False) -> Callable[[F], F]:
+    """Compile a function for these types, each when it is first called with it, and keep that on disk.
+
+    It runs on one thread, without the interpreter lock. An inner one is called by compiled code only.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath)}
+    options |= INNER if inner else {"no_cfunc_wrapper": True}
+
+    def compiled(function: F) -> F:
+        return cast("F", Kernel(function, signatures, options))
+
+    return compiled
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types

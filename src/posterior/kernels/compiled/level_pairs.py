@@ -65,7 +65,8 @@ def sum_over_parents(
                 begin = starts[q] + places[r, child[q]] - firsts[child[q]]
                 end = begin + 1
             for u in range(begin, end):
-                score[:] = log_level[u]
+                for k in range(len(score)):
+                    score[k] = log_level[u, k]
                 for j in range(m):
                     line[j] = of_parent * u + there[j]
                 add_sum_of_lines(log_given, line[:m], some, score)

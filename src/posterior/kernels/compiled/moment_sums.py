@@ -3,13 +3,10 @@
 Each class and column is summed up in the order of its rows, whatever the layout: any table, the same bits.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import carray
-from numba.extending import overload
 
-from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.columns import WIDTH, doubles_at
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, SINGLE_ROWS, kernel
 from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
@@ -17,9 +14,10 @@ from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add
 SUMS = f"{ROWS}, float64[:, ::1], float64[:, ::1], float64[:, ::1]"
 
 
-@kernel(*(f"void({each}, {CODES}, {NUMBERS}, {SUMS})" for each in (ROWS, SINGLE_ROWS)))
+@kernel(*(f"void({each}, int64, {CODES}, {NUMBERS}, {SUMS})" for each in (ROWS, SINGLE_ROWS)), inner=True)
 def add_complete(
-    values: Floats,
+    source: Floats,
+    start: int,
     y: Ints,
     weight: Floats,
     pivot: Floats,
@@ -28,6 +26,7 @@ def add_complete(
     second: Floats,
 ) -> None:
     """Add up deviations from the pivots and their squares; the weights of the rows go to `total[:, 0]`."""
+    values = source[start : start + len(y)]
     n, d = values.shape
     if len(weight) == 0:
         # Steps of eight and four doubles, and the rest of a row one by one.
@@ -117,7 +116,7 @@ def find_first(y: Ints, row: Ints) -> None:
                 return
 
 
-@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS})")
+@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS})", inner=True)
 def add_columns(
     addresses: Ints,
     start: int,
@@ -179,20 +178,3 @@ def add_columns(
             first[k, j] += w * v
             second[k, j] += w * v * v
         j += 1
-
-
-def add_moments(source: AnyArray, start: int, y: Ints, weight: Floats, sums: Floats) -> None:
-    """What `add_complete` does, of any source, for compiled code; `sums` are pivots and the three sums."""
-    raise NotImplementedError
-
-
-@overload(add_moments)  # type: ignore[untyped-decorator]  # numba has no types
-def _add_moments(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> Any:
-    def columns(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> None:
-        add_columns(source, start, y, weight, sums[0], sums[1], sums[2], sums[3])
-
-    def rows(source: Any, start: Any, y: Any, weight: Any, sums: Any) -> None:
-        values = source[start : start + len(y)]
-        add_complete(values, y, weight, sums[0], sums[1], sums[2], sums[3])
-
-    return columns if source.ndim == 1 else rows

@@ -1,11 +1,30 @@
 """Class moments in one pass over the rows, of tables in any layout."""
 
+from typing import Any
+
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import ROW_SOURCES, load_rows, row_source
-from posterior.kernels.compiled.jit import CODES, EXACT, LINE, NUMBERS, STACK, TABLE, kernel, part
-from posterior.kernels.compiled.moment_sums import add_moments, add_there, find_first, find_pivots
+from posterior.kernels.compiled.columns import load_rows, row_source
+from posterior.kernels.compiled.jit import (
+    CODES,
+    EXACT,
+    LINE,
+    NUMBERS,
+    ROWS,
+    SINGLE_ROWS,
+    STACK,
+    TABLE,
+    kernel,
+    step,
+)
+from posterior.kernels.compiled.moment_sums import (
+    add_columns,
+    add_complete,
+    add_there,
+    find_first,
+    find_pivots,
+)
 from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
@@ -15,7 +34,17 @@ FAR_PIVOT = 100.0
 PEEK = 64
 
 
-@part
+@step
+def total_of(table: Floats) -> float:
+    """The sum of all numbers, which is finite only if they all are."""
+    total = 0.0
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            total += table[i, j]
+    return total
+
+
+@step
 def take_pivots(source: AnyArray, start: int, y: Ints, pivot: Floats, line: Floats) -> None:
     """The first row of each class, zeros where there is none; `line` has room for one row."""
     rows, d = np.empty(len(pivot), np.int64), line.shape[1]
@@ -24,7 +53,8 @@ def take_pivots(source: AnyArray, start: int, y: Ints, pivot: Floats, line: Floa
         pivot[k] = 0.0
         if rows[k] >= 0:
             load_rows(source, start + rows[k], line)
-            pivot[k, :d] = line[0]
+            for j in range(d):
+                pivot[k, j] = line[0, j]
 
 
 @kernel(f"boolean({STACK}, {TABLE}, {TABLE}, boolean)", fastmath=EXACT)
@@ -54,8 +84,10 @@ def centre(sums: Floats, remainder: Floats, scatter: Floats, move: bool) -> bool
 def mark_sums(sums: Floats, mark: Floats) -> None:
     """The marks of columns of pivots, sums and squares, as of `column_marks`."""
     d = len(mark)
-    mix = np.sqrt(2.0 + np.arange(d)) * np.pi
-    mark[:] = 0.0
+    mix = np.empty(d)
+    for j in range(d):
+        mix[j] = np.sqrt(2.0 + j) * np.pi
+        mark[j] = 0.0
     for s in range(4):
         if s == 1:  # the weights, which are the same in all columns
             continue
@@ -69,61 +101,57 @@ def mark_sums(sums: Floats, mark: Floats) -> None:
                 mark[j] += mixed * (sums[s, k, j] + 2.0)
 
 
-@part
-def _sum_up(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    sums: Floats,
-    remainder: Floats,
-    scatter: Floats,
-    mark: Floats,
-) -> bool:
-    """All moments of complete rows; false where a cell is missing or not finite."""
-    some = room[: min(PEEK, len(y))]
-    load_rows(source, start, some)
-    if np.isnan(some.sum()):
-        return False
-    take_pivots(source, start, y, sums[0], room[:1])
-    for again in range(2):
-        sums[1:] = 0.0
-        add_moments(source, start, y, weight, sums)
-        if not np.isfinite(sums[3].sum()):
-            return False
-        for k in range(len(sums[1])):
-            sums[1, k, 1:] = sums[1, k, 0]
-        if not centre(sums, remainder, scatter, again == 0):
-            break
-    mark_sums(sums, mark)
-    return True
-
-
 PARTS = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, float64[:, :, :, ::1], {TABLE})"
 
 
-@kernel(*(PARTS.format(each) for each in ROW_SOURCES))
-def sum_parts(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    size: int,
-    found: Floats,
-    mark: Floats,
-) -> bool:
-    """The moments of every `size` rows: weight, pivot, remainder and scatter; false as of `_sum_up`."""
-    sums = np.empty((4, found.shape[2], found.shape[3]))
-    for p in range(len(found)):
-        at, end = p * size, min((p + 1) * size, len(y))
-        some = weight[at:end] if len(weight) else weight
-        if not _sum_up(source, start + at, room, y[at:end], some, sums, found[p, 2], found[p, 3], mark[p]):
-            return False
-        found[p, 0] = sums[1]
-        found[p, 1] = sums[0]
-    return True
+def summing(add_moments: Any, *sources: str) -> Any:
+    """The kernel that sums up moments of these sources, by a kernel that adds them up."""
+
+    @kernel(*(PARTS.format(each) for each in sources))
+    def sum_parts(
+        source: AnyArray,
+        start: int,
+        room: Floats,
+        y: Ints,
+        weight: Floats,
+        size: int,
+        found: Floats,
+        mark: Floats,
+    ) -> bool:
+        """The moments of every `size` rows: weight, pivot, remainder and scatter.
+
+        False where a cell is missing or not finite: rows must be complete.
+        """
+        n_classes, d = found.shape[2], found.shape[3]
+        sums = np.empty((4, n_classes, d))
+        for p in range(len(found)):
+            at, end = p * size, min((p + 1) * size, len(y))
+            first, own, some = start + at, y[at:end], weight[at:end] if len(weight) else weight
+            peek = room[: min(PEEK, len(own))]
+            load_rows(source, first, peek)
+            if np.isnan(total_of(peek)):
+                return False
+            take_pivots(source, first, own, sums[0], room[:1])
+            for again in range(2):
+                sums[1:] = 0.0
+                add_moments(source, first, own, some, sums[0], sums[1], sums[2], sums[3])
+                if not np.isfinite(total_of(sums[3])):
+                    return False
+                for k in range(n_classes):
+                    sums[1, k, 1:] = sums[1, k, 0]
+                if not centre(sums, found[p, 2], found[p, 3], again == 0):
+                    break
+            mark_sums(sums, mark[p])
+            for k in range(n_classes):
+                for j in range(d):
+                    found[p, 0, k, j] = sums[1, k, j]
+                    found[p, 1, k, j] = sums[0, k, j]
+        return True
+
+    return sum_parts
+
+
+of_columns, of_rows = summing(add_columns, CODES), summing(add_complete, ROWS, SINGLE_ROWS)
 
 
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
@@ -142,6 +170,7 @@ def moments_of_parts(
     starts = range(0, max(len(y), 1), size)
     found, marks = np.empty((len(starts), 4, n_classes, d)), np.empty((len(starts), d))
     source, start = row_source(table)
+    sum_parts = of_columns if source.ndim == 1 else of_rows
     if not sum_parts(source, start, scratch("tile", tile_rows(d), d), y, w, size, found, marks):
         return None
     parts = []

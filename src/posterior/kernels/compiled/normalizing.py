@@ -9,7 +9,7 @@ from posterior.kernels.compiled.series import log1p
 TILE = 64
 
 
-@kernel(f"int64({ROWS}, int64, {NUMBERS}, float64[:, ::1], float64[::1], float64[::1])")
+@kernel(f"int64({ROWS}, int64, {NUMBERS}, float64[:, ::1], float64[::1], float64[::1])", inner=True)
 def load(scores: Floats, start: int, log_prior: Floats, tile: Floats, peak: Floats, mark: Floats) -> int:
     """Turn a tile of rows so that they lie side by side, less the largest score of each.
 
@@ -45,7 +45,7 @@ def load(scores: Floats, start: int, log_prior: Floats, tile: Floats, peak: Floa
     return odd
 
 
-@kernel("void(float64[:, ::1])")
+@kernel("void(float64[:, ::1])", inner=True)
 def exponentials(tile: Floats) -> None:
     """Exponentials of numbers that are not positive, down to the smallest numbers there are."""
     lowest = 0.0

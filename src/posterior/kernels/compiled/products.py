@@ -13,7 +13,7 @@ ACROSS, DOWN = 8, 4
 OURS = 128
 
 
-@kernel(f"void({TABLE}, int64, int64, {TABLE})")
+@kernel(f"void({TABLE}, int64, int64, {TABLE})", inner=True)
 def add_square(rows: Floats, n: int, d: int, out: Floats) -> None:
     """Add Σ x x' over the first n rows to `out`, from its diagonal on.
 

@@ -6,12 +6,12 @@ Rows that this cannot settle (gaps, infinite numbers, and in single precision ro
 marked, and left to whoever called.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import carray
 
-from posterior._types import Bools, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
@@ -56,7 +56,7 @@ SOURCE = f"{CODES}, int64, int64, boolean, boolean"
 CENTRE = f"{NUMBERS}, {NUMBERS}"
 
 
-@kernel(f"void({SOURCE}, int64, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
+@kernel(*(f"void({SOURCE}, int64, int64, {CENTRE}, {x}, {LINE})" for x in (TABLE, SINGLE_TABLE)), inner=True)
 def load_cells(
     addresses: Ints,
     base: int,
@@ -68,7 +68,6 @@ def load_cells(
     pivot: Floats,
     remainder: Floats,
     x: Floats,
-    x_single: Singles,
     check: Floats,
 ) -> None:
     """Bring cells into a tile one by one: of narrow tables, and of the last rows."""
@@ -81,14 +80,11 @@ def load_cells(
                 v = carray(doubles_at(at), (1,))[0]
             v = (v - pivot[j]) - remainder[j]
             check[r] += 0.0 * v
-            if len(x_single):
-                x_single[j, r] = np.float32(v)
-            else:
-                x[j, r] = v
+            x[j, r] = v
             at += stride
 
 
-@kernel(f"void({SOURCE}, int64, {CENTRE}, {TABLE}, {SINGLE_TABLE}, {LINE})")
+@kernel(*(f"void({SOURCE}, int64, {CENTRE}, {x}, {LINE})" for x in (TABLE, SINGLE_TABLE)), inner=True)
 def load_tile(
     addresses: Ints,
     base: int,
@@ -99,14 +95,12 @@ def load_tile(
     pivot: Floats,
     remainder: Floats,
     x: Floats,
-    x_single: Singles,
     check: Floats,
 ) -> None:
     """Bring a tile of rows into lines of columns, less the centre; `check` is NaN where one is not finite."""
-    d, to_single = len(addresses), len(x_single) > 0
+    d, own, size = len(addresses), x.ctypes.data, x.itemsize
     at_check, c, e = check.ctypes.data, pivot.ctypes.data, remainder.ctypes.data
-    own, size = (x_single.ctypes.data, 4) if to_single else (x.ctypes.data, 8)
-    line = size * TILE
+    line, to_single = size * TILE, size == 4
     if by_rows:
         for start in range(0, d, SQUARE):
             j = max(0, min(start, d - SQUARE))
@@ -136,9 +130,10 @@ def load_tile(
                 take_doubles(at, out, c + 8 * j, e + 8 * j, at_check + 8 * r)
 
 
-@kernel(f"void(int64, int64, {TABLE}, {NUMBERS}, {TABLE})")
-def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) -> None:
-    """Write linear scores, or squared distances, of two classes at a time."""
+@kernel(f"void(int64, {TABLE}, {NUMBERS}, {TABLE}, {TABLE})", inner=True)
+def sums_of_tile(kind: int, x: Floats, factors: Floats, squares: Floats, scores: Floats) -> None:
+    """Write linear scores, or squared distances, of two classes at a time, into `scores`."""
+    d = len(x)
     line, own, out = 8 * TILE, x.ctypes.data, scores.ctypes.data
     at = factors.ctypes.data
     if kind == QUADRATIC:
@@ -160,44 +155,40 @@ def sums_of_tile(kind: int, d: int, x: Floats, factors: Floats, scores: Floats) 
         at += 8 * 2 * (1 + d) if kind == LINEAR else 8 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE})")
-def sums_of_tile_in_single(kind: int, d: int, x: Singles, factors: Singles, scores: Singles) -> None:
-    """What `sums_of_tile` does, in single precision."""
-    line, own, out = 4 * TILE, x.ctypes.data, scores.ctypes.data
+@kernel(f"void(int64, {SINGLE_TABLE}, {SINGLE_NUMBERS}, {SINGLE_TABLE}, {TABLE})", inner=True)
+def sums_of_tile_in_single(kind: int, x: Singles, factors: Singles, squares: Singles, scores: Floats) -> None:
+    """Write squared distances, in single precision."""
+    d = len(x)
+    line, own, out = 4 * TILE, x.ctypes.data, squares.ctypes.data
     at = factors.ctypes.data
     if kind == QUADRATIC:
-        for k in range(len(scores)):
+        for k in range(len(squares)):
             for r in range(TILE):
-                scores[k, r] = ZERO
+                squares[k, r] = ZERO
             for first in range(0, d, COORDINATES):
                 n = min(first + COORDINATES, d)
                 for r in range(0, TILE, 32):
                     add_squares_in_single(own + 4 * r, line, n, at, out + line * k + 4 * r, 0)
                 at += 4 * COORDINATES * (n + 1)
         return
-    for k in range(0, len(scores), 2):
+    for k in range(0, len(squares), 2):
         squared_scores_in_single(own, line, d, at, out + line * k, line)
         at += 4 * (2 + 4 * d)
 
 
-@kernel(f"void(int64, {NUMBERS}, {TABLE}, {SINGLE_TABLE}, {LINE}, {LINE}, {LINE})")
+PEAKS = f"{TABLE}, {LINE}, {LINE}, {LINE}"
+
+
+@kernel(f"void(int64, {NUMBERS}, {TABLE}, {PEAKS})", inner=True)
 def find_peaks(
-    kind: int, level: Floats, scores: Floats, squares: Singles, peak: Floats, half: Floats, mark: Floats
+    kind: int, level: Floats, squares: Floats, scores: Floats, peak: Floats, half: Floats, mark: Floats
 ) -> None:
-    """Scores from sums, the largest of a row, half the squared distance there, NaN if one is not finite."""
+    """Scores from sums, the largest of a row, NaN if one is not finite; no squares are read."""
     for r in range(TILE):
-        peak[r], half[r], mark[r] = -np.inf, 0.0, 0.0
+        peak[r], mark[r] = -np.inf, 0.0
     for k in range(len(level)):
         add = level[k]
-        if len(squares):
-            for r in range(TILE):
-                part = 0.5 * np.float64(squares[k, r])
-                s = add - part
-                scores[k, r] = s
-                mark[r] += 0.0 * s
-                half[r] = part if s > peak[r] else half[r]
-                peak[r] = s if s > peak[r] else peak[r]
-        elif kind == LINEAR:
+        if kind == LINEAR:
             for r in range(TILE):
                 s = scores[k, r] + add
                 scores[k, r] = s
@@ -211,7 +202,25 @@ def find_peaks(
                 peak[r] = s if s > peak[r] else peak[r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {TABLE}, {LINE})")
+@kernel(f"void(int64, {NUMBERS}, {SINGLE_TABLE}, {PEAKS})", inner=True)
+def find_peaks_of_singles(
+    kind: int, level: Floats, squares: Singles, scores: Floats, peak: Floats, half: Floats, mark: Floats
+) -> None:
+    """What `find_peaks` does, of squared distances, and half of that from the likeliest class."""
+    for r in range(TILE):
+        peak[r], half[r], mark[r] = -np.inf, 0.0, 0.0
+    for k in range(len(level)):
+        add = level[k]
+        for r in range(TILE):
+            part = 0.5 * np.float64(squares[k, r])
+            s = add - part
+            scores[k, r] = s
+            mark[r] += 0.0 * s
+            half[r] = part if s > peak[r] else half[r]
+            peak[r] = s if s > peak[r] else peak[r]
+
+
+@kernel(f"void({TABLE}, {LINE}, {TABLE}, {LINE})", inner=True)
 def take_shares(scores: Floats, peak: Floats, tile: Floats, total: Floats) -> None:
     """Exponentials of scores less the largest, down to the smallest numbers there are, and their sums."""
     deep = 0
@@ -234,7 +243,7 @@ def take_shares(scores: Floats, peak: Floats, tile: Floats, total: Floats) -> No
             total[r] += tile[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {TABLE}, int64, int64, int64, {TABLE})")
+@kernel(f"void({TABLE}, {LINE}, {TABLE}, int64, int64, int64, {TABLE})", inner=True)
 def write_doubles(
     scores: Floats, peak: Floats, tile: Floats, what: int, first: int, n_rows: int, out: Floats
 ) -> None:
@@ -249,7 +258,9 @@ def write_doubles(
                 tile[k, r] *= total[r]
     if what == LOG_POSTERIORS:
         take_shares(scores, peak, tile, total)
-        others, waiting = np.zeros(TILE), np.ones(TILE)
+        others, waiting = np.zeros(TILE), np.zeros(TILE)
+        for r in range(TILE):
+            waiting[r] = 1.0
         for k in range(n_classes):
             for r in range(TILE):
                 own = waiting[r] if scores[k, r] == peak[r] else 0.0  # of the largest, which is no other
@@ -275,7 +286,7 @@ def write_doubles(
                 out[first + r, k] = found[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, {SINGLE_TABLE}, int64, int64, int64, {SINGLE_TABLE})")
+@kernel(f"void({TABLE}, {LINE}, {SINGLE_TABLE}, int64, int64, int64, {SINGLE_TABLE})", inner=True)
 def write_singles(
     scores: Floats, peak: Floats, tile: Singles, what: int, first: int, n_rows: int, out: Singles
 ) -> None:
@@ -296,7 +307,9 @@ def write_singles(
             for r in range(TILE):
                 tile[k, r] *= total[r]
     if what == LOG_POSTERIORS:
-        others, waiting = np.zeros(TILE), np.ones(TILE)
+        others, waiting = np.zeros(TILE), np.zeros(TILE)
+        for r in range(TILE):
+            waiting[r] = 1.0
         for k in range(n_classes):
             for r in range(TILE):
                 mine = waiting[r] if scores[k, r] == peak[r] else 0.0  # of the largest, which is no other
@@ -322,8 +335,10 @@ def write_singles(
                 out[first + r, k] = tile[k, r]
 
 
-@kernel(f"void({TABLE}, {LINE}, int64, int64, int64[::1])")
-def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints) -> None:
+@kernel(f"void({TABLE}, {LINE}, int64[:, ::1], int64, int64, int64, int64[::1])", inner=True)
+def write_best(
+    scores: Floats, peak: Floats, tile: Ints, what: int, first: int, n_rows: int, out: Ints
+) -> None:
     """Write the class with the largest score, the first of equals."""
     # Memory of its own, which the compiler knows to be nobody else's: only then rows go side by side.
     place = np.zeros(TILE)
@@ -335,7 +350,7 @@ def write_best(scores: Floats, peak: Floats, first: int, n_rows: int, out: Ints)
         out[first + r] = np.int64(place[r])
 
 
-@kernel(f"boolean({LINE})")
+@kernel(f"boolean({LINE})", inner=True)
 def not_finite(check: Floats) -> bool:
     """Whether a check of cells is not 0; it begins anew."""
     total = 0.0
@@ -345,93 +360,99 @@ def not_finite(check: Floats) -> bool:
     return total != 0.0
 
 
-@kernel(f"int64({TABLE}, {SINGLE_TABLE}, int64)")
-def odd_rows(x: Floats, x_single: Singles, n_rows: int) -> int:
+@kernel(*(f"int64({x}, int64)" for x in (TABLE, SINGLE_TABLE)), inner=True)
+def odd_rows(x: Floats, n_rows: int) -> int:
     """How many rows of a tile have a cell that is not finite."""
     mark = np.zeros(TILE)
     for j in range(len(x)):
         for r in range(TILE):
-            mark[r] += 0.0 * x[j, r]
-    for j in range(len(x_single)):
-        for r in range(TILE):
-            mark[r] += 0.0 * np.float64(x_single[j, r])
+            mark[r] += 0.0 * np.float64(x[j, r])
     count = 0
     for r in range(n_rows):
         count += mark[r] != 0.0
     return count
 
 
-@kernel(
-    f"int64(int64, {SOURCE}, int64, {CENTRE}, {NUMBERS}, {SINGLE_NUMBERS}, {NUMBERS}, float64, int64, "
-    f"{TABLE}, {SINGLE_TABLE}, int64[::1], boolean[::1])"
-)
-def answer_rows(
-    kind: int,
-    addresses: Ints,
-    base: int,
-    stride: int,
-    by_rows: bool,
-    single: bool,
-    n: int,
-    pivot: Floats,
-    remainder: Floats,
-    factors: Floats,
-    single_factors: Singles,
-    level: Floats,
-    limit: float,
-    what: int,
-    out: Floats,
-    out_single: Singles,
-    best: Ints,
-    odd: Bools,
-) -> int:
-    """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
+ANSWERED = f"int64(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1])"
 
-    Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
-    distance from the likeliest class is beyond the limit.
+
+def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write: Any) -> Any:
+    """The kernel that answers rows with factors and answers of these types.
+
+    What it calls is set here, not chosen in it, so that a process compiles what it needs.
     """
-    d, n_classes = len(addresses), len(level)
-    for k in range(n_classes):
-        if not abs(level[k]) < np.inf:
-            return -1
-    even = n_classes + n_classes % 2
-    to_single = len(single_factors) > 0
-    size, wide = 4 if single else 8, max(d, SQUARE)
-    x = np.zeros((0 if to_single else wide, TILE))
-    x_single = np.zeros((wide if to_single else 0, TILE), np.float32)
-    scores, squares = np.zeros((even, TILE)), np.zeros((even if to_single else 0, TILE), np.float32)
-    room = np.zeros((n_classes if len(out) else 0, TILE))
-    single_room = np.zeros((n_classes if len(out_single) else 0, TILE), np.float32)
-    peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
-    sums = n_classes if kind == QUADRATIC else even
-    total = 0
-    for first in range(0, n, TILE):
-        rows = min(TILE, n - first)
-        # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
-        left = stride * (n - first - TILE) + size * d
-        if rows < TILE or (by_rows and left < size * SQUARE):
-            load_cells(
-                addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check
-            )
-        else:
-            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
-        if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
-            odd[first : first + rows] = True
-            total += rows
-            continue
-        if to_single:
-            sums_of_tile_in_single(kind, d, x_single, single_factors, squares[:sums])
-        else:
-            sums_of_tile(kind, d, x, factors, scores[:sums])
-        find_peaks(kind, level, scores, squares, peak, half, mark)
-        for r in range(rows):
-            wrong = (mark[r] != 0.0) | (half[r] > limit)
-            odd[first + r] = wrong
-            total += wrong
-        if what == BEST:
-            write_best(scores[:n_classes], peak, first, rows, best)
-        elif len(out_single):
-            write_singles(scores[:n_classes], peak, single_room, what, first, rows, out_single)
-        else:
-            write_doubles(scores[:n_classes], peak, room, what, first, rows, out)
-    return total
+
+    @kernel(ANSWERED.format(factors, out))
+    def answer_rows(
+        kind: int,
+        addresses: Ints,
+        base: int,
+        stride: int,
+        by_rows: bool,
+        single: bool,
+        n: int,
+        pivot: Floats,
+        remainder: Floats,
+        factors: AnyArray,
+        level: Floats,
+        limit: float,
+        what: int,
+        out: AnyArray,
+        odd: Bools,
+    ) -> int:
+        """Answer n rows, except those marked as odd; how many these are, −1 if a level is not finite.
+
+        Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its
+        squared distance from the likeliest class is beyond the limit.
+        """
+        d, n_classes = len(addresses), len(level)
+        for k in range(n_classes):
+            if not abs(level[k]) < np.inf:
+                return -1
+        even = n_classes + n_classes % 2
+        to_single = factors.itemsize == 4
+        size, wide = 4 if single else 8, max(d, SQUARE)
+        x = np.zeros((wide, TILE), factors.dtype)
+        scores = np.zeros((even, TILE), level.dtype)
+        squares = np.zeros((even if to_single else 0, TILE), factors.dtype)
+        room = np.zeros((n_classes, TILE), out.dtype)
+        peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
+        sums = n_classes if kind == QUADRATIC else even
+        total = 0
+        for first in range(0, n, TILE):
+            rows = min(TILE, n - first)
+            # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
+            left = stride * (n - first - TILE) + size * d
+            if rows < TILE or (by_rows and left < size * SQUARE):
+                load_cells(addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check)
+            else:
+                load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
+            if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
+                odd[first : first + rows] = True
+                total += rows
+                continue
+            sums_of_tile(kind, x[:d], factors, squares[:sums], scores[:sums])
+            find_peaks(kind, level, squares, scores, peak, half, mark)
+            for r in range(rows):
+                wrong = (mark[r] != 0.0) | (half[r] > limit)
+                odd[first + r] = wrong
+                total += wrong
+            write(scores[:n_classes], peak, room, what, first, rows, out)
+        return total
+
+    return answer_rows
+
+
+BY_TYPES = {
+    ("f8", "f8"): answering(NUMBERS, TABLE, sums_of_tile, find_peaks, write_doubles),
+    ("f8", "f4"): answering(NUMBERS, SINGLE_TABLE, sums_of_tile, find_peaks, write_singles),
+    ("f8", "i8"): answering(NUMBERS, "int64[::1]", sums_of_tile, find_peaks, write_best),
+    ("f4", "f4"): answering(
+        SINGLE_NUMBERS, SINGLE_TABLE, sums_of_tile_in_single, find_peaks_of_singles, write_singles
+    ),
+}
+
+
+def answer_rows(factors: AnyArray, out: AnyArray) -> Any:
+    """The kernel for factors and answers of these types."""
+    return BY_TYPES[factors.dtype.kind + str(factors.itemsize), out.dtype.kind + str(out.itemsize)]

@@ -21,9 +21,9 @@ from posterior.kernels.compiled.jit import (
     STACK,
     TABLE,
     kernel,
-    part,
+    step,
 )
-from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots
+from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots, total_of
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
 from posterior.kernels.compiled.wide_scatter import wide_scatter
 from posterior.kernels.layouts import NumberTable
@@ -36,7 +36,10 @@ ROWS_OF_A_CLASS, MOST_TOGETHER = 16, 1 << 18
 SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 
 
-@kernel(*(f"void({each}, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {STACK})" for each in (ROWS, SINGLE_ROWS)))
+@kernel(
+    *(f"void({each}, {CODES}, {NUMBERS}, {SUMS}, {TABLE}, {STACK})" for each in (ROWS, SINGLE_ROWS)),
+    inner=True,
+)
 def add_rows(
     values: Floats,
     y: Ints,
@@ -110,7 +113,7 @@ def _add_scatter(
     return rows if source.ndim == 2 and source.layout == "C" else others
 
 
-@part
+@step
 def find_rounding(source: AnyArray, start: int, n: int, room: Floats, largest: Floats, out: Floats) -> None:
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     d = len(out)
@@ -126,7 +129,7 @@ def find_rounding(source: AnyArray, start: int, n: int, room: Floats, largest: F
         out[j] = (SINGLE if off_grid[j] and not double[j] else DOUBLE) * largest[j]
 
 
-@kernel(f"boolean({TABLE}, {LINE}, {TABLE}, {STACK}, {TABLE}, boolean)", fastmath=EXACT)
+@kernel(f"boolean({TABLE}, {LINE}, {TABLE}, {STACK}, {TABLE}, boolean)", fastmath=EXACT, inner=True)
 def centre(
     pivot: Floats, total: Floats, first: Floats, second: Floats, remainder: Floats, move: bool
 ) -> bool:
@@ -165,36 +168,6 @@ def centre(
     return any_far
 
 
-@part
-def _sum_up(
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    sums: Any,
-    buffer: Floats,
-    second: Floats,
-    remainder: Floats,
-    rounding: Floats,
-) -> bool:
-    """The scatter of complete rows; false where a cell is missing or not finite."""
-    pivot, total, first, largest = sums
-    take_pivots(source, start, y, pivot, room[:1])
-    for again in range(2):
-        total[:] = 0.0
-        first[:] = 0.0
-        largest[:] = 0.0
-        second[:] = 0.0
-        add_scatter(source, start, room, y, weight, sums, buffer, second)
-        if not np.isfinite(second.sum()):
-            return False
-        if not centre(pivot, total, first, second, remainder, again == 0):
-            break
-    find_rounding(source, start, len(y), room, largest, rounding)
-    return True
-
-
 PARTS = (
     f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {TABLE}, {TABLE}, float64[:, :, :, ::1], "
     f"float64[:, :, :, ::1], {TABLE})"
@@ -215,18 +188,32 @@ def sum_parts(
     second: Floats,
     rounding: Floats,
 ) -> bool:
-    """The scatter of every `size` rows, with pivot and remainder in `found`; false as of `_sum_up`."""
+    """The scatter of every `size` rows, with pivot and remainder in `found`.
+
+    False where a cell is missing or not finite.
+    """
     n_classes, width = found.shape[2], buffer.shape[1]
     pivot, first, largest = np.empty((n_classes, width)), np.empty((n_classes, width)), np.empty(width)
     for p in range(len(found)):
         at, end = p * size, min((p + 1) * size, len(y))
         own, some = y[at:end], weight[at:end] if len(weight) else weight
         sums = pivot, total[p], first, largest
-        if not _sum_up(
-            source, start + at, room, own, some, sums, buffer, second[p], found[p, 1], rounding[p]
-        ):
-            return False
-        found[p, 0] = pivot[:, : found.shape[3]]
+        take_pivots(source, start + at, own, pivot, room[:1])
+        for again in range(2):
+            total[p] = 0.0
+            first[:] = 0.0
+            largest[:] = 0.0
+            second[p] = 0.0
+            add_scatter(source, start + at, room, own, some, sums, buffer, second[p])
+            for g in range(second.shape[1]):
+                if not np.isfinite(total_of(second[p, g])):
+                    return False
+            if not centre(pivot, total[p], first, second[p], found[p, 1], again == 0):
+                break
+        find_rounding(source, start + at, len(own), room, largest, rounding[p])
+        for k in range(n_classes):
+            for j in range(found.shape[3]):
+                found[p, 0, k, j] = pivot[k, j]
     return True
 
 
