@@ -2,6 +2,7 @@
 
 import warnings
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -276,3 +277,103 @@ def test_what_needs_rows_in_memory_says_how_to_get_some(tmp_path):
     rows = scan(tmp_path / "rows.parquet", target="y")
     with pytest.raises(TypeError, match=r"X, y, weight = scan.sample\(100_000\)"):
         LDA().fit(rows).transform(rows)
+
+
+# -- parts ------------------------------------------------------------------------------------------
+
+PARTS = {
+    "NaiveBayes": (NaiveBayes(weights=1.0, tied=False, alpha=1.0), MIXED),
+    "GaussianNB": (GaussianNB(), NUMBERS),
+    "CategoricalNB": (CategoricalNB(), CODES),
+    "LDA": (LDA(), NUMBERS),
+    "QDA": (QDA(), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("kind", ["files", "duckdb", "stream", "rows in memory first"])
+@pytest.mark.parametrize("name", PARTS)
+def test_scans_added_by_partial_fit_give_the_model_of_all_rows(name, kind, table, files):
+    estimator, columns = PARTS[name]
+    paths = sorted(files.glob("*.parquet"))
+    here, there = paths[:2], paths[2:]
+
+    def opened(some):
+        rows = pa.concat_tables([pq.read_table(path) for path in some]).select([*columns, "label"])
+        if kind == "stream":
+            return scan(rows.to_reader(max_chunksize=400), "label")
+        if kind == "duckdb":
+            connection = duckdb.connect()
+            connection.register("rows", rows)
+            connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+            return scan(connection, "label", table="t")
+        return scan([str(path) for path in some], "label", columns=columns)
+
+    first = opened(here)
+    if kind == "rows in memory first":
+        X, y, _ = first.sample(10**6)
+        found = clone(estimator).partial_fit(X, y, classes=["a", "b", "c"])
+    else:
+        found = clone(estimator).partial_fit(first, classes=["a", "b", "c"])
+    found.partial_fit(opened(there))
+    X = table.select(columns)
+    expected = clone(estimator).fit(X, table["label"].to_numpy(zero_copy_only=False)).predict_log_proba(X)
+    np.testing.assert_allclose(found.predict_log_proba(X), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_partial_fit_reads_the_columns_of_the_first_part_by_their_names(table, tmp_path):
+    for name, columns in {"first": ["x", "wait", "label"], "second": ["number", "label", "wait", "x"]}.items():
+        pq.write_table(table.select(columns), tmp_path / f"{name}.parquet")
+    model = LDA().partial_fit(scan(tmp_path / "first.parquet", "label"))
+    model.partial_fit(scan(tmp_path / "second.parquet", "label"))
+    twice = pa.concat_tables([table, table]).select(["x", "wait"])
+    labels = np.tile(table["label"].to_numpy(zero_copy_only=False), 2)
+    expected = LDA().fit(twice, labels)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
+def test_a_column_that_is_filled_later_joins_the_model(table, tmp_path):
+    empty = table.select(["x", "label"]).append_column("late", pa.nulls(N, pa.float64()))
+    pq.write_table(empty, tmp_path / "empty.parquet")
+    pq.write_table(table.select(["x", "label"]).append_column("late", table["wait"]), tmp_path / "full.parquet")
+    plain = NaiveBayes(weights=1.0, tied=False)
+    parts = [scan(tmp_path / f"{name}.parquet", "label") for name in ("empty", "full")]
+    found = clone(plain).partial_fit(parts[0]).partial_fit(parts[1])
+    rows = [part.sample(10**6)[:2] for part in parts]
+    expected = clone(plain).partial_fit(*rows[0]).partial_fit(*rows[1])
+    X = rows[1][0]
+    np.testing.assert_allclose(found.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-9)
+
+
+def test_partial_fit_says_what_it_does_not_take(files, tmp_path):
+    rows = scan(files, "label", columns=NUMBERS)
+    with pytest.raises(ValueError, match=r"y was passed to LinearDiscriminantAnalysis beside a scan"):
+        LDA().partial_fit(rows, ["a"])
+    with pytest.raises(ValueError, match=r"\['c'\] in y do not exist in the initial classes \['a', 'b'\]"):
+        LDA().partial_fit(rows, classes=["a", "b"])
+    with pytest.raises(ValueError, match="resume= is for fit"):
+        LDA().partial_fit(scan(files, "label", columns=NUMBERS, resume=tmp_path / "sums"))
+    model = LDA().partial_fit(rows)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="has no column 'wait', which LinearDiscriminantAnalysis was fitted"):
+        model.partial_fit(scan(pq.read_table(files).drop_columns(["wait"]), "label"))
+    assert (model.coef_ == before).all()
+
+
+def test_a_regression_learns_a_scan_batch_by_batch(table, files):
+    rows = scan(files, "label", columns=NUMBERS)
+    found = SoftmaxRegression(C=1.0).partial_fit(rows)
+    parts = list(scan(files, "label", columns=NUMBERS).parts())
+    expected = SoftmaxRegression(C=1.0)
+    for X, y, _ in parts:
+        expected.partial_fit(X, y, classes=["a", "b", "c"])
+    assert (found.coef_ == expected.coef_).all()
+    assert found.score(rows) > 0.5
+
+
+def test_a_warm_start_from_the_optimum_takes_fewer_steps_than_a_cold_one(files):
+    rows = scan(files, "label", columns=NUMBERS)
+    cold = SoftmaxRegression(C=1.0).fit(rows)
+    warm = SoftmaxRegression(C=1.0, warm_start=True).fit(rows)
+    warm.fit(rows)
+    assert warm.n_iter_[0] < cold.n_iter_[0]
+    np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-6)
