@@ -321,7 +321,10 @@ def test_scans_added_by_partial_fit_give_the_model_of_all_rows(name, kind, table
 
 
 def test_partial_fit_reads_the_columns_of_the_first_part_by_their_names(table, tmp_path):
-    for name, columns in {"first": ["x", "wait", "label"], "second": ["number", "label", "wait", "x"]}.items():
+    for name, columns in {
+        "first": ["x", "wait", "label"],
+        "second": ["number", "label", "wait", "x"],
+    }.items():
         pq.write_table(table.select(columns), tmp_path / f"{name}.parquet")
     model = LDA().partial_fit(scan(tmp_path / "first.parquet", "label"))
     model.partial_fit(scan(tmp_path / "second.parquet", "label"))
@@ -334,7 +337,9 @@ def test_partial_fit_reads_the_columns_of_the_first_part_by_their_names(table, t
 def test_a_column_that_is_filled_later_joins_the_model(table, tmp_path):
     empty = table.select(["x", "label"]).append_column("late", pa.nulls(N, pa.float64()))
     pq.write_table(empty, tmp_path / "empty.parquet")
-    pq.write_table(table.select(["x", "label"]).append_column("late", table["wait"]), tmp_path / "full.parquet")
+    pq.write_table(
+        table.select(["x", "label"]).append_column("late", table["wait"]), tmp_path / "full.parquet"
+    )
     plain = NaiveBayes(weights=1.0, tied=False)
     parts = [scan(tmp_path / f"{name}.parquet", "label") for name in ("empty", "full")]
     found = clone(plain).partial_fit(parts[0]).partial_fit(parts[1])

@@ -183,6 +183,11 @@ def refuse_columns(engine: Engine, keep: Sequence[str]) -> None:
 
 def refuse_inputs(engine: Engine, out: str | os.PathLike[str]) -> None:
     """Refuse to write to one of the files that are read, or where the next scan would read it."""
+    if "://" in os.fspath(out):
+        raise ValueError(
+            f"out={os.fspath(out)!r}: scores are written to a file of this machine, whole or not at all; "
+            "write to one and copy it, pyarrow.fs.copy_files('scores.parquet', 's3://…')"
+        )
     where = Path(out).expanduser()
     if engine.would_read(where):
         raise ValueError(

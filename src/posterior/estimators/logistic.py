@@ -319,7 +319,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         classes: Labels | None = None,
         sample_weight: Weights | None = None,
     ) -> Self:
-        """Learn from more rows by stochastic gradient descent, one pass over them, those of a scan by batches.
+        """Learn from more rows by stochastic gradient descent, one pass over them; a scan by batches.
 
         The settings are those of `solver` where that learns from parts of a table, as `SGD` does. The penalty
         counts as if the rows seen so far were all; columns, categories and means are those of the first call.
