@@ -382,3 +382,55 @@ def test_a_warm_start_from_the_optimum_takes_fewer_steps_than_a_cold_one(files):
     warm.fit(rows)
     assert warm.n_iter_[0] < cold.n_iter_[0]
     np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-6)
+
+
+# -- how good ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["files", "stream"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_score_of_a_regression_is_that_of_the_same_rows(kind, weight, table, files):
+    model = LinearRegression().fit(table.select(NUMBERS), table["number"].to_numpy())
+    names = [*NUMBERS, "number", "weight"]
+    source = files if kind == "files" else table.select(names).to_reader(max_chunksize=700)
+    found = model.score(scan(source, "number", columns=NUMBERS, weight=weight))
+    w = None if weight is None else table["weight"].to_numpy()
+    expected = model.score(table.select(NUMBERS), table["number"].to_numpy(), sample_weight=w)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_r_squared_keeps_its_digits_far_from_zero(table, tmp_path):
+    far = table.select(NUMBERS).append_column("number", pa.array(table["number"].to_numpy() + 1e8))
+    pq.write_table(far, tmp_path / "far.parquet", row_group_size=300)
+    rows = scan(tmp_path / "far.parquet", "number")
+    model = LinearRegression().fit(rows)
+    assert model.score(rows) == pytest.approx(
+        model.score(far.select(NUMBERS), far["number"].to_numpy()), rel=1e-9
+    )
+
+
+def test_the_score_of_a_stream_takes_its_one_reading(table):
+    model = LDA().fit(table.select(NUMBERS), table["label"].to_numpy(zero_copy_only=False))
+    stream = scan(table.select([*NUMBERS, "label"]).to_reader(max_chunksize=700), "label")
+    expected = model.score(table.select(NUMBERS), table["label"].to_numpy(zero_copy_only=False))
+    assert model.score(stream) == expected
+
+
+@pytest.mark.parametrize("costs", [None, [[0.0, 1.0, 1.0], [5.0, 0.0, 5.0], [1.0, 1.0, 0.0]]])
+def test_the_score_of_decisions_is_that_of_the_same_rows(costs, table, files):
+    model = DecisionClassifier(LDA(), costs=costs).fit(scan(files, "label", columns=NUMBERS))
+    labels, weight = table["label"].to_numpy(zero_copy_only=False), table["weight"].to_numpy()
+    expected = model.score(table.select(NUMBERS), labels, sample_weight=weight)
+    found = model.score(scan(files, "label", columns=NUMBERS, weight="weight"))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("asked", ["k_fold_log_proba", "leave_one_out_log_proba"])
+@pytest.mark.parametrize("estimator", [LDA(), LogisticRegression()], ids=lambda one: type(one).__name__)
+def test_what_is_asked_of_every_row_is_refused_with_the_remedy(estimator, asked, files):
+    rows = scan(files, "label", columns=NUMBERS)
+    model = clone(estimator).fit(rows)
+    if not hasattr(model, asked):
+        return
+    with pytest.raises((TypeError, ValueError), match=r"X, y, weight = scan\.sample\(100_000\)"):
+        getattr(model, asked)(rows)

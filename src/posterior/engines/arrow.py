@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -327,7 +327,7 @@ def _files_of(path: Path) -> list[Path]:
     return shown
 
 
-def is_shown(path: Path) -> bool:
+def is_shown(path: PurePath) -> bool:
     """Whether no part of a path is hidden, as names are that begin with a dot or an underscore."""
     return not any(part.startswith((".", "_")) for part in path.parts)
 

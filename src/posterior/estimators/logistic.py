@@ -244,7 +244,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     def _fit_scan(self, table: Any) -> Self:
         """Learn from rows where they live; settings that are "auto" are chosen by a sample of them."""
         refuse_one_class(table.classes)
-        refuse_one_reading(table, type(self).__name__)
+        refuse_one_reading(table, type(self).__name__, ", or use partial_fit")
         chosen = self._warm(settled_by_sample(self, table, classes=True))
         by_class = (
             None
@@ -461,13 +461,15 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     # -- what can be read off ---------------------------------------------------------------------
 
     def leave_one_out_log_proba(
-        self, X: TableLike, y: Labels, sample_weight: Weights | None = None
+        self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None
     ) -> Floats:
         """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).
 
         Approximate: one Newton step from the fit on all rows (Rad & Maleki, 2020), and a refit of the few
         rows that move far. The estimator itself is not changed.
         """
+        if isinstance(X, ScannedTable):
+            labelled_table(X, y, who=f"leave_one_out_log_proba of {type(self).__name__}")  # which refuses it
         fitted = clone(self).set_params(solver="auto", tol=None, max_iter=None)  # it starts from an optimum
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PosteriorWarning)

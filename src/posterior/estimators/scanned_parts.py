@@ -52,7 +52,8 @@ def _grown_model(estimator: Any, table: Any, classes: Any) -> GenerativeModel:
     schema = estimator._schema(table.source, estimator._kinds_so_far)
     known = _with(classes, table.classes)
     rows = table.rows(schema, known)
-    return replace(spec.estimate(before + spec.summarize(rows, known)), tuning=tuning)
+    model: GenerativeModel = spec.estimate(before + spec.summarize(rows, known))
+    return replace(model, tuning=tuning)
 
 
 def added_batches(estimator: Any, table: Any, classes: Any) -> Any:
