@@ -6,7 +6,11 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["postgres", "clusters"]  # fixtures of tests/support: they start when a test asks for them
+pytest_plugins = [
+    "postgres",
+    "clusters",
+    "s3",
+]  # fixtures of tests/support: they start when a test asks for them
 
 # New examples on a developer's machine, the same ones in every CI run; few, and many in the long runs.
 for name, max_examples in (("few", 15), ("many", 100)):

@@ -203,11 +203,6 @@ def test_no_file_is_no_table(tmp_path):
         scan(tmp_path / "x.txt", "y")
 
 
-def test_files_of_a_store_are_refused_with_the_remedy():
-    with pytest.raises(ValueError, match="copy or mount them, or let DuckDB"):
-        scan("s3://bucket/rows.parquet", "y")
-
-
 def test_rows_without_a_class_are_refused_or_left_out(tmp_path):
     table = rows()
     labels = table["y"].to_pylist()

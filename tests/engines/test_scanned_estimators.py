@@ -2,6 +2,7 @@
 
 import warnings
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -276,3 +277,160 @@ def test_what_needs_rows_in_memory_says_how_to_get_some(tmp_path):
     rows = scan(tmp_path / "rows.parquet", target="y")
     with pytest.raises(TypeError, match=r"X, y, weight = scan.sample\(100_000\)"):
         LDA().fit(rows).transform(rows)
+
+
+# -- parts ------------------------------------------------------------------------------------------
+
+PARTS = {
+    "NaiveBayes": (NaiveBayes(weights=1.0, tied=False, alpha=1.0), MIXED),
+    "GaussianNB": (GaussianNB(), NUMBERS),
+    "CategoricalNB": (CategoricalNB(), CODES),
+    "LDA": (LDA(), NUMBERS),
+    "QDA": (QDA(), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("kind", ["files", "duckdb", "stream", "rows in memory first"])
+@pytest.mark.parametrize("name", PARTS)
+def test_scans_added_by_partial_fit_give_the_model_of_all_rows(name, kind, table, files):
+    estimator, columns = PARTS[name]
+    paths = sorted(files.glob("*.parquet"))
+    here, there = paths[:2], paths[2:]
+
+    def opened(some):
+        rows = pa.concat_tables([pq.read_table(path) for path in some]).select([*columns, "label"])
+        if kind == "stream":
+            return scan(rows.to_reader(max_chunksize=400), "label")
+        if kind == "duckdb":
+            connection = duckdb.connect()
+            connection.register("rows", rows)
+            connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+            return scan(connection, "label", table="t")
+        return scan([str(path) for path in some], "label", columns=columns)
+
+    first = opened(here)
+    if kind == "rows in memory first":
+        X, y, _ = first.sample(10**6)
+        found = clone(estimator).partial_fit(X, y, classes=["a", "b", "c"])
+    else:
+        found = clone(estimator).partial_fit(first, classes=["a", "b", "c"])
+    found.partial_fit(opened(there))
+    X = table.select(columns)
+    expected = clone(estimator).fit(X, table["label"].to_numpy(zero_copy_only=False)).predict_log_proba(X)
+    np.testing.assert_allclose(found.predict_log_proba(X), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_partial_fit_reads_the_columns_of_the_first_part_by_their_names(table, tmp_path):
+    for name, columns in {
+        "first": ["x", "wait", "label"],
+        "second": ["number", "label", "wait", "x"],
+    }.items():
+        pq.write_table(table.select(columns), tmp_path / f"{name}.parquet")
+    model = LDA().partial_fit(scan(tmp_path / "first.parquet", "label"))
+    model.partial_fit(scan(tmp_path / "second.parquet", "label"))
+    twice = pa.concat_tables([table, table]).select(["x", "wait"])
+    labels = np.tile(table["label"].to_numpy(zero_copy_only=False), 2)
+    expected = LDA().fit(twice, labels)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
+def test_a_column_that_is_filled_later_joins_the_model(table, tmp_path):
+    empty = table.select(["x", "label"]).append_column("late", pa.nulls(N, pa.float64()))
+    pq.write_table(empty, tmp_path / "empty.parquet")
+    pq.write_table(
+        table.select(["x", "label"]).append_column("late", table["wait"]), tmp_path / "full.parquet"
+    )
+    plain = NaiveBayes(weights=1.0, tied=False)
+    parts = [scan(tmp_path / f"{name}.parquet", "label") for name in ("empty", "full")]
+    found = clone(plain).partial_fit(parts[0]).partial_fit(parts[1])
+    rows = [part.sample(10**6)[:2] for part in parts]
+    expected = clone(plain).partial_fit(*rows[0]).partial_fit(*rows[1])
+    X = rows[1][0]
+    np.testing.assert_allclose(found.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-9)
+
+
+def test_partial_fit_says_what_it_does_not_take(files, tmp_path):
+    rows = scan(files, "label", columns=NUMBERS)
+    with pytest.raises(ValueError, match=r"y was passed to LinearDiscriminantAnalysis beside a scan"):
+        LDA().partial_fit(rows, ["a"])
+    with pytest.raises(ValueError, match=r"\['c'\] in y do not exist in the initial classes \['a', 'b'\]"):
+        LDA().partial_fit(rows, classes=["a", "b"])
+    with pytest.raises(ValueError, match="resume= is for fit"):
+        LDA().partial_fit(scan(files, "label", columns=NUMBERS, resume=tmp_path / "sums"))
+    model = LDA().partial_fit(rows)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="has no column 'wait', which LinearDiscriminantAnalysis was fitted"):
+        model.partial_fit(scan(pq.read_table(files).drop_columns(["wait"]), "label"))
+    assert (model.coef_ == before).all()
+
+
+def test_a_regression_learns_a_scan_batch_by_batch(table, files):
+    rows = scan(files, "label", columns=NUMBERS)
+    found = SoftmaxRegression(C=1.0).partial_fit(rows)
+    parts = list(scan(files, "label", columns=NUMBERS).parts())
+    expected = SoftmaxRegression(C=1.0)
+    for X, y, _ in parts:
+        expected.partial_fit(X, y, classes=["a", "b", "c"])
+    assert (found.coef_ == expected.coef_).all()
+    assert found.score(rows) > 0.5
+
+
+def test_a_warm_start_from_the_optimum_takes_fewer_steps_than_a_cold_one(files):
+    rows = scan(files, "label", columns=NUMBERS)
+    cold = SoftmaxRegression(C=1.0).fit(rows)
+    warm = SoftmaxRegression(C=1.0, warm_start=True).fit(rows)
+    warm.fit(rows)
+    assert warm.n_iter_[0] < cold.n_iter_[0]
+    np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-6)
+
+
+# -- how good ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["files", "stream"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_score_of_a_regression_is_that_of_the_same_rows(kind, weight, table, files):
+    model = LinearRegression().fit(table.select(NUMBERS), table["number"].to_numpy())
+    names = [*NUMBERS, "number", "weight"]
+    source = files if kind == "files" else table.select(names).to_reader(max_chunksize=700)
+    found = model.score(scan(source, "number", columns=NUMBERS, weight=weight))
+    w = None if weight is None else table["weight"].to_numpy()
+    expected = model.score(table.select(NUMBERS), table["number"].to_numpy(), sample_weight=w)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_r_squared_keeps_its_digits_far_from_zero(table, tmp_path):
+    far = table.select(NUMBERS).append_column("number", pa.array(table["number"].to_numpy() + 1e8))
+    pq.write_table(far, tmp_path / "far.parquet", row_group_size=300)
+    rows = scan(tmp_path / "far.parquet", "number")
+    model = LinearRegression().fit(rows)
+    assert model.score(rows) == pytest.approx(
+        model.score(far.select(NUMBERS), far["number"].to_numpy()), rel=1e-9
+    )
+
+
+def test_the_score_of_a_stream_takes_its_one_reading(table):
+    model = LDA().fit(table.select(NUMBERS), table["label"].to_numpy(zero_copy_only=False))
+    stream = scan(table.select([*NUMBERS, "label"]).to_reader(max_chunksize=700), "label")
+    expected = model.score(table.select(NUMBERS), table["label"].to_numpy(zero_copy_only=False))
+    assert model.score(stream) == expected
+
+
+@pytest.mark.parametrize("costs", [None, [[0.0, 1.0, 1.0], [5.0, 0.0, 5.0], [1.0, 1.0, 0.0]]])
+def test_the_score_of_decisions_is_that_of_the_same_rows(costs, table, files):
+    model = DecisionClassifier(LDA(), costs=costs).fit(scan(files, "label", columns=NUMBERS))
+    labels, weight = table["label"].to_numpy(zero_copy_only=False), table["weight"].to_numpy()
+    expected = model.score(table.select(NUMBERS), labels, sample_weight=weight)
+    found = model.score(scan(files, "label", columns=NUMBERS, weight="weight"))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("asked", ["k_fold_log_proba", "leave_one_out_log_proba"])
+@pytest.mark.parametrize("estimator", [LDA(), LogisticRegression()], ids=lambda one: type(one).__name__)
+def test_what_is_asked_of_every_row_is_refused_with_the_remedy(estimator, asked, files):
+    rows = scan(files, "label", columns=NUMBERS)
+    model = clone(estimator).fit(rows)
+    if not hasattr(model, asked):
+        return
+    with pytest.raises((TypeError, ValueError), match=r"X, y, weight = scan\.sample\(100_000\)"):
+        getattr(model, asked)(rows)

@@ -14,6 +14,10 @@ def refuse_output(path: str, *inputs: str) -> None:
     where = Path(path).expanduser()
     if path == "-":
         return
+    if "://" in path:
+        raise ValueError(
+            f"{path}: files are written to this machine, whole or not at all; copy it from there"
+        )
     if where.is_dir():
         raise ValueError(f"{path} is a folder; give the name of a file")
     folder = where.parent

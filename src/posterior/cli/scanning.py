@@ -108,6 +108,8 @@ def _several(data: Sequence[str]) -> str:
     """What more than one file is, in words; empty for one file."""
     if len(data) > 1:
         return counted(len(data), "file")
+    if "://" in data[0] and load_module("posterior.engines.stores").is_address(data[0]):
+        return f"the address {data[0]}"
     path = Path(data[0]).expanduser()
     if path.is_dir():
         return f"the folder {data[0]}"

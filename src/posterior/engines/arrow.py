@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -101,12 +101,15 @@ class ParquetFragment:
         keys = dict(self.keys)
         stored = [name for name in columns if name not in keys]
         wanted = pa.schema([self.schema.field(name) for name in columns])
-        with pq.ParquetFile(self.name, pre_buffer=False, buffer_size=BUFFER) as file:
+        with self._file() as file:
             for batch in file.iter_batches(
                 batch_size=rows, row_groups=list(self.row_groups), columns=stored, use_threads=False
             ):
                 fits = batch.schema.equals(wanted)  # as it does in nearly all files
                 yield batch if fits else self._agreed(batch, columns, keys)
+
+    def _file(self) -> Any:
+        return pq.ParquetFile(self.name, pre_buffer=False, buffer_size=BUFFER)
 
     def _agreed(self, batch: Any, columns: Sequence[str], keys: dict[str, Any]) -> Any:
         """The columns in order, numbers with the types that all files agree on."""
@@ -184,9 +187,9 @@ class FileEngine(FragmentEngine):
     def __init__(self, source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> None:
         self._paths = found_files(source)
         self._given = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
-        self.kind = _kind_of(self._paths)
+        self.kind = kind_of(self._paths)
         try:
-            self._dataset = _opened(self._paths, self.kind)
+            self._dataset = to_dataset([str(path) for path in self._paths], self.kind)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, error) from error
 
@@ -204,11 +207,11 @@ class FileEngine(FragmentEngine):
             named = Path(os.path.abspath(Path(given).expanduser()))
             if named.exists():
                 folders = [named] if named.is_dir() and named in where.parents else []
-            elif _matches(where.parts, named.parts):
+            elif matches(where.parts, named.parts):
                 return True
             else:
-                folders = [folder for folder in where.parents if _matches(folder.parts, named.parts)]
-            if any(_is_shown(where.relative_to(folder)) for folder in folders):
+                folders = [folder for folder in where.parents if matches(folder.parts, named.parts)]
+            if any(is_shown(where.relative_to(folder)) for folder in folders):
                 return True
         return False
 
@@ -222,6 +225,11 @@ class FileEngine(FragmentEngine):
         """The paths of all files."""
         return [fragment.path for fragment in self._dataset.get_fragments()]
 
+    def file_states(self) -> list[list[Any]]:
+        """What tells whether files are still the same."""
+        found = [(Path(path).resolve(), Path(path).stat()) for path in self.paths]
+        return [[str(path), state.st_size, state.st_mtime_ns] for path, state in found]
+
     @property
     def counted_rows(self) -> int | None:
         """The number of rows that the footers of Parquet files tell; None of other kinds."""
@@ -234,9 +242,9 @@ class FileEngine(FragmentEngine):
         if self.kind != "parquet":
             return [FileFragment(each, self.schema) for each in found]
         return [
-            ParquetFragment(each.path, groups, self.schema, _keys(each))
+            ParquetFragment(each.path, groups, self.schema, partition_keys(each))
             for each in found
-            for groups in _row_groups(each)
+            for groups in row_groups(each)
         ]
 
     def head(self, columns: Sequence[str], n: int) -> Any:
@@ -247,19 +255,29 @@ class FileEngine(FragmentEngine):
         return pa.Table.from_batches(parts) if parts else self.empty(columns)
 
 
-def opened(source: Any, engine: Any = None) -> Engine:
+def opened(source: Any, engine: Any = None, filesystem: Any = None) -> Engine:
     """The engine for files: threads of this process, or the workers of a cluster."""
+    given = [source] if isinstance(source, str | PathLike) else list(source)
+    stores = load_module("posterior.engines.stores")
+    addresses = [stores.is_address(each) and not str(each).startswith("file://") for each in given]
+    elsewhere = filesystem is not None or all(addresses)
+    if any(addresses) and not elsewhere:
+        raise ValueError(f"{listed(list(map(str, given)), 2)}: some are in a store and some are not")
+    if not elsewhere:
+        given = [stores.local_path(each) if stores.is_address(each) else each for each in given]
     if engine is None or engine == "arrow":
-        return FileEngine(source)
+        return stores.StoredFiles(given, filesystem) if elsewhere else FileEngine(given)
     package = engine if isinstance(engine, str) else type(engine).__module__.partition(".")[0]
     module = CLUSTERS.get(package)
     if module is None:
         raise ValueError(
             f"engine must be 'arrow', 'dask', 'spark', a client of Dask or a Spark session, found {engine!r}"
         )
-    # Workers are in another folder: what is named from ours must be named from the root.
-    named = [source] if isinstance(source, str | PathLike) else source
-    files = FileEngine([os.path.abspath(Path(each).expanduser()) for each in named])
+    if elsewhere:
+        files = stores.StoredFiles(given, filesystem)
+    else:
+        # Workers are in another folder: what is named from ours must be named from the root.
+        files = FileEngine([os.path.abspath(Path(each).expanduser()) for each in given])
     on_cluster: Engine = load_module(module).files_on_cluster(
         files, None if isinstance(engine, str) else engine
     )
@@ -303,36 +321,37 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     inside = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS and each.is_file()]
-    shown = [each for each in inside if _is_shown(each.relative_to(path))]
+    shown = [each for each in inside if is_shown(each.relative_to(path))]
     if not shown:
         raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
     return shown
 
 
-def _is_shown(path: Path) -> bool:
+def is_shown(path: PurePath) -> bool:
     """Whether no part of a path is hidden, as names are that begin with a dot or an underscore."""
     return not any(part.startswith((".", "_")) for part in path.parts)
 
 
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a path is one that `glob` would find by a pattern, part by part.
 
-    >>> [_matches(("data", "a.csv"), pattern) for pattern in (("data", "*.csv"), ("**", "*.csv"), ("*.csv",))]
+    >>> [matches(("data", "a.csv"), pattern) for pattern in (("data", "*.csv"), ("**", "*.csv"), ("*.csv",))]
     [True, True, False]
     """
     if not pattern:
         return not parts
     first, rest = pattern[0], pattern[1:]
-    if first == "**" and _matches(parts, rest):
+    if first == "**" and matches(parts, rest):
         return True
     if not parts or (parts[0].startswith(".") and not first.startswith(".")):
         return False
     if first == "**":
-        return _matches(parts[1:], pattern)
-    return fnmatchcase(parts[0], first) and _matches(parts[1:], rest)
+        return matches(parts[1:], pattern)
+    return fnmatchcase(parts[0], first) and matches(parts[1:], rest)
 
 
-def _kind_of(paths: Sequence[Path]) -> str:
+def kind_of(paths: Sequence[Path]) -> str:
+    """The one kind that files are of, by their extensions."""
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise ValueError(f"the files are of several kinds, {listed(sorted(kinds))}; scan those of one kind")
@@ -349,14 +368,13 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _opened(paths: Sequence[Path], kind: str) -> Any:
+def to_dataset(where: Sequence[str], kind: str, filesystem: Any = None) -> Any:
     """The data set of Arrow, which knows the files and the keys of their folders."""
-    where = [str(path) for path in paths]
     form: Any = kind
     if kind == "csv":  # gaps are called what they are called in files that are read as a whole
         gaps = csv.ConvertOptions(null_values=list(USUAL_MISSING), strings_can_be_null=True)
         form = ds.CsvFileFormat(convert_options=gaps)
-    return ds.dataset(where, format=form, partitioning="hive")
+    return ds.dataset(list(where), format=form, partitioning="hive", filesystem=filesystem)
 
 
 def agreed_schema(dataset: Any) -> Any:
@@ -431,12 +449,12 @@ def _common(a: Any, b: Any, message: Any) -> Any:
     return pa.float64()
 
 
-def _keys(fragment: Any) -> tuple[tuple[str, Any], ...]:
+def partition_keys(fragment: Any) -> tuple[tuple[str, Any], ...]:
     """What the names of folders say of all rows of a file, as in year=2024/month=5."""
     return tuple(ds.get_partition_keys(fragment.partition_expression).items())
 
 
-def _row_groups(fragment: Any) -> list[tuple[int, ...]]:
+def row_groups(fragment: Any) -> list[tuple[int, ...]]:
     """The row groups of a file, neighbours together up to a number of rows."""
     try:
         sizes = [group.num_rows for group in fragment.row_groups]

@@ -21,12 +21,14 @@ OPENERS = {
     "distributed": "posterior.engines.dask",
     "pyspark": "posterior.engines.spark",
 }
-# Addresses of files that are no disk of this machine.
-STORES = ("s3", "gs", "gcs", "abfs", "abfss", "az", "hdfs", "http", "https")
+# Addresses of files; any other is one of a database.
+FILES = (
+    "file", "s3", "gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "viewfs", "http", "https", "memory"
+)  # fmt: skip
 ACCEPTED = (
-    "files (a path, a pattern such as 'data/*.parquet', a folder), a DuckDB connection or relation, an ADBC "
-    "connection or a postgresql:// address, an Arrow stream, a lazy frame of polars, or a data frame of Dask "
-    "or Spark"
+    "files (a path, a pattern such as 'data/*.parquet', a folder, s3://…), a DuckDB connection or relation, "
+    "an ADBC connection or a postgresql:// address, an Arrow stream, a lazy frame of polars, or a data frame "
+    "of Dask or Spark"
 )
 
 
@@ -41,6 +43,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     weight: str | None = None,
     unlabelled: Literal["error", "drop"] = "error",
     engine: Any = None,
+    filesystem: Any = None,
     resume: str | PathLike[str] | None = None,
 ) -> TableScan:
     """A table to learn from that is read where it lives, however large it is.
@@ -48,7 +51,8 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     Parameters
     ----------
     source : path, pattern, list of paths, connection, stream or lazy data frame
-        Parquet, Feather and CSV files, patterns such as "data/*.parquet" and partitioned folders; a
+        Parquet, Feather and CSV files, patterns such as "data/*.parquet" and partitioned folders, on disk or
+        in an object store ("s3://bucket/data/*.parquet", "gs://…", "abfs://…", "hdfs://…"); a
         DuckDB connection (with `table` or `query`) or relation; an ADBC connection or an address such as
         "postgresql://…" (with `table` or `query`); an Arrow stream, which can be read once; a lazy frame of
         polars; a data frame of Dask or Spark.
@@ -66,7 +70,8 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
         What to do with rows without a class.
     engine : Dask client, Spark session, or "arrow", "dask", "spark", default=None
         Who reads files: the threads of this process, or a cluster whose workers see the same files.
-
+    filesystem : file system of pyarrow.fs or fsspec, default=None
+        Where files are, for stores whose address does not say all: endpoints, credentials.
     resume : path, default=None
         A file in which `fit` of a generative model keeps the sums of the fragments that it has read, so that
         an interrupted one goes on where it stopped; it is removed when the fit is done. For files that this
@@ -93,7 +98,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
         raise ValueError(f"unlabelled must be 'error' or 'drop', found {unlabelled!r}")
     if table is not None and query is not None:
         raise ValueError("give a table or a query, not both")
-    opened = _engine_of(source, table, query, engine)
+    opened = _engine_of(source, table, query, engine, filesystem)
     found = TableScan(
         opened, target, weight=weight, columns=columns, kinds=kinds, drops_unlabelled=unlabelled == "drop"
     )
@@ -102,7 +107,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
 
 def _resume(engine: Engine, path: str | PathLike[str]) -> Any:
     resuming = load_module("posterior.engines.resuming")
-    if not isinstance(engine, resuming.FragmentEngine):
+    if not isinstance(engine, resuming.FileEngine):
         raise ValueError(
             "resume= is for files that this process reads (engine='arrow'); a cluster tries again by itself, "
             f"found {engine.name}"
@@ -111,20 +116,18 @@ def _resume(engine: Engine, path: str | PathLike[str]) -> Any:
     return resuming.Resume(fspath(path), load_module("posterior.persistence.partial_sums"))
 
 
-def _engine_of(source: Any, table: str | None, query: str | None, engine: Any) -> Engine:
+def _engine_of(source: Any, table: str | None, query: str | None, engine: Any, filesystem: Any) -> Engine:
     if isinstance(source, Engine):
         return source
-    if isinstance(source, str) and source.partition("://")[0] in STORES:
-        raise ValueError(
-            f"{source}: files are read from disks that this process sees; copy or mount them, or let DuckDB, "
-            "Dask or Spark read them and scan their table"
-        )
-    if isinstance(source, str) and "://" in source and not source.startswith("file://"):
+    database = isinstance(source, str) and "://" in source and source.partition("://")[0] not in FILES
+    if database and filesystem is None:
         return _open("posterior.engines.adbc", source, table=table, query=query, engine=engine)
     if isinstance(source, str | PathLike) or _are_paths(source):
         if table is not None or query is not None:
             raise ValueError("table and query are for databases; for files use columns, or DuckDB")
-        return _open("posterior.engines.arrow", source, engine=engine)
+        return _open("posterior.engines.arrow", source, engine=engine, filesystem=filesystem)
+    if filesystem is not None:
+        raise ValueError(f"filesystem= is for files, found {type(source).__name__}; leave it out")
     package = type(source).__module__.partition(".")[0]
     module = OPENERS.get(package) or (
         "posterior.engines.streams"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from posterior._text import listed
 from posterior.engines.adding import PairwiseSum
-from posterior.engines.arrow import FragmentEngine
+from posterior.engines.arrow import FileEngine
 from posterior.engines.base import Engine, FragmentSum, Work
 from posterior.engines.workers import in_order
 
@@ -57,9 +57,9 @@ class Resume:
 class ResumedEngine(Engine):
     """The rows of files, whose sums by fragment are kept; those in the file are not read again."""
 
-    def __init__(self, engine: FragmentEngine, resume: Resume, task: Mapping[str, Any]) -> None:
+    def __init__(self, engine: FileEngine, resume: Resume, task: Mapping[str, Any]) -> None:
         self.engine, self.resume = engine, resume
-        self.task = json.dumps({**task, "files": [_state(path) for path in engine.paths]}, default=repr)
+        self.task = json.dumps({**task, "files": engine.file_states()}, default=repr)
         self._readings = 0
         self._kept = resume.store.read(resume.path) if Path(resume.path).exists() else None
         if self._kept is not None and self._kept.task != self.task:
@@ -126,9 +126,3 @@ class ResumedEngine(Engine):
     def finish(self) -> None:
         """Remove the file: the fit is done."""
         Path(self.resume.path).unlink(missing_ok=True)
-
-
-def _state(path: str) -> list[Any]:
-    """What tells whether a file is still the same."""
-    found = Path(path).stat()
-    return [str(Path(path).resolve()), found.st_size, found.st_mtime_ns]

@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from posterior._text import counted, listed
 from posterior._types import AnyArray, Floats, Progress
+from posterior.engines.adding import added
 from posterior.engines.base import Engine, FragmentError, Place
+from posterior.engines.labels import read_numbers
 from posterior.engines.remote import read_weight, table_of
 from posterior.engines.survey import as_array, counting_rows
 from posterior.engines.workers import in_order
@@ -69,7 +71,7 @@ class BatchScorer:
 class RightAnswers:
     """Weighs the rows of a batch that a model is right about, and all of them. It can be pickled."""
 
-    predict: Callable[[Any], AnyArray]
+    predict: Callable[..., AnyArray]
     inputs: tuple[str, ...]
     target: str
     weight: str | None
@@ -88,6 +90,72 @@ class RightAnswers:
         right = said == as_array(rows.column(self.target))
         w = np.ones(len(right)) if self.weight is None else read_weight(rows.column(self.weight), self.weight)
         return np.array([w @ right, w.sum()])
+
+
+@dataclass(frozen=True)
+class MeanScores(RightAnswers):
+    """Sums up the scores that `predict(rows, classes, weight)` gives on average to rows of a batch."""
+
+    def __call__(self, batch: Any, place: Place) -> Floats | None:
+        """The score times the weight, and the weight; None where no row counts."""
+        rows = table_of(counting_rows(batch, self.target, self.weight))
+        if not rows.num_rows:
+            return None
+        w = None if self.weight is None else read_weight(rows.column(self.weight), self.weight)
+        total = float(rows.num_rows if w is None else w.sum())
+        found: Any = self.predict
+        return total * np.array(
+            [found(rows.select(list(self.inputs)), as_array(rows.column(self.target)), w), 1.0]
+        )
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Weight and mean of numbers to predict, their squared distances from it, and from what was predicted."""
+
+    weight: float
+    mean: float
+    spread: float
+    residual: float
+
+    def __add__(self, other: "Errors") -> "Errors":
+        # Chan, Golub & LeVeque (1979): exact whatever the offset.
+        weight, apart = self.weight + other.weight, other.mean - self.mean
+        share = other.weight / weight
+        return Errors(
+            weight,
+            self.mean + apart * share,
+            self.spread + other.spread + apart**2 * self.weight * share,
+            self.residual + other.residual,
+        )
+
+    @property
+    def r_squared(self) -> float:
+        """1 − residual/spread; of numbers that are all the same 1 where they are met, else 0."""
+        return 1.0 - self.residual / self.spread if self.spread else float(not self.residual)
+
+
+@dataclass(frozen=True)
+class PredictionErrors(RightAnswers):
+    """Sums up how far numbers of a batch are from those that a model predicts. It can be pickled."""
+
+    def __call__(self, batch: Any, place: Place) -> Errors | None:  # type: ignore[override]
+        """The errors; None where no row counts."""
+        rows = table_of(counting_rows(batch, self.target, self.weight))
+        if not rows.num_rows:
+            return None
+        y = np.asarray(read_numbers(rows.column(self.target), self.target), dtype=np.float64)
+        apart = y - np.asarray(self.predict(rows.select(list(self.inputs))))
+        w = np.ones(len(y)) if self.weight is None else read_weight(rows.column(self.weight), self.weight)
+        mean = float(w @ y / w.sum())
+        return Errors(float(w.sum()), mean, float(w @ (y - mean) ** 2), float(w @ apart**2))
+
+
+def summed(engine: Engine, work: RightAnswers) -> Any:
+    """The sum of `work` over all rows, those of a stream in its one reading."""
+    if engine.rereads:
+        return engine.fold(work, work.columns)
+    return added(work(batch, Place(0, 0)) for batch in engine.batches(work.columns))
 
 
 @dataclass(frozen=True)
@@ -183,6 +251,11 @@ def refuse_columns(engine: Engine, keep: Sequence[str]) -> None:
 
 def refuse_inputs(engine: Engine, out: str | os.PathLike[str]) -> None:
     """Refuse to write to one of the files that are read, or where the next scan would read it."""
+    if "://" in os.fspath(out):
+        raise ValueError(
+            f"out={os.fspath(out)!r}: scores are written to a file of this machine, whole or not at all; "
+            "write to one and copy it, pyarrow.fs.copy_files('scores.parquet', 's3://…')"
+        )
     where = Path(out).expanduser()
     if engine.would_read(where):
         raise ValueError(

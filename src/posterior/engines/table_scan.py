@@ -256,6 +256,20 @@ class TableScan(ScannedTable):
         some._levels = self._levels
         return some
 
+    def read_as(self, names: Sequence[str] | None, n: int, who: str) -> "TableScan":
+        """The same rows with the columns that a model was fitted with, in their order."""
+        wanted = self.inputs_of(names, n, who)
+        if set(wanted) <= set(self._asked):
+            return self.selected(wanted)
+        return TableScan(
+            self.engine,
+            self.target,
+            weight=self.weight,
+            columns=wanted,
+            kinds=self.kinds,
+            drops_unlabelled=self.drops_unlabelled,
+        )
+
     def resumed_from(self, resume: Any) -> "TableScan":
         """The same rows, of which a fit keeps sums in a file to go on from."""
         some = copy(self)

@@ -14,6 +14,7 @@ from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.device import explained_memory, is_device_array, training_of
 from posterior.estimators.parameters import Kinds, Labels, TableLike, Weights
 from posterior.estimators.reading import ModelReading
+from posterior.estimators.scanned_parts import added_batches, added_scan
 from posterior.estimators.scanned_prediction import ScoresScans
 from posterior.estimators.state import install
 from posterior.estimators.table_estimator import columns_of
@@ -116,7 +117,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
             source, kinds = table.table.source, None
             if part and hasattr(self, "model_"):
                 self._aligned(source)
-                kinds = _known_kinds(self.model_.schema)
+                kinds = self._kinds_so_far
             schema = self._schema(source, kinds)
             spec = self._spec(schema, source)
             if part:
@@ -126,11 +127,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
 
     def _fit_stream(self, table: Any) -> Self:
         """Learn from parts one after the other, as `partial_fit` does."""
-        learnt = told_kinds(clone(self), table)
-        for X, y, weight in table.parts():
-            learnt.partial_fit(X, y, sample_weight=weight)
-        if not hasattr(learnt, "model_"):
-            raise ValueError("the stream has no rows; it may have been read before")
+        learnt = added_batches(clone(self), table, None)
         if not self._any_classes:
             refuse_one_class(learnt.classes_)
         return self._finished(learnt.model_)
@@ -146,7 +143,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
     def partial_fit(
         self,
         X: TableLike,
-        y: Labels,
+        y: Labels | None = None,
         classes: Labels | None = None,
         sample_weight: Weights | None = None,
     ) -> Self:
@@ -157,10 +154,10 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
-            More rows of the same columns.
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
+            More rows of the same columns; those of `posterior.scan` are read where they live.
         y : array-like of shape (n_samples,)
-            The class of each row; new classes may appear at any time.
+            The class of each row, new ones at any time; a scan names its class column.
         classes : array-like, default=None
             Classes that may appear; not needed.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -173,6 +170,9 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
 
         """
         who = type(self).__name__
+        if isinstance(X, ScannedTable):
+            self._install(added_scan(self, scanned_table(X, y, sample_weight, who), classes))
+            return self
         if is_device_array(X):
             model = self._device_model(X, y, sample_weight, part=True, classes=classes)
             self._install(self.model_ + model if hasattr(self, "model_") else model)
@@ -189,7 +189,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         spec, seen = self._grown(source, table.weight)
         if self.model_.tuning is not None and not self._first_part_chooses:
             self._refuse_unmergeable(self._spec(self.model_.schema, source), self.model_.schema)
-        schema = self._schema(source, _known_kinds(self.model_.schema))
+        schema = self._schema(source, self._kinds_so_far)
         data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
         model = spec.estimate(seen + spec.summarize(data, table.classes))
         self._install(replace(model, tuning=self.model_.tuning))
@@ -210,19 +210,35 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         self._refuse_unmergeable(model.spec, data.schema)
         return model
 
-    def _grown(self, source: Source, weight: Floats | None) -> tuple[GenerativeSpec, ClassStatistics]:
-        """Composition and statistics so far, ready for a part that may fill columns empty until now."""
+    @property
+    def _kinds_so_far(self) -> Kinds:
+        """The kinds that later parts of the table must keep, by position: declared, or shown by a value."""
+        schema = self.model_.schema
+        if isinstance(schema.columns, Alike) and not schema.columns.example.empty:
+            return [(slice(None), schema.columns.example.kind)]
+        known = (c.declared or not (c.empty or c.ignored) for c in schema.columns)
+        return {
+            j: kind for j, (kind, is_known) in enumerate(zip(schema.kinds, known, strict=True)) if is_known
+        }
+
+    def _grown(
+        self, source: Source, weight: Floats | None, few: Source | None = None
+    ) -> tuple[GenerativeSpec, ClassStatistics]:
+        """Composition and statistics so far, ready for a part that may fill columns empty until now.
+
+        `few` are some rows of the part, where those of `source` are not in memory.
+        """
         model = self.model_
         if model.spec is None or model.statistics is None:
             raise ValueError(model.why_not_mergeable)
         empty = set(model.schema.places_by(lambda c: c.empty and not c.declared).get(True, ()))
         if not empty:
             return model.spec, model.statistics
-        merged = model.schema.union(self._schema(source, _known_kinds(model.schema)))
+        merged = model.schema.union(self._schema(source, self._kinds_so_far))
         late = {j for j in empty if not merged.columns[j].empty}
         spec = model.spec.joined_by(self._unchosen(self._spec(merged, source)), late)
         self._refuse_unmergeable(spec, merged)
-        rows = LocalDataset(merged, merged.encode(source), np.zeros(0, np.int64), weight)
+        rows = LocalDataset(merged, merged.encode(few or source), np.zeros(0, np.int64), weight)
         spec, nothing = spec.prepared(rows), rows.chunk(slice(0, 0))
         return spec, spec.widened(model.statistics.aligned(model.classes, merged), nothing)
 
@@ -299,11 +315,3 @@ def _described(schema: Schema) -> str:
     """What columns are, all their levels included, in a few letters."""
     told = [(column.name, column.kind, column.categories) for column in schema.columns]
     return sha256(repr(told).encode()).hexdigest()
-
-
-def _known_kinds(schema: Schema) -> Kinds:
-    """The kinds that later parts of the table must keep, by position: declared, or shown by a value."""
-    if isinstance(schema.columns, Alike) and not schema.columns.example.empty:
-        return [(slice(None), schema.columns.example.kind)]
-    known = (c.declared or not (c.empty or c.ignored) for c in schema.columns)
-    return {j: kind for j, (kind, is_known) in enumerate(zip(schema.kinds, known, strict=True)) if is_known}

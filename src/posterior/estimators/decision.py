@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -38,7 +39,7 @@ from posterior.estimators.parameters import (
     Reject,
     Weights,
 )
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import Writing, scores_scans, summed_answers
 from posterior.estimators.state import RefusedError, install
 from posterior.estimators.target import read_labels, read_weights
 from posterior.notices import CalibrationWarning, DataWarning, warn
@@ -409,7 +410,7 @@ class DecisionClassifier(MetaClassifier):
     def score(
         self,
         X: AnyRows,
-        y: Labels,
+        y: Labels | None = None,
         sample_weight: Weights | None = None,
         costs: CostsLike | None = None,
     ) -> float:
@@ -417,7 +418,12 @@ class DecisionClassifier(MetaClassifier):
 
         With costs, a row that is rejected, or an outlier, costs what reject={"cost": …} says, and nothing
         else says it: it is a price, and not to be searched for. In the accuracy it is a wrong answer.
+        A scan has its own classes and weights.
         """
+        if isinstance(X, ScannedTable):
+            answer = partial(self.score, costs=costs)
+            total, weight = summed_answers(self, "MeanScores", answer, X, y, sample_weight)
+            return float(total / weight)
         decider = self._decider(costs)
         codes = decider.decide(X)
         true = known_codes(read_labels(y, len(codes), type(self).__name__), self.classes_)

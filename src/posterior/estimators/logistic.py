@@ -35,7 +35,8 @@ from posterior.estimators.parameters import (
 )
 from posterior.estimators.penalty import PenaltySetting
 from posterior.estimators.precision import in_double, shown
-from posterior.estimators.state import RefusedError
+from posterior.estimators.scanned_parts import added_batches
+from posterior.estimators.state import RefusedError, install
 from posterior.estimators.target import labelled_table, refuse_wild_weights, scanned_table
 from posterior.estimators.training_rows import (
     RowsElsewhere,
@@ -243,8 +244,8 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     def _fit_scan(self, table: Any) -> Self:
         """Learn from rows where they live; settings that are "auto" are chosen by a sample of them."""
         refuse_one_class(table.classes)
-        refuse_one_reading(table, type(self).__name__)
-        chosen = settled_by_sample(self, table, classes=True)
+        refuse_one_reading(table, type(self).__name__, ", or use partial_fit")
+        chosen = self._warm(settled_by_sample(self, table, classes=True))
         by_class = (
             None
             if chosen.class_weight is None
@@ -258,7 +259,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         """Learn from rows on a device; settings that are "auto" are chosen by a sample of them."""
         with explained_memory():
             table = training_of(X, y, sample_weight, type(self).__name__, any_classes=False)
-            chosen = settled_by_sample(self, table, classes=True)
+            chosen = self._warm(settled_by_sample(self, table, classes=True))
             refuse_other_solvers(chosen._solver())
             rows = RowsOnDevice.of(table)
             if chosen.class_weight is not None:
@@ -314,11 +315,11 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     def partial_fit(
         self,
         X: TableLike,
-        y: Labels,
+        y: Labels | None = None,
         classes: Labels | None = None,
         sample_weight: Weights | None = None,
     ) -> Self:
-        """Learn from more rows by stochastic gradient descent, one pass over them.
+        """Learn from more rows by stochastic gradient descent, one pass over them; a scan by batches.
 
         The settings are those of `solver` where that learns from parts of a table, as `SGD` does. The penalty
         counts as if the rows seen so far were all; columns, categories and means are those of the first call.
@@ -326,10 +327,10 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
 
         Parameters
         ----------
-        X : array, sparse matrix, list or data frame of shape (n_samples, n_features)
+        X : array, sparse matrix, list or data frame of shape (n_samples, n_features), or scan
             More rows of the same columns.
         y : array-like of shape (n_samples,)
-            The class of each row.
+            The class of each row; a scan names its class column.
         classes : array-like, default=None
             All classes that may appear; needed in the first call unless its rows show them all.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -353,6 +354,12 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
                 f"strength; found penalty={self.penalty!r}, C={self.C!r}, l1_ratio={self.l1_ratio!r}"
             )
         known = hasattr(self, "model_")
+        if isinstance(X, ScannedTable):
+            table = scanned_table(X, y, sample_weight, type(self).__name__)
+            if classes is None and not known and table.rereads:
+                classes = table.classes
+            taken_over(self, added_batches(self, table, classes))
+            return self
         asked = None if classes is None else np.asarray(classes)
         if known and asked is not None and not np.array_equal(np.unique(asked), self.classes_):
             raise ValueError(
@@ -438,6 +445,12 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             )
         return np.asarray(by_class, dtype=np.float64)
 
+    def _warm(self, chosen: Self) -> Self:
+        """A copy that is to be fitted in our place, with our last solution where that is to be its start."""
+        if self.warm_start and hasattr(self, "model_"):
+            install(chosen, **{name: vars(self)[name] for name in ("model_", "design_", "classes_")})
+        return chosen
+
     def _start(self, scan: Scan, classes: AnyArray) -> LinearModel | None:
         """The last solution, where it is asked for and is one of the same columns and classes."""
         if not self.warm_start or not hasattr(self, "model_"):
@@ -448,13 +461,15 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     # -- what can be read off ---------------------------------------------------------------------
 
     def leave_one_out_log_proba(
-        self, X: TableLike, y: Labels, sample_weight: Weights | None = None
+        self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None
     ) -> Floats:
         """Log probabilities of each row under the model of these rows without it, (n_samples, n_classes).
 
         Approximate: one Newton step from the fit on all rows (Rad & Maleki, 2020), and a refit of the few
         rows that move far. The estimator itself is not changed.
         """
+        if isinstance(X, ScannedTable):
+            labelled_table(X, y, who=f"leave_one_out_log_proba of {type(self).__name__}")  # which refuses it
         fitted = clone(self).set_params(solver="auto", tol=None, max_iter=None)  # it starts from an optimum
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PosteriorWarning)

@@ -26,7 +26,7 @@ from posterior.estimators.parameters import (
 )
 from posterior.estimators.penalty import is_number
 from posterior.estimators.precision import in_double, shown
-from posterior.estimators.scanned_prediction import Writing, scores_scans
+from posterior.estimators.scanned_prediction import ScoresNumbers, Writing, scores_scans
 from posterior.estimators.target import counted, read_numbers, read_weights, scanned_table
 from posterior.estimators.training_rows import (
     RowsElsewhere,
@@ -61,7 +61,7 @@ PENALTIES = (None, "l2", "l1", "elasticnet")
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
-class LinearRegression(RegressorMixin, InformationCriteria):
+class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
     """A number as a linear score plus noise, by (penalised) maximum likelihood.
 
     y = x·w + b + noise. With normal noise the score is the conditional mean, and least squares the maximum of

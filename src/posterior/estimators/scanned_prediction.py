@@ -135,14 +135,35 @@ class ScoresScans:
                 return device_accuracy(self, X, y, sample_weight)
             found: float = super().score(X, y, sample_weight)  # type: ignore[misc]  # scikit-learn's
             return found
-        scanned = scanned_table(X, y, sample_weight, type(self).__name__)
-        check_is_fitted(self)
-        target = scanned.target_name(type(self).__name__)
-        scoring = load_module("posterior.engines.scoring")
         predict: Any = self.predict  # type: ignore[attr-defined]  # of the classifier
-        work = scoring.RightAnswers(predict, _inputs(self, scanned), target, scanned.weight)
-        right, total = scanned.engine.fold(work, work.columns)
+        right, total = summed_answers(self, "RightAnswers", predict, X, y, sample_weight)
         return float(right / total)
+
+
+class ScoresNumbers:
+    """Adds to the `score` of a regression the R² of a scan."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R², the share of the variance that is explained; a scan has its own numbers and weights."""
+        if not isinstance(X, ScannedTable):
+            if y is None:
+                raise TypeError("score needs the numbers that the rows have: score(X, y)")
+            found: float = super().score(X, y, sample_weight)  # type: ignore[misc]  # scikit-learn's
+            return found
+        predict: Any = self.predict  # type: ignore[attr-defined]  # of the regression
+        return float(summed_answers(self, "PredictionErrors", predict, X, y, sample_weight).r_squared)
+
+
+def summed_answers(
+    estimator: Any, work: str, answer: Callable[..., Any], X: Any, y: Any, sample_weight: Any
+) -> Any:
+    """What a `work` of `posterior.engines.scoring` makes of a model's answers to all rows of a scan."""
+    who = type(estimator).__name__
+    table = scanned_table(X, y, sample_weight, who)
+    check_is_fitted(estimator)
+    scoring = load_module("posterior.engines.scoring")
+    one = getattr(scoring, work)(answer, _inputs(estimator, table), table.target_name(who), table.weight)
+    return scoring.summed(table.engine, one)
 
 
 def _inputs(estimator: Any, table: Any) -> tuple[str, ...]:

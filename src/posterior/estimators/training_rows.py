@@ -149,12 +149,12 @@ def refuse_kept_rows(spec: GenerativeSpec, schema: Schema) -> None:
             )
 
 
-def refuse_one_reading(table: Any, who: str) -> None:
+def refuse_one_reading(table: Any, who: str, instead: str = "") -> None:
     """Refuse a stream that can be read once, where a solver reads rows several times."""
     if not table.rereads:
         raise ValueError(
             f"{who} reads the rows several times, and a stream can be read once; write it to Parquet files "
-            "first and scan those, or use partial_fit"
+            f"first and scan those{instead}"
         )
 
 

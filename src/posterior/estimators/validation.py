@@ -52,7 +52,7 @@ class Validation(GenerativePrediction):
         return Schema.of(source, kinds)
 
     def k_fold_log_proba(
-        self, X: TableLike, y: Labels, cv: FoldsLike = 10, sample_weight: Weights | None = None
+        self, X: TableLike, y: Labels | None = None, cv: FoldsLike = 10, sample_weight: Weights | None = None
     ) -> Floats:
         """Log posterior of each class for each row, by a model that has not seen the row.
 
@@ -124,7 +124,7 @@ class Validation(GenerativePrediction):
         return LabelledTable.of(source, labels, read_weights(sample_weight, labels))
 
     def leave_one_out_log_proba(
-        self, X: TableLike, y: Labels, sample_weight: Weights | None = None
+        self, X: TableLike, y: Labels | None = None, sample_weight: Weights | None = None
     ) -> Floats:
         """Log posterior of each class for each training row, as if the row had not been seen.
 

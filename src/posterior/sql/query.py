@@ -82,7 +82,7 @@ def to_sql(
         check_is_fitted(model)
     spoken, schema = dialect_named(dialect), schema_of(model)
     wanted = _wanted(output)
-    steps = Steps(_table(table))
+    steps = Steps(_table(table), spoken.limit)
     cells = Cells(schema, steps, spoken, _renamed(columns, schema))
     kept = [steps.read("k", exp.Column(this=quoted(name))) for name in _listed_names(keep)]
     answer = answer_of(model, cells, joint=wanted is None or "log_joint" in wanted)

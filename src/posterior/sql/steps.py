@@ -18,6 +18,8 @@ class Steps:
     """
 
     table: Expression
+    # The LIMIT of the first SELECT, where the database wants one (`Dialect.limit`).
+    limit: Expression | None = None
     _defined: dict[str, Expression] = field(default_factory=dict)
     _known: dict[str, str] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
@@ -52,6 +54,8 @@ class Steps:
             inner = (
                 exp.select(*chain.columns(stage), copy=False).from_(source, copy=False).offset(0, copy=False)
             )
+            if stage == 0 and self.limit is not None:
+                inner = inner.limit(self.limit, copy=False)
             query = query.with_(f"step_{stage}", as_=inner, materialized=False, copy=False)
         return query.from_(f"step_{chain.n_stages - 1}", copy=False)
 
