@@ -33,7 +33,7 @@ from posterior.kernels.gaussian import (
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import in_double, scratch
-from posterior.kernels.normalizing import best, evidence, posteriors
+from posterior.kernels.normalizing import add_to_rows, best, evidence, fill_rows, posteriors
 from posterior.kernels.reference import (
     ClassMoments,
     ClassScatter,
@@ -77,6 +77,7 @@ __all__ = [
     "RowScores",
     "SeparateColumns",
     "WholeCodes",
+    "add_to_rows",
     "as_they_lie",
     "best",
     "category_tables",
@@ -94,6 +95,7 @@ __all__ = [
     "expected_mixed_moments",
     "expected_rows",
     "expected_sums",
+    "fill_rows",
     "gap_groups",
     "gappy_log_density",
     "has_missing",
