@@ -56,7 +56,17 @@ from posterior.kernels.row_scores import (
     normal_scores,
     quadratic_scores,
 )
-from posterior.kernels.sparse import DistinctCells, dense, distinct_cells, without_zeros
+from posterior.kernels.sparse import (
+    DistinctCells,
+    are_counts,
+    count_sums,
+    dense,
+    distinct_cells,
+    known_counts,
+    largest_count,
+    mark_counts,
+    without_zeros,
+)
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
@@ -78,6 +88,7 @@ __all__ = [
     "SeparateColumns",
     "WholeCodes",
     "add_to_rows",
+    "are_counts",
     "as_they_lie",
     "best",
     "category_tables",
@@ -87,6 +98,7 @@ __all__ = [
     "column_marks",
     "complete_scatter",
     "count_small",
+    "count_sums",
     "csr",
     "dense",
     "distinct_cells",
@@ -102,8 +114,11 @@ __all__ = [
     "in_double",
     "in_rows",
     "is_sparse",
+    "known_counts",
+    "largest_count",
     "level_pair_counts",
     "linear_scores",
+    "mark_counts",
     "missing_patterns",
     "moments_of_parts",
     "normal_scores",

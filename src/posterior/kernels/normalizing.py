@@ -7,8 +7,8 @@ from posterior.bayes import log_normalized
 from posterior.kernels.choice import compiled
 from posterior.math import log_sum_exp
 
-# Classes up to which rows are worked on class by class: NumPy takes short rows one by one, which is four times
-# as slow for sums and ten times for the largest.
+# Classes up to which rows are worked on class by class: NumPy takes short rows one by one, which is four
+# times as slow for sums and ten times for the largest.
 FEW_CLASSES = 8
 
 
