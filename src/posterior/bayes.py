@@ -36,6 +36,8 @@ def log_normalized(scores: Floats) -> Floats:
     >>> np.exp(log_normalized(np.log([[1.0, 0.25]])))
     array([[0.8, 0.2]])
     """
+    if scores.shape[1] == 2:  # one of the two is 0, and their sum is the other
+        return np.asarray(scores - np.log1p(np.exp(scores[:, 0] + scores[:, 1]))[:, None])
     rows, best = np.arange(len(scores)), scores.argmax(axis=1)
     others = np.exp(scores)
     others[rows, best] = 0.0

@@ -6,8 +6,10 @@ import weakref
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from posterior import GaussianNB, threads
+from posterior._blas import one_blas_thread
 from posterior._pool import each, n_threads, pool
 from posterior.engines import local
 
@@ -102,3 +104,16 @@ def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, d
 def test_all_threads_of_a_pool_run_before_its_first_piece_of_work():
     found = pool(5)  # so that no Ctrl-C meets one that begins
     assert len([each for each in threading.enumerate() if each in found._threads]) == 5
+
+
+def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():
+    def limits():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = limits()
+        with one_blas_thread:
+            with one_blas_thread:
+                assert set(limits()) == {1}
+            assert set(limits()) == {1}  # the outer one still holds it
+        assert limits() == before

@@ -12,6 +12,7 @@ from examples import few_examples
 from posterior import BernoulliNB, MultinomialNB, NaiveBayes, kernels
 from posterior.estimators.precision import in_double
 from posterior.families import Bernoulli, Multinomial, NegativeBinomial, Poisson
+from posterior.kernels import choice
 from posterior.kernels.choice import using
 from posterior.notices import OutsideSupportWarning
 from posterior.stats import ValueTable
@@ -210,7 +211,9 @@ def disguises(X):
 
 @pytest.mark.parametrize("family", [None, NegativeBinomial()])
 @pytest.mark.parametrize("weights", [1.0, "one"])
-def test_naive_bayes_of_sparse_counts_is_that_of_dense_ones(family, weights):
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_naive_bayes_of_sparse_counts_is_that_of_dense_ones(family, weights, mode, monkeypatch):
+    monkeypatch.setattr(choice, "_mode", mode)
     X, y, w = varied(11)
     families = None if family is None else {"count": family}
     kinds = dict.fromkeys(range(D), "count")

@@ -252,3 +252,51 @@ def test_every_second_row_is_read_where_it_is():
             found.append(kernels.ones_by_class(values[::2], -1.0, y[::2], None, 3)[0])
     np.testing.assert_allclose(found[2], found[0], rtol=1e-13)
     np.testing.assert_array_equal(found[3], found[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 4200])
+def test_the_largest_count_is_found_whatever_the_number_of_cells(n, dtype):
+    cells = np.random.default_rng(n).integers(0, 9, n).astype(dtype)
+    for mode in ("reference", "compiled"):
+        with using(mode):
+            assert kernels.largest_count(cells) == cells.max(initial=0)
+
+
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+@pytest.mark.parametrize("wrong", [-1.0, 0.5, -0.5, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 63, 64, 4095, 4096, 4199])
+def test_a_cell_that_is_no_count_is_seen_wherever_it_is(mode, wrong, place):
+    cells = np.ones(4200)
+    cells[place] = wrong
+    with using(mode):
+        assert kernels.largest_count(cells) == -1.0
+        assert kernels.largest_count(cells.astype(np.float32)) == -1.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "d", "n_classes"), SHAPES)
+def test_sums_of_small_counts_are_those_that_the_reference_takes_one_by_one(n, d, n_classes, weighted):
+    rng, y, weight = rows(n, n_classes, 5, weighted=weighted)
+    block = sparse.csr_array(rng.poisson(0.5, (n, d)).astype(np.float64))
+    logs = rng.normal(size=block.data.max(initial=0.0).astype(int) + 1)
+    wide = [part.astype(np.int64) for part in (block.indices, block.indptr)]
+    for own in (block, kernels.csr(block.data, *wide, block.shape)):
+        with using("compiled"):
+            found = kernels.count_sums(own, logs, y, weight, n_classes)
+        with using("reference"):
+            assert kernels.count_sums(own, logs, y, weight, n_classes) is None
+            of_logs = kernels.with_data(block, logs[block.data.astype(int)])
+            np.testing.assert_allclose(
+                found.total, kernels.class_sums(block, y, weight, n_classes), rtol=1e-13
+            )
+            truth = kernels.class_sums(of_logs, y, weight, n_classes)
+            np.testing.assert_allclose(found.logs, truth, rtol=1e-12, atol=1e-13)
+            np.testing.assert_allclose(found.mark, kernels.column_marks(block, weight), rtol=1e-10)
+
+
+def test_counts_without_a_logarithm_are_not_summed_up():
+    block = sparse.csr_array(np.array([[0.0, 3.0]]))
+    with using("compiled"):
+        assert kernels.count_sums(block, np.zeros(3), np.zeros(1, np.int64), None, 1) is None
+        assert kernels.count_sums(block * 0.5, np.zeros(9), np.zeros(1, np.int64), None, 1) is None

@@ -211,6 +211,10 @@ class LocalDataset:
         """Let `write(chunk, part)` write all rows of `out`, each chunk its own part."""
         size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
         chunks = self._cut(size // TILE_ROWS * TILE_ROWS)
+        if len(chunks) == 1:
+            with one_blas_thread:
+                write(chunks[0], out)
+            return out
         ends = np.cumsum([chunk.n_rows for chunk in chunks]).tolist()
         parts: list[Any] = [out[end - chunk.n_rows : end] for chunk, end in zip(chunks, ends, strict=True)]
         each(lambda i: write(chunks[i], parts[i]), len(chunks))

@@ -40,7 +40,8 @@ class GenerativePrediction(TableEstimator):
         return self.model_.spec is not None  # else it was made of given distributions
 
     def _dataset(self, X: TableLike, *, reports_unseen: bool = True) -> LocalDataset:
-        check_is_fitted(self)
+        if not hasattr(self, "model_"):
+            check_is_fitted(self)  # which says so, and takes longer than a few rows
         data = self._encoded(read_table(X))
         if reports_unseen:
             self._report_unseen(data.unseen)

@@ -1,6 +1,7 @@
 """Linear discriminant analysis under scikit-learn's name and with its attributes."""
 
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -25,6 +26,20 @@ from posterior.families import Family, MultivariateNormal
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
 from posterior.generative import GenerativeModel, Priors
+
+
+class LinearForm(NamedTuple):
+    """Scores (x − xbar)·coef + level of some columns, also as compiled code reads them."""
+
+    columns: tuple[int, ...]
+    xbar: Floats
+    coef: Floats
+    level: Floats
+    scores: kernels.RowScores
+
+
+# Worked out once a model, which takes longer than to score a hundred rows by it.
+_forms: WeakKeyDictionary[GenerativeModel, LinearForm] = WeakKeyDictionary()
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianEstimator):
@@ -173,13 +188,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         gets log posteriors.
         """
         data = self._dataset(X)
-        coef, level = self._linear()
-        two = len(self.classes_) == 2
-        if two:
-            coef, level = coef[1:] - coef[:1], level[1:] - level[:1]
-        columns, dtype = tuple(self._kept()[0]), self._answer_type(data)
-        xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
-        scores_of = kernels.linear_scores(coef.T, level, xbar, np.zeros(len(xbar)))
+        dtype, two = self._answer_type(data), len(self.classes_) == 2
+        if self.model_ not in _forms:
+            _forms[self.model_] = self._linear_form()
+        columns, xbar, coef, level, scores_of = _forms[self.model_]
 
         def linear(chunk: Chunk, out: Floats) -> None:
             if not columns:  # all rows are alike
@@ -203,6 +215,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         answers: Floats = np.asarray(np.empty((data.n_rows, len(level)), dtype))
         found = data.fill(linear, answers, dense=len(columns))
         return found[:, 0] if two else found
+
+    def _linear_form(self) -> "LinearForm":
+        """The linear scores of rows; with two classes their difference."""
+        coef, level = self._linear()
+        if len(self.classes_) == 2:
+            coef, level = coef[1:] - coef[:1], level[1:] - level[:1]
+        columns = tuple(self._kept()[0])
+        xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
+        scores_of = kernels.linear_scores(coef.T, level, xbar, np.zeros(len(xbar)))
+        return LinearForm(columns, xbar, coef, level, scores_of)
 
     def _device_decision(self, table: DeviceTable) -> Any:
         """Linear scores of rows on a device."""

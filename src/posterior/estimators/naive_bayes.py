@@ -361,7 +361,9 @@ def _is_zeros_and_ones(schema: Schema, source: Source, places: Sequence[int]) ->
     asked = np.zeros(source.n_columns, dtype=np.bool_)
     counts = schema.places_by(lambda c: c.kind == "count" and not c.declared, places).get(True, ())
     asked[slice(None) if len(counts) == len(asked) else list(counts)] = True
-    if not asked.any() or source.first(lambda stored: stored > 1, asked) is not None:
+    if not asked.any() or (asked.all() and source.largest_count > 1):
+        return False
+    if source.first(lambda stored: stored > 1, asked) is not None:
         return False
     return source.first(lambda stored: stored == 1, asked) is not None
 

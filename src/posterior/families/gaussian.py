@@ -298,7 +298,7 @@ class MultivariateNormalDistribution(Distribution):
         if not self.tied or self._spread > FAR_APART:
             return self._log_density_complete(block)
         coef, level, centre = self._linear
-        return np.asarray((block if centre is None else centre.deviation(block)) @ coef + level)
+        return kernels.add_to_rows((block if centre is None else centre.deviation(block)) @ coef, level)
 
     @cached_property
     def _spread(self) -> float:

@@ -1,8 +1,9 @@
 """Counts of words found while the words were learnt, kept for the sums that follow: texts are read once."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from operator import is_
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,19 +41,15 @@ class KeptCounts:
     def frequencies(
         self, texts: Sequence[str], vectorizer: Any, weight: Floats | None, *, once: bool
     ) -> WordFrequencies | None:
-        """How many texts hold each word, by scikit-learn's own counting; None where that is not plain."""
+        """How many texts hold each word, as scikit-learn cuts them; None where that is not plain."""
         plain = all(getattr(vectorizer, name) is value for name, value in PLAIN.items())
         if not plain or callable(vectorizer.analyzer) or sum(map(len, texts)) > MOST_CHARACTERS:
             return None
-        everything = type(vectorizer)(
-            **vectorizer.get_params()
-            | {"min_df": 1, "max_df": 1.0, "max_features": None, "dtype": np.float64}
-        )
-        try:
-            counts = everything.fit_transform(texts)
-        except ValueError:  # such as no word at all, of which the caller knows what to say
+        words, counts = _counted(texts, vectorizer.build_analyzer())
+        if not words:  # of which the caller knows what to say
             return None
-        words = everything.get_feature_names_out().tolist()
+        if vectorizer.binary:
+            counts.data[:] = 1.0
         self._cells += counts.nnz
         if self._cells <= MOST_CELLS:
             self._read[id(counts)] = Read(texts, words, counts)
@@ -69,6 +66,28 @@ class KeptCounts:
         return None
 
 
+def _counted(texts: Sequence[str], analyze: Callable[[str], Any]) -> tuple[list[str], Any]:
+    """The words of some texts, sorted, and how often each text has each of them, a CSR array.
+
+    Words are numbered as they are met and repetitions are added up at the end: a text takes two calls then,
+    where scikit-learn goes through its words one by one.
+    """
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    met, ends = array("i"), [0]
+    for text in texts:
+        met.extend(map(number.__getitem__, analyze(text)))
+        ends.append(len(met))
+    words = sorted(number)
+    place = np.empty(len(words), np.int32)
+    place[[number[word] for word in words]] = np.arange(len(words), dtype=np.int32)
+    indices = place[np.frombuffer(met, np.intc)] if len(met) else np.zeros(0, np.int32)
+    bounds = np.array(ends, dtype=np.int32)
+    counts = kernels.csr(np.ones(len(indices)), indices, bounds, (len(texts), len(words)))
+    counts.sum_duplicates()
+    return words, counts
+
+
 def _weighted(words: Sequence[str], counts: Any, times: Floats | None, weight: Floats | None) -> Counter[Any]:
     """The weight of the texts that hold each word, as often as they do where `times` says."""
     each = times
@@ -82,6 +101,10 @@ def _weighted(words: Sequence[str], counts: Any, times: Floats | None, weight: F
 
 def _of_known(read: Read, known: Mapping[Any, int]) -> Any:
     """The counts with the numbers of the known words; the others are passed over."""
+    if len(known) == len(read.words) and all(map(eq, known, read.words)):  # numbered in the same order
+        return kernels.csr(
+            read.counts.data, read.counts.indices, read.counts.indptr, (len(read.texts), len(known))
+        )
     number: Ints = np.array([known.get(word, -1) for word in read.words], dtype=np.int64)
     indices, data, bounds = number[read.counts.indices], read.counts.data, read.counts.indptr
     if (indices < 0).any():

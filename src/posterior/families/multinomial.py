@@ -166,6 +166,8 @@ def _share_there(gaps: Any, probability: Floats) -> Floats:
 
 def has_gaps(block: Any) -> bool:
     """Whether a cell is missing or negative."""
+    if kernels.known_counts(block):
+        return False
     cells = block.data if kernels.is_sparse(block) else block
     return bool(cells.size and not cells.min() >= 0)  # the least is NaN if any cell is
 

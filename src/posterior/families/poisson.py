@@ -15,7 +15,15 @@ from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf
 from posterior.families.left_out.parts import TotalsWithout, in_dense_parts
 from posterior.families.parameters import Parameter, by_column
 from posterior.families.stored_cells import not_counts
-from posterior.families.sums import ALPHAS, check_alpha, column_totals, log_factorial, overall_mean, safe_log
+from posterior.families.sums import (
+    ALPHAS,
+    SMALL_LOGS,
+    check_alpha,
+    column_totals,
+    log_factorial,
+    overall_mean,
+    safe_log,
+)
 from posterior.stats import Totals
 
 
@@ -52,8 +60,8 @@ class PoissonDistribution(ProductDistribution):
             out += self.log_relative(block)
             return
         block = self._possible(block)
-        gaps = np.isnan(block.data)
-        out -= self.rate.sum(axis=1)
+        gaps = np.zeros(0, np.bool_) if kernels.are_counts(block) else np.isnan(block.data)
+        kernels.add_to_rows(out, -self.rate.sum(axis=1))
         if gaps.any():
             out += kernels.with_data(block, gaps) @ self.rate.T
             block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
@@ -124,6 +132,11 @@ class Poisson(Family[Totals]):
     def summarize(self, block: Any, y: Ints, weight: Floats | None, n_classes: int) -> Totals:
         """Weight and sum by class."""
         if kernels.is_sparse(block):
+            sums = kernels.count_sums(block, SMALL_LOGS, y, weight, n_classes)
+            if sums is not None:
+                rows = np.bincount(y, weight, n_classes).astype(np.float64)
+                there = np.tile(rows[:, None], block.shape[1])
+                return Totals(there, sums.total, -sums.logs, sums.mark)
             base = kernels.with_data(block, -log_factorial(block.data))
         else:
             base = -log_factorial(block)

@@ -42,7 +42,7 @@ def not_counts(block: Any) -> Any:
     if not kernels.is_sparse(block):
         return np.asarray((block < 0) | (~np.isnan(block) & (block != np.floor(block))))
     cells = block.data
-    if not len(cells) or (cells.min() >= 0 and bool((np.floor(cells) == cells).all())):
+    if kernels.are_counts(block):
         return type(block)(block.shape, dtype=np.bool_)
     wrong: Bools = (cells < 0) | (~np.isnan(cells) & (cells != np.floor(cells)))
     return kernels.csr(wrong, block.indices, block.indptr, block.shape)

@@ -241,10 +241,13 @@ class GenerativeModel:
 
     def _score(self, chunk: Chunk, log_prior: Floats, out: Floats) -> None:
         """Write log posteriors up to a term of the row; they are not finite where a number is infinite."""
-        out[:] = log_prior
+        kernels.fill_rows(out, log_prior)
         with np.errstate(over="ignore", invalid="ignore"):
             for block, distribution in self.distributions:
-                distribution.add_weighted(block.scored(chunk), self.weight_of(block), out)
+                if self.weights is None:
+                    distribution.add_relative(block.scored(chunk), out)
+                else:
+                    distribution.add_weighted(block.scored(chunk), self.weight_of(block), out)
 
     def _accept(self, finite: bool, chunk: Chunk) -> None:
         """Raise the error of an infinite or too large number, if that is why scores were not finite."""

@@ -33,7 +33,7 @@ from posterior.kernels.gaussian import (
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import in_double, scratch
-from posterior.kernels.normalizing import best, evidence, posteriors
+from posterior.kernels.normalizing import add_to_rows, best, evidence, fill_rows, posteriors
 from posterior.kernels.reference import (
     ClassMoments,
     ClassScatter,
@@ -56,7 +56,17 @@ from posterior.kernels.row_scores import (
     normal_scores,
     quadratic_scores,
 )
-from posterior.kernels.sparse import DistinctCells, dense, distinct_cells, without_zeros
+from posterior.kernels.sparse import (
+    DistinctCells,
+    are_counts,
+    count_sums,
+    dense,
+    distinct_cells,
+    known_counts,
+    largest_count,
+    mark_counts,
+    without_zeros,
+)
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
@@ -77,6 +87,8 @@ __all__ = [
     "RowScores",
     "SeparateColumns",
     "WholeCodes",
+    "add_to_rows",
+    "are_counts",
     "as_they_lie",
     "best",
     "category_tables",
@@ -86,6 +98,7 @@ __all__ = [
     "column_marks",
     "complete_scatter",
     "count_small",
+    "count_sums",
     "csr",
     "dense",
     "distinct_cells",
@@ -94,14 +107,18 @@ __all__ = [
     "expected_mixed_moments",
     "expected_rows",
     "expected_sums",
+    "fill_rows",
     "gap_groups",
     "gappy_log_density",
     "has_missing",
     "in_double",
     "in_rows",
     "is_sparse",
+    "known_counts",
+    "largest_count",
     "level_pair_counts",
     "linear_scores",
+    "mark_counts",
     "missing_patterns",
     "moments_of_parts",
     "normal_scores",

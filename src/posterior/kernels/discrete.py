@@ -13,7 +13,7 @@ from posterior.kernels.memory import codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
 MATRIX_CLASSES = 64  # for more, a product of matrices is faster than lines that are looked up
-MANY_CLASSES = 8  # for fewer, scipy's product of sparse rows is as fast
+MANY_CLASSES = 8  # for fewer, but for two, scipy's product of sparse rows is as fast
 
 
 def category_tables(
@@ -148,7 +148,7 @@ def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> F
     sums = np.zeros((n_classes, matrix.shape[1]))
     y, w = codes_of(y), weights_of(weight)
     if sparse:
-        kernel.add_sums(*_parts(matrix), y, w, sums)
+        kernel.add_sums(*csr_parts(matrix), y, w, sums)
         return sums
     for rows, values in tiles(matrix):
         kernel.add_dense_sums(values, y[rows], w[rows], sums)
@@ -185,18 +185,19 @@ class LinearSums:
             self._lines = lines, finite, impossible.astype(np.float64) if some else None
         lines, finite, hits = self._lines
         kernel = None
-        if is_sparse(counts) and counts.format == "csr" and lines.shape[1] >= MANY_CLASSES:
-            kernel = compiled("sums", counts.nnz * lines.shape[1] // 4)
+        n_classes = lines.shape[1]
+        if is_sparse(counts) and counts.format == "csr" and (n_classes == 2 or n_classes >= MANY_CLASSES):
+            kernel = compiled("sums", counts.nnz * n_classes // 4)
         if kernel is None:
             out += reference.linear_sums(counts, finite, hits)
             return
         if hits is not None and not counts.data.all():
             counts = counts.copy()
             counts.eliminate_zeros()  # which would be multiplied by −inf
-        kernel.add_scores(*_parts(counts), lines, out)
+        kernel.add_scores(*csr_parts(counts), lines, out)
 
 
-def _parts(matrix: Any) -> tuple[Floats, AnyArray, AnyArray]:
+def csr_parts(matrix: Any) -> tuple[Floats, AnyArray, AnyArray]:
     """Data, column numbers and bounds of the rows of a CSR array."""
     same = matrix.indices.dtype == matrix.indptr.dtype == np.int32
     bounds, columns = (

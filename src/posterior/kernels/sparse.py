@@ -5,7 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.reference import is_sparse, with_data
+from posterior.kernels.choice import compiled
+from posterior.kernels.discrete import csr_parts
+from posterior.kernels.memory import codes_of, weights_of, writable
+from posterior.kernels.reference import is_sparse, mixture, with_data
 
 # A flag for every pair of a column and a count is cheaper than a sort, while there are no more of them.
 MOST_FLAGS = 1 << 24
@@ -72,3 +75,63 @@ def _of_counts(columns: AnyArray, counts: Ints, n_columns: int) -> DistinctCells
     else:
         found, place = np.unique(key, return_inverse=True)
     return DistinctCells(found // width, (found % width).astype(np.float64), place.reshape(-1))
+
+
+def largest_count(cells: AnyArray) -> float:
+    """The largest of whole numbers from 0 on; −1 where one is something else, infinite or missing.
+
+    >>> largest_count(np.array([0.0, 3.0])), largest_count(np.array([0.5])), largest_count(np.array([-1]))
+    (3.0, -1.0, -1.0)
+    """
+    if not cells.size:
+        return 0.0
+    if cells.dtype.kind in "iub":
+        return float(cells.max()) if cells.min() >= 0 else -1.0
+    kernel = compiled("stored_cells", cells.size)
+    if kernel is not None and cells.dtype in (np.float64, np.float32):
+        return float(kernel.largest_count(np.ascontiguousarray(cells)))
+    largest = float(cells.max())
+    whole = cells.min() >= 0 and np.isfinite(largest) and bool((np.floor(cells) == cells).all())
+    return largest if whole else -1.0
+
+
+def mark_counts(block: Any) -> Any:
+    """Sparse rows of which it is known that all stored cells are counts, so that nobody looks again."""
+    block.posterior_counts = True
+    return block
+
+
+def known_counts(block: Any) -> bool:
+    """Whether these are sparse rows of which it is known that all stored cells are counts."""
+    return getattr(block, "posterior_counts", False)
+
+
+def are_counts(block: Any) -> bool:
+    """Whether all stored cells of sparse rows are whole numbers from 0 on."""
+    return known_counts(block) or largest_count(block.data) >= 0
+
+
+class CountSums(NamedTuple):
+    """Sums of counts and of what logarithms say of them, by class (K, d), and marks of the columns (d,)."""
+
+    total: Floats
+    logs: Floats
+    mark: Floats
+
+
+def count_sums(block: Any, logs: Floats, y: Ints, weight: Floats | None, n_classes: int) -> CountSums | None:
+    """Sums over sparse rows (CSR) of counts and of the logarithm of each; None unless all have one in `logs`.
+
+    None also of so few cells that compiled code is not worth its wait.
+    """
+    kernel = compiled("stored_cells", block.nnz)
+    if kernel is None or block.format != "csr" or not 0 <= largest_count(block.data) < len(logs):
+        return None
+    d = block.shape[1]
+    found = CountSums(np.zeros((n_classes, d)), np.zeros((n_classes, d)), np.zeros(d))
+    parts = csr_parts(block)
+    shared = kernel.add_count_sums(
+        *parts, codes_of(y), weights_of(weight), mixture(d), writable(logs), *found
+    )
+    found.mark[:] += 2.0 * shared
+    return found

@@ -177,11 +177,20 @@ class Labels:
 
     def objects(self, rows: slice = slice(None)) -> AnyArray:
         """Return the values themselves, None where missing."""
-        codes = self.codes[rows].tolist()
+        codes = self.codes[rows]
         # Level by level, not from a table of all of them: texts have as many levels as rows.
         out = np.empty(len(codes), dtype=object)
-        out[:] = [self.levels[code] if code >= 0 else None for code in codes]
+        if codes.min(initial=0) >= 0:
+            out[:] = list(map(self.levels.__getitem__, codes.tolist()))
+        else:
+            out[:] = [self.levels[code] if code >= 0 else None for code in codes.tolist()]
         return out
+
+    @property
+    def are_strings(self) -> bool:
+        """Return whether all levels are strings."""
+        kinds = set(map(type, self.levels))  # of thousands of texts one
+        return all(issubclass(kind, str) for kind in kinds)
 
     def example(self) -> str:
         """Return a value that is no number, written for a message."""
@@ -243,7 +252,11 @@ def factorize(values: Sequence[Any], storage: Storage) -> Labels:
     """Return a sequence of hashable values as codes and levels, in the order they are met."""
     code: dict[Any, Any] = dict.fromkeys(values)
     levels: list[Any] = []
-    for value in code:
+    if {str, type(None)}.issuperset(map(type, code)):  # which is known without a look at each
+        code.pop(None, None)
+        levels.extend(code)
+        code = dict(zip(levels, range(len(levels)), strict=True)) | {None: -1}
+    for value in code if not levels else ():
         if is_missing(value):
             code[value] = -1
         else:
@@ -311,7 +324,7 @@ def read_objects(values: Sequence[Any], name: str) -> Cells:
             return Numbers("boolean", np.array(filled), missing if missing.any() else None)
         return _read_number_objects(values, missing)
     labels = factorize(values, "string")
-    if labels.levels and not all(isinstance(level, str) for level in labels.levels):
+    if not labels.are_strings:
         return Labels("mixed", labels.codes, labels.levels)
     return labels
 

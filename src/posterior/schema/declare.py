@@ -92,7 +92,7 @@ def as_texts(name: str, cells: Cells) -> Labels:
     """Return a column's strings, or refuse its numbers; gaps alone are neither."""
     if cells.is_empty():
         return cells.labels()
-    if isinstance(cells, Numbers) or not all(isinstance(level, str) for level in cells.levels):
+    if isinstance(cells, Numbers) or not cells.are_strings:
         raise ValueError(
             f"column {name!r} is read as text: strings were expected, found {cells.storage} values; "
             "convert them to strings, or declare another kind"

@@ -263,6 +263,8 @@ def _sparse_column(source: SparseSource, declared: Kind | None, asked: Bools) ->
 
 def _holds_counts(source: SparseSource, used: Bools) -> bool:
     """Return whether the columns that are used hold whole numbers, none negative."""
+    if source.largest_count >= 0:
+        return True
     for _, part in source.parts():
         stored = part.data if used.all() else part.data[used[part.indices]]
         if outside(stored, "count").any() or (stored.dtype.kind == "f" and (stored % 1 > 0).any()):

@@ -206,6 +206,11 @@ class SparseSource:
         """Return itself, which holds numbers."""
         return self
 
+    @cached_property
+    def largest_count(self) -> float:
+        """The largest stored cell where all of them are counts, and else −1; looked for once."""
+        return kernels.largest_count(self.matrix.data)
+
     def parts(self) -> Iterator[tuple[int, Any]]:
         """Yield all rows in parts of a fixed size, each with the number of its first row."""
         step = max(1, SLICE_CELLS * self.n_rows // max(self.matrix.nnz, 1))

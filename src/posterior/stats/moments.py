@@ -1,7 +1,8 @@
 """Mean and sum of squares of every column in every class, over the cells that are there."""
 
-from dataclasses import dataclass
-from typing import Annotated, Self
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -91,7 +92,14 @@ class Moments(Statistics):
         return "" if addable(self.scatter, self.mark) else "sums that are too large to be added to"
 
     def pooled(self) -> tuple[Floats, Floats, Floats]:
-        """Weight, within-class and total sum of squares of each column, each (d,)."""
+        """Weight, within-class and total sum of squares of each column, each (d,); not to be written to."""
+        return self._pooled
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what was cached
+
+    @cached_property
+    def _pooled(self) -> tuple[Floats, Floats, Floats]:
         weight = self.weight.sum(axis=0)
         within = self.scatter.sum(axis=0)
         seen = self.weight > 0
@@ -103,7 +111,10 @@ class Moments(Statistics):
             (self.weight * apart).sum(axis=0), weight, out=np.zeros_like(weight), where=weight > 0
         )
         total = within + (self.weight * (apart - mean) ** 2).sum(axis=0)
-        return weight, within, np.where((apart == 0).all(axis=0), within, total)
+        found = weight, within, np.where((apart == 0).all(axis=0), within, total)
+        for sums in found:
+            sums.flags.writeable = False
+        return found
 
     def filled_location(self) -> Location:
         """The means; a class that never shows a column takes the column's overall mean."""

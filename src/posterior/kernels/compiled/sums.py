@@ -95,6 +95,16 @@ SCORES = f"void({ROWS}, float64[:, ::1], float64[:, ::1])"
 def add_scores(data: Floats, indices: AnyArray, indptr: AnyArray, table: Floats, out: Floats) -> None:
     """Add to each row of `out` its cells times the lines of their columns in `table` (d, K)."""
     n, n_classes = out.shape
+    if n_classes == 2:
+        for i in range(n):
+            first, second = 0.0, 0.0
+            for c in range(indptr[i], indptr[i + 1]):
+                x, j = data[np.uint64(c)], np.uint64(indices[np.uint64(c)])
+                first += x * table[j, 0]
+                second += x * table[j, 1]
+            out[i, 0] += first
+            out[i, 1] += second
+        return
     sums = np.zeros(n_classes)
     for i in range(n):
         for k in range(n_classes):
