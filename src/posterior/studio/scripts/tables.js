@@ -19,8 +19,10 @@ export class CostTable {
   }
 
   set(costs) {
+    if (costs === this.shown) return; // a table that is changed is a new one
+    this.shown = costs;
     this.boxes.forEach((row, k) => row.forEach((box, a) => {
-      if (document.activeElement !== box) box.value = costs[k][a];
+      if (document.activeElement !== box && box.valueAsNumber !== costs[k][a]) box.value = costs[k][a];
     }));
   }
 }
@@ -47,14 +49,17 @@ export class ConfusionView {
       this.cells[k].forEach((cell, a) => {
         const count = found.confusion[k * found.width + a];
         say(cell, shownNumber(count, Number.isInteger(count) ? 0 : 1));
-        const share = own > 0 ? (count / own).toFixed(2) : "0";
-        if (cell.dataset.share !== share) cell.style.setProperty("--share", cell.dataset.share = share);
-        cell.hidden = a >= K && !shows[a - K];
+        const share = own > 0 ? Math.round(100 * count / own) / 100 : 0;
+        if (cell.share !== share) cell.style.setProperty("--share", cell.share = share);
       });
       say(this.recall[k], percent(found.classes[k].recall));
       say(this.precision[k], percent(found.classes[k].precision));
     }
-    for (const a of [K, K + 1]) this.heads[a].hidden = this.precision[a].hidden = !shows[a - K];
+    for (const a of [K, K + 1]) {
+      const hidden = !shows[a - K];
+      if (this.heads[a].hidden === hidden) continue;
+      for (const part of [this.heads[a], this.precision[a], ...this.cells.map(row => row[a])]) part.hidden = hidden;
+    }
   }
 }
 
