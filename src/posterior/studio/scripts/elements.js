@@ -18,6 +18,11 @@ export function element(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
+/** A name from the data, with its own direction of writing; one that is long may be broken anywhere. */
+export function named(name) {
+  return element("bdi", { class: name.length > 30 ? "long" : null }, name);
+}
+
 /** An SVG element. */
 export function drawn(tag, attributes, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);

@@ -1,7 +1,7 @@
 // Rows to look at: pick one, see what each of its columns says, change a cell and see the posterior move.
 import { PosteriorBars } from "./charts.js";
 import { posteriorsOfRow } from "./decisions.js";
-import { classColour, element, freshId, percent, say, shownNumber } from "./elements.js";
+import { classColour, element, freshId, named, percent, say, shownNumber } from "./elements.js";
 import { canChange, posteriorOf, shifted, termsOf } from "./model.js";
 import { ColumnLine, NearestRow } from "./whatif.js";
 
@@ -56,8 +56,8 @@ export class RowExplorer {
       const i = shown[s], what = found.done[i];
       const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": s === setting.row ? "true" : "false" }, String(i + 1));
       return element("tr", { class: s === setting.row ? "picked" : what < K && what !== codes[i] ? "wrong" : "" },
-        element("td", null, pick), element("td", null, element("bdi", null, this.data.classes[codes[i]])),
-        element("td", null, element("bdi", null, [...this.data.classes, ...this.data.labels][what])),
+        element("td", null, pick), element("td", null, named(this.data.classes[codes[i]])),
+        element("td", null, named([...this.data.classes, ...this.data.labels][what])),
         element("td", { class: "number" }, percent(Math.max(...posteriorsOfRow(rows, i)))), element("td", { class: "number" }, shownNumber(risk[i])));
     }));
     if (!part.length) this.list.replaceChildren(element("tr", null, element("td", { colspan: 5, class: "aside" }, "no such row at this setting")));

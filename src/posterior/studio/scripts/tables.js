@@ -1,5 +1,5 @@
 // The table of what was done with each class, and the table of what that costs.
-import { classColour, element, percent, say, shownNumber } from "./elements.js";
+import { classColour, element, named, percent, say, shownNumber } from "./elements.js";
 
 /** A table of costs to be typed in: a row for each true class, a column for each action. */
 export class CostTable {
@@ -13,7 +13,7 @@ export class CostTable {
       },
     })));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "what each answer costs" }, element("table", { class: "costs" },
-      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), names.map(name => element("th", { scope: "col" }, element("bdi", null, name))))),
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), names.map(name => element("th", { scope: "col" }, named(name))))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)),
         this.boxes[k].map(box => element("td", null, box)))))));
   }
@@ -35,7 +35,7 @@ export class ConfusionView {
     this.cells = names.map((_, k) => heads.map((_, a) => element("td", { class: k === a ? "hit" : a < K ? "miss" : "none" })));
     this.recall = names.map(() => element("td", { class: "number" }));
     this.precision = heads.map((_, a) => element("td", { class: a < K ? "number" : "none" }));
-    this.heads = heads.map((name, a) => element("th", { scope: "col" }, element("bdi", null, name), a < K ? swatch(a) : null));
+    this.heads = heads.map((name, a) => element("th", { scope: "col" }, named(name), a < K ? swatch(a) : null));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
       element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), this.heads, element("th", { scope: "col" }, "recall"))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)), this.cells[k], this.recall[k]))),
