@@ -77,11 +77,12 @@ class Bins {
     for (let i = 0; i < n; i++) {
       const truth = codes[i], w = counts[i], p = seen[i], above = p * STEPS - HAIR, cost = risk[i] * scale - ALIKE;
       // The posterior must be above a threshold. A limit of step s answers the rows that cost no more than s / STEPS
-      // of the largest. Both are rounded up, by whole numbers, which is quicker than Math.ceil.
+      // of the largest, and a limit of nothing those that cost nothing. Both are rounded up, by whole numbers, which
+      // is quicker than Math.ceil.
       const whole = above | 0, t = 3 * (above > whole || whole === 0 ? whole : whole - 1);
       sums[t + hit[truth]] += w;
       sums[t + 2] += w * p;
-      const part = cost | 0, s = 2 * (cost > part ? part + 1 : part > 0 ? part : 0);
+      const part = cost | 0, s = 2 * (cost > part ? part + 1 : part > 0 ? part : risk[i] > 0 ? 1 : 0);
       spent[s] += w;
       spent[s + 1] += w * flat[truth * K + action[i]];
     }
