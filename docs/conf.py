@@ -17,6 +17,7 @@ project = "posterior"
 copyright = "the posterior developers"  # noqa: A001 -- Sphinx's name for it
 version = release = __version__
 extensions = [
+    "balance",
     "drawn",
     "mathml",
     "reference",

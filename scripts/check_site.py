@@ -9,9 +9,11 @@ a network or wider than the window. It prints what is wrong, and exits with 1 wh
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,7 +27,7 @@ IDEAS = tuple(f"M{number:02d}" for number in range(1, 45))
 # Attributes by which a page asks for something as it is shown; a link is followed only by its reader.
 LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 SHOWN = ("drawn", "cell_output", "output", "interactive")
-WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+VIEWS = ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light"))
 TROUBLE = {"Runtime.exceptionThrown", "Log.entryAdded"}
 SHOUTS = {"error", "warning", "assert"}
 # The deepest elements that stick out of the window and are in nothing that scrolls.
@@ -118,26 +120,40 @@ def looks_wrong(site: Path, pages: dict[Path, Page], pictures: Path | None) -> I
             "the pages were not opened: there is no Chromium, as in Debian's package `chromium`, on the path"
         )
         return
+    paths, browsers = list(pages), os.cpu_count() or 1
+    # A browser for each core, all pages of its share in one tab: what they have in common is read once.
+    with ThreadPoolExecutor(browsers) as pool:
+        shares = [paths[start::browsers] for start in range(browsers)]
+        found = pool.map(lambda share: _looked_at(program, site, share, pictures), shares)
+        by_page = {path: said for share in found for path, said in share.items()}
+    for path in paths:
+        yield from by_page[path]
+
+
+def _looked_at(program: str, site: Path, paths: list[Path], pictures: Path | None) -> dict[Path, list[str]]:
+    """What one browser says of some pages."""
+    found: dict[Path, list[str]] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Chromium(program, Path(profile))
-        for path in pages:
+        for path in paths:
+            # Where a page ends the next one begins: half of them are loaded wide, half narrow.
+            views = VIEWS[::-1] if len(found) % 2 else VIEWS
+            if found:
+                browser.show(path)
+            else:
+                browser.open(path, *views[0])
             here = path.relative_to(site)
-            browser.open(path, WIDTHS[0], SCHEMES[0])
-            for width in WIDTHS:
-                size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-                browser.call("Emulation.setDeviceMetricsOverride", **size)
-                for scheme in SCHEMES:
-                    feature = {"name": "prefers-color-scheme", "value": scheme}
-                    browser.call("Emulation.setEmulatedMedia", features=[feature])
-                    yield from (
-                        f"{here} at {width}: wider than the window: {e}" for e in browser.evaluate(OVERFLOW)
-                    )
-                    if pictures is not None:
-                        name = f"{here.with_suffix('').as_posix().replace('/', '-')}-{width}-{scheme}.png"
-                        browser.screenshot(pictures / name)
-            yield from (f"{here}: {told}" for told in _told(browser))
-            browser.call("Page.close")
+            said = found[path] = []
+            for width, scheme in views:
+                browser.view(width, scheme)
+                wide = browser.evaluate(OVERFLOW)
+                said += [f"{here} at {width}, {scheme}: wider than the window: {e}" for e in wide]
+                if pictures is not None:
+                    name = f"{here.with_suffix('').as_posix().replace('/', '-')}-{width}-{scheme}.png"
+                    browser.screenshot(pictures / name)
+            said += [f"{here}: {told}" for told in _told(browser)]
         browser.close()
+    return found
 
 
 def _told(browser: Chromium) -> Iterator[str]:

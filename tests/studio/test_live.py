@@ -220,6 +220,51 @@ def test_a_click_adds_a_point_and_delete_takes_it_away(live: Chromium) -> None:
     assert live.evaluate(count) == before
 
 
+def test_descent_is_played_a_step_at_a_time_and_paused(live: Chromium) -> None:
+    host = "document.querySelector('[data-live=descent]').posteriorLive"
+    live.evaluate(f"{host}.steps = 0")
+    live.evaluate(
+        f"[...{host}.node.querySelectorAll('button')].find(b => b.textContent === 'One step').click()"
+    )
+    live.evaluate(FRAME)
+    assert live.evaluate(f"[{host}.steps, {host}.descent.length]") == [1, 2]
+    live.evaluate(f"{host}.player.click()")
+    wait = (
+        "new Promise(done => { const look = () => PART.steps > 3 ? done(1) : setTimeout(look, 20); look(); })"
+    )
+    live.evaluate(wait.replace("PART", host))
+    live.evaluate(f"{host}.player.click()")
+    steps = live.evaluate(f"{host}.steps")
+    live.evaluate("new Promise(done => setTimeout(() => done(true), 250))")
+    assert live.evaluate(f"{host}.steps") == steps
+
+
+def test_presets_begin_with_what_they_say(live: Chromium) -> None:
+    types = live.evaluate(
+        "(live => [...live.side.querySelector('select').options].slice(1).map(option => {"
+        " live.begin(option.value); return [option.value, live.boundaries.map(each => each.type)]; }))"
+        "(document.querySelector('[data-live=gaussians]').posteriorLive)"
+    )
+    assert len(types) == 5
+    for name, found in types:
+        assert len(found) == (3 if name == "three classes" else 1)
+        for kind in ("line", "ellipse", "hyperbola"):
+            if f": a {kind}" in name or f": an {kind}" in name:
+                assert found == [kind]
+    right = live.evaluate(
+        "(live => Object.fromEntries([...live.node.querySelectorAll('option')].map(option => option.value)"
+        ".filter(name => name.includes(' ')).map(name => { live.begin(name); return [name,"
+        " Object.fromEntries([...live.table.rows].map(row => [row.cells[0].textContent,"
+        " row.cells[1].textContent.split(' of ').map(Number)]))]; })))"
+        "(document.querySelector('[data-live=points]').posteriorLive)"
+    )
+    share = {name: {kind: hit / n for kind, (hit, n) in each.items()} for name, each in right.items()}
+    assert len(share) == 6
+    assert share["one inside the other"]["QDA"] == 1 > share["one inside the other"]["LDA"] + 0.2
+    assert share["a far group"]["LDA"] < share["a far group"]["logistic"] == 1
+    assert share["columns that go together"]["naive Bayes"] < 0.8 < share["columns that go together"]["LDA"]
+
+
 def test_a_finger_drags_a_class(page: Path, browser: Chromium) -> None:
     browser.open(page, 390, "light")
     browser.call("Emulation.setTouchEmulationEnabled", enabled=True)

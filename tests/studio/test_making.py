@@ -103,6 +103,15 @@ def test_a_model_that_is_not_worked_out_in_a_page_says_why_or_keeps_its_terms(na
         assert "not worked out in a page" in data["model"]["why"]
 
 
+def test_a_name_of_a_file_and_a_model_without_classes_are_refused_with_the_remedy(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(TypeError, match=r"posterior\.load"):
+        subject_of("model.posterior", None)
+    regression = posterior.LinearRegression().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="gives no probabilities"):
+        subject_of(regression, None)
+
+
 def test_json_ends_no_script_and_no_line():
     text = json_in_html({"</script>": "<!-- \u2028 & 'x' \""})
     assert not set("<>&\u2028") & set(text)

@@ -30,7 +30,7 @@ from posterior.studio.held_rows import PageRows
 from posterior.studio.outlying import read_back, rounded_scores, thousandths
 from studio_pages import STUDIO_PAGES
 
-SETTINGS = 100  # of each page: 1,000 in all
+SETTINGS = 100  # of each page: 1,200 in all
 EVERY = 5  # rows are compared in their posteriors; all in what is done with them
 CHANGES = 60  # rows with some cells changed, of each page
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -62,8 +62,12 @@ def case(request: pytest.FixtureRequest, browser: Chromium, tmp_path_factory: py
 def random_setting(rng: np.random.Generator, case: Case) -> dict[str, Any]:
     K, finds_odd = case.n_classes, "logs" in case.data["outliers"]
     costs = 1.0 - np.eye(K)
-    if rng.random() < 0.7:
+    kind = rng.random()
+    if kind < 0.4:
         costs = np.round(rng.exponential(2.0, (K, K)), 2) * (1 - np.eye(K)) - np.diag(rng.integers(0, 2, K))
+    elif kind < 0.7:  # one cell or a few, as a hand changes them
+        places = (rng.integers(0, K, 3), rng.integers(0, K, 3))
+        costs[places] = np.round(rng.exponential(3.0, 3), 2)
     rules = [
         None,
         ["threshold", round(float(rng.uniform(0.3, 0.999)), 4)],
@@ -83,7 +87,7 @@ def random_setting(rng: np.random.Generator, case: Case) -> dict[str, Any]:
 
 OUTCOMES = """
 (settings => {
-  const { studio, outcome, oddRows } = posteriorStudio, { rows, data, outliers } = studio;
+  const { studio, outcome, posteriorsOfRow, oddRows } = posteriorStudio, { rows, data, outliers } = studio;
   return settings.map(setting => {
     const odd = oddRows(outliers, setting.outliers, setting.priors);
     const found = outcome(rows, setting, data.old, data.observed, odd);
@@ -91,7 +95,7 @@ OUTCOMES = """
     const curves = Object.fromEntries(["cost", "rejecting", "precision", "recall", "coverage"].map(
       name => [name, found.curves[name] ? plain(found.curves[name]) : null]));
     return { ...found, confusion: plain(found.confusion), done: plain(found.done),
-      posterior: plain(rows.moved.filter((_, at) => Math.floor(at / rows.K) % EVERY === 0)),
+      posterior: [...rows.codes.keys()].filter(i => i % EVERY === 0).flatMap(i => posteriorsOfRow(rows, i)),
       curves: { ...curves, high: found.curves.high, bayes: found.curves.bayes } };
   });
 })
@@ -311,3 +315,68 @@ def test_rows_with_cells_changed_get_the_posteriors_and_terms_of_the_library(
             assert set(odds) == set(parts.terms)
             for name, value in zip(parts.terms, parts.values[0], strict=True):
                 np.testing.assert_allclose(odds[name], value, rtol=1e-9, atol=1e-9)
+
+
+# -- one column of a row, and the nearest row ----------------------------------------------------------
+
+LINES = """
+(places => places.map(place => {
+  const { explorer } = posteriorStudio.studio, { line } = explorer;
+  line.place = place;
+  line.show();
+  return { values: line.values, logs: line.logs.map(logs => logs.map(x => x === -Infinity ? null : x)) };
+}))
+"""
+
+
+def test_the_line_of_a_column_is_the_posterior_of_the_library(case: Case, browser: Chromium) -> None:
+    data, fitted = case.data, case.subject.fitted
+    fixed = set(data["shown"]["fixed"])
+    columns = [c for c in data["model"]["columns"] if not c.get("levels") and str(c["place"]) not in fixed]
+    if not columns:
+        pytest.skip("no column of numbers can be changed in this page")
+    places = [column["place"] for column in columns[:3]]
+    browser.evaluate("posteriorStudio.studio.reset()")
+    s = browser.evaluate("posteriorStudio.studio.setting.row")
+    place = case.rows.places[data["shown"]["rows"][s]]
+    row = case.subject.table.part(np.array([place])).native
+    frame = row.copy() if hasattr(row, "columns") else pd.DataFrame(row)
+    for column, told in zip(places, browser.evaluate(f"{LINES}({json.dumps(places)})"), strict=True):
+        values = np.array(told["values"], dtype=float)
+        many = frame.loc[frame.index.repeat(len(values))].reset_index(drop=True)
+        many[many.columns[column]] = values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = fitted.predict_proba(many if hasattr(row, "columns") else many.to_numpy())
+        found = np.exp(np.array(told["logs"], dtype=float))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)  # below are fewer digits
+
+
+def test_the_nearest_row_is_the_nearest_by_gower(case: Case, browser: Chromium) -> None:
+    data = case.data
+    cells = np.array(data["shown"]["cells"], dtype=float).T
+    levels = np.array([bool(column.get("levels")) for column in data["model"]["columns"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a column of gaps has no range
+        ranges = np.nanmax(cells, axis=0) - np.nanmin(cells, axis=0)
+    found = browser.evaluate(
+        "(({ studio }) => { studio.reset(); const { nearest } = studio.explorer;"
+        " const answers = studio.data.shown.rows.map(i => studio.found.done[i]);"
+        " const found = [0, 1, 2, 3].map(s => { studio.setting.row = s; return nearest.find(); });"
+        " return { answers, found }; })(posteriorStudio)"
+    )
+    answers = np.array(found["answers"])
+    for s, told in enumerate(found["found"]):
+        apart = np.where(
+            levels, cells != cells[s], np.abs(cells - cells[s]) / np.where(ranges > 0, ranges, 1)
+        )
+        apart[np.isnan(cells) | np.isnan(cells[s])] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            distance = np.nanmean(apart.astype(float), axis=1)
+        others = np.flatnonzero((answers != answers[s]) & ~np.isnan(distance))
+        if not len(others):
+            assert told is None
+            continue
+        assert answers[told["s"]] != answers[s]
+        np.testing.assert_allclose(told["distance"], distance[others].min(), rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 from chromium import Chromium
 from page_measures import CUT_OFF, EMPTY, OUT_OF_FRAME, OVERLAPPING, STICKING_OUT
 from posterior.studio import page_of
-from studio_pages import STUDIO_PAGES, named_badly, penguins, voters
+from studio_pages import ODD_PAGES, STUDIO_PAGES, named_badly, penguins, voters
 
 TROUBLE = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"}
 SETTING = "posteriorStudio.studio.setting"
@@ -23,6 +23,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     folder = tmp_path_factory.mktemp("pages")
     makers = {
         **STUDIO_PAGES,
+        **ODD_PAGES,
         "bad-names": named_badly,
         "no-rows": lambda: penguins("logistic", rows=False),
         "begun": lambda: voters("naive-bayes", decision={"reject": {"coverage": 0.8}, "outliers": 0.05}),
@@ -39,7 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["penguins", "bad-names", "no-rows"])
+@pytest.mark.parametrize("name", ["penguins", "bad-names", "no-rows", *ODD_PAGES])
 @pytest.mark.crossed
 def test_nothing_goes_wrong_is_fetched_or_sticks_out(
     name: str, width: int, scheme: str, pages: Callable[[str], Path], browser: Chromium
@@ -162,7 +163,9 @@ def test_a_cell_that_is_changed_moves_the_posterior_and_can_be_put_back(
         "(document.querySelector('.terms input'))"
     )
     assert browser.evaluate(total) != before
-    browser.evaluate("[...document.querySelectorAll('.detail button')].at(-1).click()")
+    browser.evaluate(
+        "[...document.querySelectorAll('.detail button')].find(b => b.textContent.startsWith('Put')).click()"
+    )
     assert browser.evaluate(total) == before
 
 

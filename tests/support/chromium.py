@@ -50,18 +50,31 @@ class Chromium:
         os.close(theirs_out)
         self._rest, self._last, self.events = b"", 0, []
         self._session: str | None = None
+        self._view: tuple[int, str] = (0, "")
 
     def open(self, page: Path, width: int, scheme: str, *, scripts: bool = True) -> None:
         """Show a file in a new tab, and wait until it is loaded."""
-        self._session = None
+        self._session, self._view = None, (0, "")
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        self.call("Emulation.setDeviceMetricsOverride", **size)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.view(width, scheme)
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.show(page)
+
+    def view(self, width: int, scheme: str) -> None:
+        """Make the window so wide, for a reader who likes it light or dark, where it is not so already."""
+        if self._view[0] != width:
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+            self.call("Emulation.setDeviceMetricsOverride", **size)
+        if self._view[1] != scheme:
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            self.call("Emulation.setEmulatedMedia", features=[feature])
+        self._view = (width, scheme)
+
+    def show(self, page: Path) -> None:
+        """Show another file in the tab that is open, and wait until it is loaded: quicker than a new tab."""
         self.events = []
         self.call("Page.navigate", url=page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
@@ -77,9 +90,8 @@ class Chromium:
         """Keep a picture of the whole page, or of a part of it."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         whole = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
-        shot = self.call(
-            "Page.captureScreenshot", format=form, clip=clip or whole, captureBeyondViewport=True
-        )
+        how: dict[str, Any] = {"format": form} if form == "png" else {"format": form, "quality": 60}
+        shot = self.call("Page.captureScreenshot", **how, clip=clip or whole, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def pixels(self, x: float, y: float, width: float, height: float) -> Any:

@@ -137,6 +137,63 @@ def tied() -> Subject:
     return _subject(X, np.where(np.arange(len(X)) % 3, "left", "right"), model)
 
 
+def many() -> Subject:
+    """Nine classes, one of them rare."""
+    rng = np.random.default_rng(9)
+    y = np.concatenate([rng.integers(0, 8, 600), np.full(9, 8)])
+    X = rng.normal(size=(len(y), 3)) + rng.normal(0, 1.5, (9, 3))[y]
+    names = np.array([f"kind {k}" for k in range(9)])
+    return _subject(pd.DataFrame(X, columns=["x0", "x1", "x2"]), names[y], GaussianNB())
+
+
+def blobs(n_classes: int, n: int, n_columns: int) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(n_classes + n_columns)
+    y = rng.integers(0, n_classes, n)
+    X = rng.normal(size=(n, n_columns)) + rng.normal(0, 1, (n_classes, n_columns))[y]
+    columns = [f"x{j}" for j in range(n_columns)]
+    return pd.DataFrame(X, columns=columns), np.array([f"class {k}" for k in range(n_classes)])[y]
+
+
+ODD_NAMES = (
+    "<script>alert(1)</script>",
+    "quo\"te's",
+    "日本語クラス",
+    "a" * 120,
+    "right\u202eleft",
+    " spaces ",
+)
+ODD_NAMES += ("a,b:c=d", "&amp;", "emoji 😀", "new\nline")
+
+
+def oddly_named() -> Subject:
+    X, y = blobs(10, 300, 2)
+    return _subject(X, np.array(ODD_NAMES)[[int(name.split()[1]) for name in y]], "naive-bayes")
+
+
+def with_gaps() -> Subject:
+    X, y = blobs(3, 200, 4)
+    rng = np.random.default_rng(0)
+    X = X.mask(rng.random(X.shape) < 0.4).assign(nothing=np.nan, town=rng.choice(["a", "b", None], 200))
+    return _subject(X, y, "naive-bayes")
+
+
+def with_words() -> Subject:
+    X, y = blobs(2, 200, 1)
+    rng, words = np.random.default_rng(0), (["good", "fine"], ["bad", "poor"])
+    said = [" ".join(rng.choice([*words[name == "class 1"], "the", "of"], 12)) for name in y]
+    return _subject(X.assign(said=said), y, "naive-bayes")
+
+
+ODD_PAGES: dict[str, Callable[[], Subject]] = {
+    "thirty classes": lambda: _subject(*blobs(30, 900, 3), "naive-bayes"),
+    "thirty classes, no rows": lambda: _subject(*blobs(30, 900, 3), "naive-bayes", rows=False),
+    "odd names": oddly_named,
+    "gaps": with_gaps,
+    "one column": lambda: _subject(*blobs(3, 150, 1), "naive-bayes"),
+    "wide": lambda: _subject(*blobs(2, 120, 300), "naive-bayes"),
+    "words": with_words,
+}
+
 STUDIO_PAGES: dict[str, Callable[[], Subject]] = {
     "penguins": lambda: penguins("naive-bayes"),
     "voters": lambda: voters("naive-bayes"),
@@ -148,5 +205,6 @@ STUDIO_PAGES: dict[str, Callable[[], Subject]] = {
     "logistic": lambda: _subject(*mixed_table(300), LogisticRegression(missing="indicator")),
     "softmax": lambda: penguins(SoftmaxRegression(missing="indicator")),
     "tied": tied,
+    "many": many,
     "quadratic": lambda: penguins(LogisticRegression(missing="indicator", degree=2, C=1.0)),
 }

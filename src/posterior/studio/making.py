@@ -114,6 +114,11 @@ def subject_of(  # noqa: PLR0913 -- those of studio
     >>> subject_of(sizes, penguins["species"], LDA()).fitted.classes_.tolist()
     ['Adelie', 'Chinstrap', 'Gentoo']
     """
+    if isinstance(X, str | Path):
+        raise TypeError(
+            f"X is {str(X)!r}, a name: pass the table that was read from the file, or posterior.load(…) of a "
+            "model file"
+        )
     if hasattr(X, "predict") and y is None:
         subject = _kept(X)
     elif not isinstance(model, str) and _is_fitted(model):

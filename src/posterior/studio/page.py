@@ -15,8 +15,8 @@ from posterior.studio.content import Subject, content
 
 # In this order no module uses a name before it is there; each is a file of its own in scripts/.
 STUDIO_MODULES = (
-    "maths", "model", "decisions", "outliers", "state", "commands", "elements", "charts", "tables", "rows",
-    "page",
+    "maths", "model", "decisions", "coverage", "outcomes", "outliers", "state", "commands", "elements",
+    "charts", "tables", "whatif", "rows", "page",
 )  # fmt: skip
 LIVE_MODULES = (
     "maths", "gaussians", "refit", "descent", "elements", "charts", "plane", "live_gaussians", "live_points",

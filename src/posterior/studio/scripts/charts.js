@@ -1,5 +1,5 @@
 // Charts in SVG, by hand: axes once, paths again at every setting.
-import { classColour, drawn, element, freshId, shownNumber } from "./elements.js";
+import { classColour, drawn, element, freshId, say, shownNumber } from "./elements.js";
 
 const WIDE = 380, HIGH = 240, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 38;
 
@@ -14,13 +14,20 @@ export function ticks(low, high, about = 5) {
   return found;
 }
 
+/** A round number at or above another, for the end of an axis. */
+export function nice(value) {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map(m => m * power).find(m => m >= value * 0.999999);
+}
+
 /** A chart of lines: `series` are name, class and (optional) dash; `update` moves them. */
 export class LineChart {
   constructor({ title, xLabel, yLabel, series, diagonal = false }) {
     const id = freshId("chart");
     this.heading = element("h3", { id }, title);
     this.series = series.map(({ name, colour, dashed }) => ({
-      name, path: drawn("path", { class: "line", stroke: colour, "stroke-dasharray": dashed ? "5 4" : null }),
+      name, path: drawn("path", { class: "line tenths", stroke: colour, transform: "scale(0.1)", "stroke-dasharray": dashed ? "50 40" : null }), drawn: "",
     }));
     this.axes = drawn("g", { class: "axes" });
     this.marks = drawn("g", { class: "marks" });
@@ -32,7 +39,7 @@ export class LineChart {
     this.words = element("figcaption", { class: "aside" });
     const legend = series.length > 1 ? element("p", { class: "legend" }, series.map(({ name, colour, dashed }) => element("span", null,
       drawn("svg", { class: "key", viewBox: "0 0 22 8", "aria-hidden": "true" },
-        drawn("path", { d: "M0 4H22", stroke: colour, class: "line", "stroke-dasharray": dashed ? "5 4" : null })), name))) : null;
+        drawn("path", { d: "M0 4H22", stroke: colour, class: "line", "stroke-dasharray": dashed ? "5 4" : null })), element("bdi", null, name)))) : null;
     this.node = element("figure", { class: "chart" }, this.heading, legend, this.svg, this.words);
     this.frame = "";
   }
@@ -51,9 +58,9 @@ export class LineChart {
     this.frame = frame;
     const lines = [];
     for (const t of ticks(this.x0, this.x1)) {
-      const [x] = this.at(t, this.y0);
+      const [x] = this.at(t, this.y0), words = plainTick(t), last = x > WIDE - RIGHT - 8 && words.length > 3;
       lines.push(drawn("path", { class: "grid", d: `M${x} ${TOP}V${HIGH - BOTTOM}` }),
-        drawn("text", { x, y: HIGH - BOTTOM + 14, "text-anchor": "middle" }, plainTick(t)));
+        drawn("text", { x: last ? WIDE - 2 : x, y: HIGH - BOTTOM + 14, "text-anchor": last ? "end" : "middle" }, words));
     }
     for (const t of ticks(this.y0, this.y1)) {
       const [, y] = this.at(this.x0, t);
@@ -67,47 +74,67 @@ export class LineChart {
     }
   }
 
-  /** Draw lines of points xs, ys; NaN leaves a hole. */
+  /** Draw lines of points xs, ys; NaN leaves a hole. Paths are in tenths, since whole numbers are quickly written. */
   setLine(which, xs, ys) {
-    const { path } = this.series[which], words = [];
-    let open = false;
+    const series = this.series[which], { x0, x1, y0, y1 } = this;
+    const across = 10 * (WIDE - LEFT - RIGHT) / (x1 - x0), up = 10 * (HIGH - TOP - BOTTOM) / (y1 - y0);
+    let words = "", open = false;
     for (let i = 0; i < xs.length; i++) {
       if (Number.isNaN(ys[i])) { open = false; continue; }
-      const [x, y] = this.at(xs[i], ys[i]);
-      words.push(`${open ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`);
+      const x = Math.round(10 * LEFT + (xs[i] - x0) * across), y = Math.round(10 * (HIGH - BOTTOM) - (ys[i] - y0) * up);
+      words += (open ? "L" : "M") + x + " " + y;
       open = true;
     }
-    path.setAttribute("d", words.join(""));
+    if (series.drawn !== words) series.path.setAttribute("d", series.drawn = words);
   }
 
-  /** Mark a value of x by an upright line with words. */
-  mark(x, words, kind = "") {
-    const [px] = this.at(Math.min(Math.max(x, this.x0), this.x1), this.y0), right = px < (LEFT + WIDE) / 2;
-    return drawn("g", { class: `mark ${kind}` }, drawn("path", { d: `M${px} ${TOP}V${HIGH - BOTTOM}` }),
-      drawn("text", { x: px + (right ? 4 : -4), y: TOP + 9, "text-anchor": right ? "start" : "end" }, words));
+  /** Mark a value of x by an upright line with words; null takes the mark away. */
+  mark(x, words) {
+    const px = x === null ? NaN : this.at(Math.min(Math.max(x, this.x0), this.x1), this.y0)[0], right = px < (LEFT + WIDE) / 2;
+    if (Object.is(this.marked, px)) return;
+    this.marked = px;
+    this.marks.replaceChildren(...(x === null ? [] : [drawn("g", { class: "mark" }, drawn("path", { d: `M${px} ${TOP}V${HIGH - BOTTOM}` }),
+      drawn("text", { x: px + (right ? 4 : -4), y: TOP + 9, "text-anchor": right ? "start" : "end" }, words))]));
   }
 }
 
 function plainTick(value) {
-  return String(Number(value.toPrecision(6))).replace("-", "−");
+  const short = Number(value.toPrecision(6)), text = Math.abs(short) > 0 && Math.abs(short) < 1e-3 ? short.toExponential() : String(short);
+  return text.replaceAll("-", "−");
 }
 
-/** Predicted probability against observed frequency, with Wilson's intervals. */
-export function reliabilityMarks(chart, bins) {
-  return bins.map(bin => {
-    const [x, y] = chart.at(bin.predicted, bin.observed);
-    const [, low] = chart.at(bin.predicted, bin.low), [, high] = chart.at(bin.predicted, bin.high);
-    return drawn("g", { class: "dot" }, drawn("path", { d: `M${x} ${low}V${high}` }), drawn("circle", { cx: x, cy: y, r: 3.2 }),
-      drawn("title", null, `predicted ${shownNumber(bin.predicted)}, observed ${shownNumber(bin.observed)}, ${shownNumber(bin.weight, 1)} rows`));
-  });
+/** Predicted probability against observed frequency, with Wilson's intervals: a dot for each bin, moved where it is. */
+export class ReliabilityDots {
+  constructor(chart, most) {
+    this.chart = chart;
+    this.dots = Array.from({ length: most }, () => {
+      const path = drawn("path"), circle = drawn("circle", { r: 3.2 }), title = drawn("title");
+      return { path, circle, title, node: drawn("g", { class: "dot" }, path, circle, title) };
+    });
+    chart.marks.replaceChildren(...this.dots.map(dot => dot.node));
+  }
+
+  set(bins) {
+    this.dots.forEach(({ path, circle, title, node }, b) => {
+      const bin = bins[b];
+      node.style.display = bin ? "" : "none";
+      if (!bin) return;
+      const [x, y] = this.chart.at(bin.predicted, bin.observed);
+      const [, low] = this.chart.at(bin.predicted, bin.low), [, high] = this.chart.at(bin.predicted, bin.high);
+      path.setAttribute("d", `M${x.toFixed(1)} ${low.toFixed(1)}V${high.toFixed(1)}`);
+      circle.setAttribute("cx", x.toFixed(1));
+      circle.setAttribute("cy", y.toFixed(1));
+      say(title, `predicted ${shownNumber(bin.predicted)}, observed ${shownNumber(bin.observed)}, ${shownNumber(bin.weight, 1)} rows`);
+    });
+  }
 }
 
 /** Bars for the posterior of each class. */
 export class PosteriorBars {
-  constructor(names) {
+  constructor(names, colour = classColour) {
     this.parts = names.map((name, k) => {
       const bar = element("span", { class: "fill" }), value = element("span", { class: "number" });
-      bar.style.background = classColour(k);
+      bar.style.background = colour(k);
       return { bar, value, node: element("div", { class: "bar" }, element("bdi", null, name), element("span", { class: "track" }, bar), value) };
     });
     this.node = element("div", { class: "bars" }, this.parts.map(part => part.node));
@@ -115,8 +142,9 @@ export class PosteriorBars {
 
   set(posterior) {
     this.parts.forEach(({ bar, value }, k) => {
-      bar.style.width = `${100 * posterior[k]}%`;
-      value.textContent = percentOf(posterior[k]);
+      const width = `${(100 * posterior[k]).toFixed(2)}%`;
+      if (bar.wide !== width) bar.style.width = bar.wide = width;
+      say(value, percentOf(posterior[k]));
     });
   }
 }

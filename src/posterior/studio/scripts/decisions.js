@@ -1,10 +1,7 @@
-// What a setting does to rows held out. Rows are typed arrays, read once; a setting is worked out in one pass
+// What a setting does to single rows held out. Rows are typed arrays, read once; a setting is worked out in one pass
 // over them, without sorting and without an exponential: p(k | row) under other priors is p_k π'_k / π_k, rescaled.
-import { wilson } from "./maths.js";
 
-export const BINS = 10; // of the reliability diagram
-export const STEPS = 200; // of the curves
-const CLOSE = 1e-9, SAME = 1e-14, EQUAL_COST = 1e-15, ALIKE = 1e-12;
+const CLOSE = 1e-9, SAME = 1e-14;
 
 /** Bytes of a base64 text as an array of numbers, little-endian as they were written. */
 export function unpacked(text, Kind) {
@@ -27,254 +24,239 @@ export function readRows(data) {
   return {
     n, K, posterior, codes: unpacked(codes, Uint16Array),
     weight: weight ? unpacked(weight, Float64Array) : new Float64Array(n).fill(1),
-    // What one pass leaves: posteriors under the priors in use, weights, expected costs, actions.
-    moved: new Float64Array(n * K), counts: new Float64Array(n), risk: new Float64Array(n),
-    action: new Uint16Array(n), done: new Uint16Array(n), decided: null,
+    // What one pass leaves of each row: its weight, cheapest action and what that is expected to cost, its largest
+    // posterior, that of the class looked at, and what is done in the end.
+    counts: new Float64Array(n), action: new Uint16Array(n), risk: new Float64Array(n),
+    surest: new Float64Array(n), seen: new Float64Array(n), done: new Uint16Array(n),
+    decided: null, order: new Int32Array(n),
   };
 }
 
-/** Costs as one flat array, and whether they are zero-one. */
-function flatCosts(costs) {
-  const K = costs.length, flat = new Float64Array(K * K);
-  let plain = true;
+/**
+ * Costs (K × K) as the pass over rows takes them. What an action costs is compared with what the others do, so that
+ * of each true class the most usual cost can be taken off: what is left is a diagonal and, of few costs that were
+ * changed by hand, few cells. `plain` is zero-one; `columns` are the costs by action.
+ */
+function priced(costs) {
+  const K = costs.length, flat = new Float64Array(K * K), columns = new Float64Array(K * K), diagonal = new Float64Array(K);
+  const cells = [];
+  let plain = true, size = 0;
   for (let k = 0; k < K; k++) {
+    const times = new Map();
+    for (let a = 0; a < K; a++) if (a !== k) times.set(costs[k][a], (times.get(costs[k][a]) ?? 0) + 1);
+    const usual = [...times].reduce((best, each) => (each[1] > best[1] ? each : best), [0, 0])[0];
     for (let a = 0; a < K; a++) {
-      flat[k * K + a] = costs[k][a];
-      plain = plain && costs[k][a] === (k === a ? 0 : 1);
+      const cost = costs[k][a];
+      flat[k * K + a] = columns[a * K + k] = cost;
+      plain = plain && cost === (k === a ? 0 : 1);
+      size = Math.max(size, Math.abs(cost));
+      if (a === k) diagonal[k] = cost - usual;
+      else if (cost !== usual) cells.push([k, a, cost - usual]);
     }
   }
-  return { flat, plain };
+  // The cells action by action, so that each action's sum stays in a register.
+  cells.sort((one, other) => one[1] - other[1] || one[0] - other[0]);
+  const actions = [...new Set(cells.map(cell => cell[1]))], ends = actions.map(a => cells.findLastIndex(cell => cell[1] === a) + 1);
+  return {
+    flat, columns, diagonal, plain, size, actions: Int32Array.from(actions), ends: Int32Array.from(ends),
+    truths: Int32Array.from(cells, cell => cell[0]), extra: Float64Array.from(cells, cell => cell[2]),
+  };
 }
 
 /**
- * Posteriors, weights and cheapest actions under a setting; left in the arrays of `rows`, and worked out again only
- * where class frequencies or costs have changed.
+ * Weights, cheapest actions and expected costs under a setting; left in the arrays of `rows`, and worked out again
+ * only where class frequencies, costs or the class looked at have changed.
  */
 export function decide(rows, setting, old, observed) {
-  const key = `${setting.priors}|${setting.costs}`;
+  const key = `${setting.priors}|${setting.costs}|${setting.positive}`;
   if (rows.decided?.key === key) return rows.decided;
-  const { n, K, posterior, codes, weight, moved, counts, risk, action } = rows;
-  const { flat, plain } = flatCosts(setting.costs), { priors } = setting;
+  const { n, K, codes, weight, counts } = rows, { priors } = setting;
   const ratio = new Float64Array(K).fill(1), likelier = new Float64Array(K).fill(1);
   if (priors) {
     for (let k = 0; k < K; k++) {
       ratio[k] = old[k] > 0 ? priors[k] / old[k] : 0;
       likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
     }
-  } else moved.set(posterior);
-  let high = 0, total = 0, size = 0;
-  for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
-  for (let j = 0; j < K * K; j++) size = Math.max(size, Math.abs(flat[j]));
-  const unsure = CLOSE * size;
-  for (let i = 0, at = 0; i < n; i++, at += K) {
-    let least = Infinity, second = Infinity, best = 0;
-    if (priors) {
-      let sum = 0;
-      for (let k = 0; k < K; k++) sum += moved[at + k] = posterior[at + k] * ratio[k];
-      const scale = 1 / sum;
-      if (sum > 0) for (let k = 0; k < K; k++) moved[at + k] *= scale;
-      else for (let k = 0; k < K; k++) moved[at + k] = priors[k];
-    }
-    if (plain) {
-      let top = moved[at], others = 0;
-      for (let k = 1; k < K; k++) {
-        const p = moved[at + k];
-        if (p > top) { others += top; top = p; best = k; } else others += p;
-      }
-      least = others;
-    } else {
-      for (let a = 0; a < K; a++) {
-        let cost = 0;
-        for (let k = 0, cell = a; k < K; k++, cell += K) cost += moved[at + k] * flat[cell];
-        if (cost < least) { second = least; least = cost; best = a; } else if (cost < second) second = cost;
-      }
-      if (!(second - least > unsure)) best = firstOfEquals(moved, at, flat, K);
-    }
-    action[i] = best;
-    risk[i] = least;
-    if (least > high) high = least;
   }
-  rows.decided = { key, flat, likelier, high, total };
+  let total = 0;
+  for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
+  const prices = priced(setting.costs), scaled = { priors, ratio, share: new Float64Array(K) };
+  const pass = K === 2 ? ofTwo : prices.plain ? likeliest : cheapest;
+  const high = pass(rows, scaled, setting.positive, prices);
+  rows.decided = { key, flat: prices.flat, likelier, high, total, scaled, sure: prices.plain, spread: null, tallied: null };
   return rows.decided;
 }
 
+/** Posteriors of a row under the class frequencies in use, times their sum, which is returned. */
+function unscaled(rows, i, { priors, ratio, share }) {
+  const { K, posterior } = rows;
+  let sum = 0;
+  for (let k = 0, at = i * K; k < K; k++, at++) sum += share[k] = posterior[at] * ratio[k];
+  if (!priors) return 1; // they sum to one already
+  if (sum > 0) return sum;
+  for (let k = 0; k < K; k++) share[k] = priors[k];
+  return 1;
+}
+
+/** Posteriors of one row under the class frequencies in use. */
+export function posteriorsOfRow(rows, i) {
+  const { scaled } = rows.decided, sum = unscaled(rows, i, scaled);
+  return Array.from(scaled.share, part => part / sum);
+}
+
+// Both passes begin with the answer that a row had at the setting before: while a slider moves, nearly all rows keep
+// theirs, and a branch that goes the same way every time costs nothing. The answer does not depend on where it began.
+
+/** The pass over rows where every mistake costs one: the likeliest class; returns the largest expected cost. */
+function likeliest(rows, scaled, positive) {
+  const { n, K, posterior, action, risk, surest, seen } = rows, { priors, ratio, share } = scaled;
+  let high = 0;
+  for (let i = 0, at = 0; i < n; i++) {
+    let best = action[i], others = 0, beaten = false;
+    for (let k = 0; k < K; k++, at++) share[k] = posterior[at] * ratio[k];
+    let top = share[best];
+    share[best] = 0; // so that nothing need be left out of the sum of the others
+    for (let k = 0; k < K; k++) {
+      const p = share[k];
+      others += p;
+      if (p >= top) beaten = true;
+    }
+    share[best] = top;
+    if (beaten) {
+      if (priors && !(top + others > 0)) unscaled(rows, i, scaled);
+      best = 0;
+      others = 0;
+      for (let k = 1; k < K; k++) {
+        if (share[k] > share[best]) { others += share[best]; best = k; } else others += share[k];
+      }
+      top = share[best];
+    }
+    const scale = priors ? 1 / (top + others) : 1, own = others * scale;
+    action[i] = best;
+    risk[i] = own;
+    surest[i] = top * scale;
+    seen[i] = share[positive] * scale;
+    if (own > high) high = own;
+  }
+  return high;
+}
+
+/** The pass over rows of two classes, for any costs, without inner loops; returns the largest expected cost, or zero. */
+function ofTwo(rows, scaled, positive, { columns, flat, plain, size }) {
+  const { n, posterior, action, risk, surest, seen } = rows, { priors, ratio, share } = scaled;
+  const [c00, c01, c10, c11] = flat, r0 = ratio[0], r1 = ratio[1], unsure = CLOSE * size;
+  let high = 0;
+  for (let i = 0; i < n; i++) {
+    let u0 = posterior[2 * i] * r0, u1 = posterior[2 * i + 1] * r1, sum = u0 + u1, best = action[i];
+    if (!(sum > 0)) {
+      sum = unscaled(rows, i, scaled);
+      u0 = share[0];
+      u1 = share[1];
+    }
+    // How much more the other answer would cost.
+    const more = (u0 * (c01 - c00) + u1 * (c11 - c10)) * (1 - 2 * best);
+    if (!(more > unsure * sum)) {
+      share[0] = u0;
+      share[1] = u1;
+      best = more < -unsure * sum ? 1 - best : firstOfEquals(share, flat, 2);
+    }
+    const scale = priors ? 1 / sum : 1, own = (u0 * columns[2 * best] + u1 * columns[2 * best + 1]) * scale;
+    action[i] = best;
+    risk[i] = own;
+    if (plain) surest[i] = 1 - own;
+    seen[i] = (positive ? u1 : u0) * scale;
+    if (own > high) high = own;
+  }
+  return high;
+}
+
+/** The pass over rows for any costs; returns the largest expected cost, or zero. */
+function cheapest(rows, scaled, positive, prices) {
+  const { columns, diagonal, actions, ends, truths, extra, flat, size } = prices;
+  const { n, K, posterior, action, risk, seen } = rows, { priors, ratio, share } = scaled;
+  const cost = new Float64Array(K), changed = actions.length, unsure = CLOSE * size;
+  let high = 0;
+  for (let i = 0, at = 0; i < n; i++) {
+    let sum = 0, best = action[i], beaten = false;
+    for (let k = 0; k < K; k++, at++) {
+      const p = share[k] = posterior[at] * ratio[k];
+      sum += p;
+      cost[k] = p * diagonal[k];
+    }
+    if (!(sum > 0)) {
+      sum = unscaled(rows, i, scaled);
+      for (let k = 0; k < K; k++) cost[k] = share[k] * diagonal[k];
+    }
+    for (let j = 0, cell = 0; j < changed; j++) {
+      let more = cost[actions[j]];
+      for (const end = ends[j]; cell < end; cell++) more += share[truths[cell]] * extra[cell];
+      cost[actions[j]] = more;
+    }
+    const least = cost[best], limit = least + unsure * sum;
+    cost[best] = Infinity;
+    let spent = 0;
+    for (let k = 0, cell = best * K; k < K; k++, cell++) {
+      spent += share[k] * columns[cell];
+      if (cost[k] <= limit) beaten = true;
+    }
+    if (beaten) {
+      cost[best] = least;
+      best = leastOf(cost, share, flat, unsure * sum);
+      spent = 0;
+      for (let k = 0, cell = best * K; k < K; k++, cell++) spent += share[k] * columns[cell];
+    }
+    const scale = priors ? 1 / sum : 1, own = spent * scale;
+    action[i] = best;
+    risk[i] = own;
+    seen[i] = share[positive] * scale;
+    if (own > high) high = own;
+  }
+  return high;
+}
+
+/** The action of the least cost; of some that are nearly equal the one that the library chooses. */
+function leastOf(cost, share, flat, unsure) {
+  let best = 0, second = Infinity;
+  for (let a = 1; a < cost.length; a++) {
+    if (cost[a] < cost[best]) { second = cost[best]; best = a; } else if (cost[a] < second) second = cost[a];
+  }
+  return second - cost[best] > unsure ? best : firstOfEquals(share, flat, cost.length);
+}
+
+/** The largest posterior of every row; worked out once for class frequencies, and only where a rule asks for it. */
+export function surestOf(rows) {
+  const { n, K, posterior, surest, decided } = rows, { scaled } = decided, { ratio, share } = scaled;
+  if (decided.sure) return surest;
+  for (let i = 0, at = 0; i < n; i++) {
+    let sum = 0, top = 0;
+    for (let k = 0; k < K; k++, at++) {
+      const p = posterior[at] * ratio[k];
+      sum += p;
+      if (p > top) top = p;
+    }
+    if (sum > 0) surest[i] = scaled.priors ? top / sum : top;
+    else {
+      unscaled(rows, i, scaled);
+      surest[i] = Math.max(...share);
+    }
+  }
+  decided.sure = true;
+  return surest;
+}
+
 /** The cheapest action where rounding could decide: actions compared in pairs, relative to the likeliest class. */
-function firstOfEquals(moved, at, flat, K) {
+function firstOfEquals(share, flat, K) {
   let best = 0;
   for (let a = 1; a < K; a++) {
     let top = 0, total = 0, size = 0;
-    for (let k = 0; k < K; k++) if (flat[k * K + a] !== flat[k * K + best]) top = Math.max(top, moved[at + k]);
+    for (let k = 0; k < K; k++) if (flat[k * K + a] !== flat[k * K + best]) top = Math.max(top, share[k]);
     if (!(top > 0)) continue;
     for (let k = 0; k < K; k++) {
-      const term = (moved[at + k] / top) * (flat[k * K + a] - flat[k * K + best]);
+      const term = (share[k] / top) * (flat[k * K + a] - flat[k * K + best]);
       total += term;
       size += Math.abs(term);
     }
     if (total < -SAME * size) best = a;
   }
   return best;
-}
-
-/**
- * The largest expected cost that is answered so that a new row is with this probability at least: the weighted
- * quantile of the risks, found in bins of which one is sorted (Vovk, Gammerman & Shafer 2005).
- */
-export function coverageLimit(rows, share, ownWeight) {
-  const { n, risk, counts } = rows, bins = 1024;
-  const { total, high } = rows.decided;
-  let low = Infinity;
-  for (let i = 0; i < n; i++) if (risk[i] < low) low = risk[i];
-  // Shares have six decimals at most, and whole numbers of rows: the product is exact.
-  const needed = Math.round(share * 1e6) * (total + ownWeight) / 1e6;
-  if (needed > total) return Infinity;
-  const sums = new Float64Array(bins), scale = high > low ? bins / (high - low) : 0;
-  const binOf = value => Math.min(bins - 1, Math.floor((value - low) * scale));
-  for (let i = 0; i < n; i++) sums[binOf(risk[i])] += counts[i];
-  let bin = 0, below = 0;
-  while (bin < bins - 1 && below + sums[bin] < needed) below += sums[bin++];
-  const inside = [];
-  for (let i = 0; i < n; i++) if (binOf(risk[i]) === bin) inside.push(i);
-  inside.sort((a, b) => risk[a] - risk[b]);
-  for (const i of inside) {
-    below += counts[i];
-    if (below >= needed) return risk[i];
-  }
-  return inside.length ? risk[inside[inside.length - 1]] : Infinity;
-}
-
-/** What rejects a row: the least posterior that is answered, and the largest expected cost that is. */
-function limitsOf(rows, setting, likelier) {
-  const [rule, number] = setting.reject ?? [];
-  if (rule === "threshold") return [number, Infinity];
-  if (rule === "cost") return [0, number + EQUAL_COST * Math.abs(number)];
-  if (rule !== "coverage") return [0, Infinity];
-  const limit = coverageLimit(rows, number, Math.max(...likelier));
-  return [0, limit + ALIKE * Math.abs(limit)];
-}
-
-/**
- * All that a page shows of a setting: the confusion table (K × K actions, rejected, outliers), costs, coverage,
- * precision and recall, curves and reliability. `odd` marks outliers, or is null.
- */
-export function outcome(rows, setting, old, observed, odd) {
-  const { flat, likelier, high, total } = decide(rows, setting, old, observed);
-  const { n, K, codes, counts, risk, action, moved, done } = rows, { positive } = setting;
-  const [theta, limit] = limitsOf(rows, setting, likelier), width = K + 2;
-  const confusion = new Float64Array(K * width), bins = new Bins(), top = high > 0 ? high : 1, scale = STEPS / top;
-  const { on, off, answered: byRisk, spent: costs, weight: weights, predicted, happened } = bins;
-  let answered = 0, spent = 0, expected = 0;
-  for (let i = 0, at = 0; i < n; i++, at += K) {
-    const truth = codes[i], w = counts[i], own = risk[i], said = action[i], p = moved[at + positive];
-    let what = said;
-    if (own > limit) what = K;
-    else if (theta > 0) {
-      what = K;
-      for (let k = 0; k < K; k++) if (moved[at + k] >= theta) { what = said; break; }
-    }
-    if (odd !== null && odd[i]) what = K + 1;
-    done[i] = what;
-    confusion[truth * width + what] += w;
-    const price = w * flat[truth * K + said];
-    if (what < K) {
-      answered += w;
-      spent += price;
-      expected += w * own;
-    }
-    // What every threshold would do: rows by the posterior of the class looked at, which must be above it, and by
-    // expected cost. A limit of step s answers the rows that cost no more than s / STEPS of the largest.
-    const above = p > 0 ? Math.ceil(p * STEPS) - 1 : 0;
-    if (truth === positive) on[above] += w;
-    else off[above] += w;
-    const step = own > 0 ? Math.ceil(own * scale - 1e-12) : 0;
-    byRisk[step] += w;
-    costs[step] += price;
-    // Each bin of the reliability diagram has its right end.
-    let bin = Math.floor(p * BINS);
-    if (bin === BINS || (bin > 0 && p <= bin * 0.1)) bin--;
-    else if (bin < BINS - 1 && p > (bin + 1) * 0.1) bin++;
-    weights[bin] += w;
-    predicted[bin] += w * p;
-    if (truth === positive) happened[bin] += w;
-  }
-  return {
-    confusion, width, done, answered, total, coverage: answered / total,
-    cost: answered > 0 ? spent / answered : NaN,
-    expected: answered > 0 ? expected / answered : NaN,
-    costOfAll: (spent + (total - answered) * setting.look) / total,
-    classes: byClass(confusion, K, width),
-    curves: bins.curves(setting, flat, K, total, top), reliability: bins.reliability(),
-  };
-}
-
-/** Precision and recall of each class; of its rows those that were rejected are not found. */
-function byClass(confusion, K, width) {
-  return Array.from({ length: K }, (_, k) => {
-    let claimed = 0, own = 0;
-    for (let truth = 0; truth < K; truth++) claimed += confusion[truth * width + k];
-    for (let what = 0; what < width; what++) own += confusion[k * width + what];
-    const hit = confusion[k * width + k];
-    return { precision: claimed > 0 ? hit / claimed : NaN, recall: own > 0 ? hit / own : NaN, claimed, own, hit };
-  });
-}
-
-/** Sums of rows by posterior and by expected cost, from which curves and the reliability diagram follow. */
-class Bins {
-  constructor() {
-    this.on = new Float64Array(STEPS + 1); // weight of rows of the class looked at, by posterior
-    this.off = new Float64Array(STEPS + 1); // and of the others
-    this.answered = new Float64Array(STEPS + 1); // weight and cost of rows, by expected cost
-    this.spent = new Float64Array(STEPS + 1);
-    this.weight = new Float64Array(BINS); // weight, posterior and what came true, in bins of equal width
-    this.predicted = new Float64Array(BINS);
-    this.happened = new Float64Array(BINS);
-  }
-
-  /** What every threshold would do: on the posterior of the class looked at, and on the cost of answering. */
-  curves({ positive, look }, flat, K, total, high) {
-    const precision = new Float64Array(STEPS + 1), recall = new Float64Array(STEPS + 1);
-    const cost = K === 2 ? new Float64Array(STEPS + 1) : null, rejecting = new Float64Array(STEPS + 1);
-    const coverage = new Float64Array(STEPS + 1), answeredCost = new Float64Array(STEPS + 1);
-    const other = 1 - positive, sum = values => values.reduce((a, b) => a + b, 0);
-    const allOn = sum(this.on), allOff = sum(this.off);
-    let on = 0, off = 0, weight = 0, spent = 0;
-    for (let t = STEPS; t >= 0; t--) {
-      on += this.on[t];
-      off += this.off[t];
-      precision[t] = on + off > 0 ? on / (on + off) : NaN;
-      recall[t] = allOn > 0 ? on / allOn : NaN;
-      if (cost) {
-        cost[t] = (on * flat[positive * K + positive] + off * flat[other * K + positive]
-          + (allOn - on) * flat[positive * K + other] + (allOff - off) * flat[other * K + other]) / total;
-      }
-    }
-    for (let s = 0; s <= STEPS; s++) {
-      weight += this.answered[s];
-      spent += this.spent[s];
-      coverage[s] = weight / total;
-      answeredCost[s] = weight > 0 ? spent / weight : NaN;
-      rejecting[s] = (spent + (total - weight) * look) / total;
-    }
-    return { precision, recall, cost, rejecting, coverage, answeredCost, high, bayes: impliedThreshold(flat, K, positive) };
-  }
-
-  /** Predicted probabilities of a class against how often it came true, in ten bins of equal width. */
-  reliability() {
-    const bins = [];
-    for (let b = 0; b < BINS; b++) {
-      const weight = this.weight[b];
-      if (!(weight > 0)) continue;
-      const observed = Math.min(this.happened[b] / weight, 1), [low, high] = wilson(observed, weight);
-      bins.push({ predicted: this.predicted[b] / weight, observed, weight, low, high });
-    }
-    return bins;
-  }
-}
-
-/** The threshold that costs of two classes imply (Elkan 2001); null where no posterior makes both worth it. */
-function impliedThreshold(flat, K, positive) {
-  if (K !== 2) return null;
-  const other = 1 - positive;
-  const alarm = flat[other * 2 + positive] - flat[other * 2 + other];
-  const miss = flat[positive * 2 + other] - flat[positive * 2 + positive];
-  return alarm > 0 && miss > 0 ? alarm / (alarm + miss) : null;
 }

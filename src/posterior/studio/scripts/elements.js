@@ -18,6 +18,11 @@ export function element(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
+/** A name from the data, with its own direction of writing; one that is long may be broken anywhere. */
+export function named(name) {
+  return element("bdi", { class: name.length > 30 ? "long" : null }, name);
+}
+
 /** An SVG element. */
 export function drawn(tag, attributes, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
@@ -28,13 +33,15 @@ export function classColour(k) {
   return `var(--class-${k % 8})`;
 }
 
+const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }); // made once: toLocaleString makes one a number
+
 /** A number for people: few digits, a real minus sign. */
 export function shownNumber(value, digits = 3) {
   if (value === null || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   let text;
-  if (size >= 1000) text = value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  if (size >= 1000) text = GROUPED.format(value);
   else if (size > 1e-9 && size < 0.5 * 10 ** -digits) text = value.toExponential(1);
   else text = value.toFixed(size >= 100 ? Math.min(1, digits) : digits);
   return text.replace("-", "−");
@@ -66,15 +73,18 @@ export function slider({ label, low, high, step, value, change, unit = "" }) {
     type: "number", min: low, max: high, step: "any", value, "aria-label": `${label}, as a number`,
     oninput: () => moved(box, range),
   });
+  let last = NaN; // what both show: they are written, which is slow, only where that changes
   const moved = (from, to) => {
     const given = from.valueAsNumber;
     if (!Number.isFinite(given) || given < low || given > high) return;
-    to.value = given;
+    to.value = last = given;
     change(given);
   };
   const node = element("div", { class: label.length > 14 ? "slider long" : "slider" }, element("label", { for: id }, label), range,
     element("span", { class: "boxed" }, box, unit ? element("span", { class: "unit" }, unit) : null));
   const set = given => {
+    if (given === last) return;
+    last = given;
     if (document.activeElement !== range) range.value = given;
     if (document.activeElement !== box) box.value = Number(given.toPrecision(6));
   };
@@ -89,4 +99,18 @@ export function oncePerFrame(work) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; work(); });
   };
+}
+
+/**
+ * Work for a part of the page that is out of sight, or not even near, waits until the part is seen or the hand rests:
+ * `now` is for every frame, `rest` for the time after.
+ */
+export function whileInSight(node, work) {
+  let seen = true, due = false;
+  const done = () => { due = false; work(); };
+  new IntersectionObserver(entries => {
+    seen = entries[entries.length - 1].isIntersecting;
+    if (seen && due) done();
+  }, { rootMargin: "300px" }).observe(node);
+  return { now: () => { if (seen) done(); else due = true; }, rest: () => { if (due) done(); } };
 }

@@ -6,6 +6,8 @@ import { Plane, coloursOf } from "./plane.js";
 const DESCENT_FRAME = [-4, 4, -1.5, 6.5];
 // One feature, two classes that overlap: a finite optimum, and a long valley.
 export const DESCENT_ROWS = [[-2.2, 0], [-1.7, 0], [-1.1, 0], [-0.9, 1], [-0.6, 0], [-0.2, 0], [0.1, 1], [0.4, 0], [0.7, 1], [1.2, 1], [1.5, 1], [2.4, 1]];
+const MOST_STEPS = 300;
+const RATES = [[0.3, "creeps"], [4, "arrives"], [13, "zigzags"], [20, "never settles"]];
 
 export class LiveDescent {
   constructor(host) {
@@ -29,13 +31,42 @@ export class LiveDescent {
     rate.range.replaceWith(track);
     track.addEventListener("input", () => { this.rate = Number(Math.exp(track.valueAsNumber / scale).toPrecision(3)); rate.box.value = this.rate; this.later(); });
     rate.box.addEventListener("input", () => { if (rate.box.valueAsNumber > 0) track.value = Math.log(rate.box.valueAsNumber) * scale; });
-    const steps = slider({ label: "steps", low: 1, high: 300, step: 1, value: this.steps, change: value => { this.steps = Math.round(value); this.later(); } });
+    this.stepsSlider = slider({ label: "steps", low: 0, high: MOST_STEPS, step: 1, value: this.steps, change: value => { this.pause(); this.steps = Math.round(value); this.later(); } });
+    const setRate = value => { this.rate = value; rate.box.value = value; track.value = Math.log(value) * scale; this.later(); };
+    this.player = element("button", { type: "button", onclick: () => (this.playing ? this.pause() : this.play()) }, "▶ Play");
+    const buttons = element("p", { class: "ticks" }, this.player,
+      element("button", { type: "button", onclick: () => { this.pause(); this.stepOn(); } }, "One step"),
+      element("button", { type: "button", onclick: () => { this.pause(); this.steps = 0; this.later(); } }, "Back to the start"));
+    const rates = element("p", { class: "ticks" }, "Try a rate: ", RATES.map(([value, words]) => element("button", { type: "button", onclick: () => setRate(value) }, `${value}, ${words}`)));
     this.table = element("tbody");
-    this.node = element("div", { class: "live" }, this.plane.node, element("div", { class: "side" }, this.words, rate.node, steps.node,
+    this.node = element("div", { class: "live" }, this.plane.node, element("div", { class: "side" }, this.words, buttons, rate.node, rates, this.stepsSlider.node,
       element("table", { class: "fits" }, element("thead", null, element("tr", null, ["", "steps", "intercept", "slope", "mean log loss"].map(head => element("th", { scope: "col" }, head)))), this.table),
       element("p", { class: "aside" }, "Drag the diamond to begin elsewhere. Newton’s whole steps can overshoot far from the bottom; gradient descent settles only where its rate is below two over the largest curvature there.")));
     this.shadeOnce();
     this.update();
+  }
+
+  /** One step more of gradient descent; false where there is none left. */
+  stepOn() {
+    if (this.steps >= MOST_STEPS) return false;
+    this.steps += 1;
+    this.later();
+    return true;
+  }
+
+  /** A step every tenth of a second, from the start if the last one was reached; until somebody pauses. */
+  play() {
+    if (this.steps >= MOST_STEPS) this.steps = 0;
+    this.player.textContent = "⏸ Pause";
+    this.words.setAttribute("aria-live", "off"); // ten sentences a second are for nobody's ears
+    this.playing = setInterval(() => { if (!this.stepOn()) this.pause(); }, 100);
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.player.textContent = "▶ Play";
+    this.words.setAttribute("aria-live", "polite");
   }
 
   place() {
@@ -63,6 +94,7 @@ export class LiveDescent {
 
   update() {
     const { plane } = this;
+    this.stepsSlider.set(this.steps);
     this.descent = descentPath(DESCENT_ROWS, this.start, this.rate, this.steps);
     this.newton = newtonPath(DESCENT_ROWS, this.start);
     const shown = path => path.filter(point => point.every(value => Math.abs(value) < 1e3));

@@ -5,6 +5,14 @@ import { axesOf, boundaryForm, boundaryPieces, conicType, covarianceOf, gaussian
 import { LETTERS, Plane, coloursOf } from "./plane.js";
 
 const GAUSSIANS_FRAME = [-5, 5, -5, 5];
+// Places to begin: [centre, standard deviations along the axes, angle] of each class, and whether they share a covariance.
+const GAUSSIAN_PRESETS = {
+  "two ellipses": { classes: [[[-1.6, -0.6], 1.5, 0.8, 0.5], [[1.6, 0.8], 1.1, 0.7, -0.6]] },
+  "one covariance: a line": { classes: [[[-1.6, -0.6], 1.5, 0.8, 0.5], [[1.6, 0.8], 1.5, 0.8, 0.5]], tied: true },
+  "one inside the other: an ellipse": { classes: [[[0, 0], 0.7, 0.5, 0.3], [[0.3, 0.2], 2.2, 1.8, 0.3]] },
+  "crossed: a hyperbola": { classes: [[[-0.4, 0], 2, 0.5, 0.8], [[0.6, 0.2], 1.8, 0.6, -0.8]] },
+  "three classes": { classes: [[[-1.6, 0.6], 1.3, 0.8, 0.5], [[1.8, 1.2], 1.1, 0.7, -0.6], [[0.4, -2.4], 1.3, 0.6, 0.1]] },
+};
 
 export class LiveGaussians {
   constructor(host) {
@@ -60,10 +68,23 @@ export class LiveGaussians {
     const price = k => slider({ label: `what missing ${LETTERS[k]} costs`, low: 0.1, high: 10, step: 0.1, value: this.all[k].cost, change: value => { this.all[k].cost = value; change(); } }).node;
     const each = make => Array.from({ length: this.n }, (_, k) => make(k));
     const tied = element("input", { type: "checkbox", checked: this.tied, onchange: event => { this.tied = event.target.checked; this.build(); } });
+    const preset = element("select", { "aria-label": "classes to begin with", onchange: event => this.begin(event.target.value) },
+      element("option", { value: "" }, "begin with …"), Object.keys(GAUSSIAN_PRESETS).map(name => element("option", { value: name, selected: name === this.preset }, name)));
     const three = element("input", { type: "checkbox", checked: this.n === 3, onchange: event => { this.n = event.target.checked ? 3 : 2; this.build(); } });
-    this.side.replaceChildren(this.words, element("p", { class: "aside" }, "At the diamond:"), this.bars.node, ...each(number), ...each(price),
+    this.side.replaceChildren(this.words, element("p", { class: "ticks" }, preset), element("p", { class: "aside" }, "At the diamond:"), this.bars.node, ...each(number), ...each(price),
       element("p", { class: "ticks" }, element("label", null, tied, " one covariance for all (LDA)"), element("label", null, three, " a third class")));
     this.update();
+  }
+
+  /** Classes of a preset; priors and costs even again. */
+  begin(name) {
+    const given = GAUSSIAN_PRESETS[name];
+    if (!given) return;
+    this.preset = name;
+    given.classes.forEach(([mean, a, b, angle], k) => { this.all[k] = gaussianClass(mean.slice(), covarianceOf(a, b, angle), 0.5); });
+    this.n = given.classes.length;
+    this.tied = given.tied ?? false;
+    this.build();
   }
 
   /** Again, in other colours. */

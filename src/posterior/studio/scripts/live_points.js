@@ -13,7 +13,7 @@ export class LivePoints {
     this.next = 0;
     this.shown = new Set(["lda", "qda", "naive", "logistic"]);
     this.shading = "lda";
-    this.points = FIRST_POINTS.map(([x, y, k]) => ({ x: [x, y], k }));
+    this.points = pointsOf("two that overlap");
     this.later = oncePerFrame(() => this.update());
     this.plane = new Plane(POINTS_FRAME, "points of classes in a plane: click adds one, drag moves one, Delete removes it");
     this.plane.svg.addEventListener("click", event => this.add(this.plane.inside(this.plane.pointOf(event))));
@@ -27,10 +27,15 @@ export class LivePoints {
     const buttons = element("p", { class: "ticks" },
       element("button", { type: "button", onclick: () => this.add([0, 0]) }, "Add a point in the middle"),
       element("button", { type: "button", onclick: () => { this.points.pop(); this.rebuild(); } }, "Take the last one away"),
-      element("button", { type: "button", onclick: () => { this.points = FIRST_POINTS.map(([x, y, k]) => ({ x: [x, y], k })); this.rebuild(); } }, "Begin again"));
+      element("label", null, "begin with ", element("select", { onchange: event => this.begin(event.target.value) }, Object.keys(POINT_PRESETS).map(name => element("option", { value: name }, name)))));
     this.node = element("div", { class: "live" }, this.plane.node, element("div", { class: "side" }, this.words, chooser, models,
       element("p", { class: "ticks" }, element("label", null, "shaded: ", shade)),
       element("table", { class: "fits" }, element("thead", null, element("tr", null, ["model", "right", "log loss"].map(head => element("th", { scope: "col" }, head)))), this.table), buttons));
+    this.rebuild();
+  }
+
+  begin(name) {
+    this.points = pointsOf(name);
     this.rebuild();
   }
 
@@ -123,7 +128,29 @@ function dashKey(dash) {
   return drawn("svg", { class: "dash", viewBox: "0 0 44 8", "aria-hidden": "true" }, drawn("path", { class: "boundary", d: "M0 4H44", "stroke-dasharray": dash === "solid" ? null : dash }));
 }
 
-const FIRST_POINTS = [
-  [-2.1, -1.9, 0], [-1.4, -0.7, 0], [-1.9, 0.6, 0], [-0.7, -0.4, 0], [-1.1, -1.6, 0], [-2.6, -0.9, 0], [0.4, 0.9, 0], [-0.2, 0.3, 0], [-1.2, 0.2, 0],
-  [0.6, -0.5, 1], [1.3, 1.0, 1], [0.1, 1.9, 1], [1.8, 0.3, 1], [2.1, 1.8, 1], [-0.6, 2.4, 1], [1.1, -0.2, 1], [1.0, 2.7, 1], [2.7, -1.3, 1], [-0.5, 0.9, 1],
-];
+/** The points of a preset, as they can be moved. */
+function pointsOf(name) {
+  return POINT_PRESETS[name].map(([x, y, k]) => ({ x: [x, y], k }));
+}
+
+/** So many points of a class on an ellipse, turn by turn: the same ones at every visit. */
+function around(k, number, [cx, cy], [a, b], turn = 0) {
+  return Array.from({ length: number }, (_, i) => {
+    const angle = turn + 2.39996 * i, far = Math.sqrt((i + 0.5) / number); // the golden angle fills an ellipse evenly
+    return [cx + a * far * Math.cos(angle), cy + b * far * Math.sin(angle), k];
+  });
+}
+
+const POINT_PRESETS = {
+  "two that overlap": [
+    [-2.1, -1.9, 0], [-1.4, -0.7, 0], [-1.9, 0.6, 0], [-0.7, -0.4, 0], [-1.1, -1.6, 0], [-2.6, -0.9, 0], [0.4, 0.9, 0], [-0.2, 0.3, 0], [-1.2, 0.2, 0],
+    [0.6, -0.5, 1], [1.3, 1.0, 1], [0.1, 1.9, 1], [1.8, 0.3, 1], [2.1, 1.8, 1], [-0.6, 2.4, 1], [1.1, -0.2, 1], [1.0, 2.7, 1], [2.7, -1.3, 1], [-0.5, 0.9, 1],
+  ],
+  // What each is for: logistic would not settle without its penalty; only QDA and naive Bayes see the ring; a group
+  // far on the right side moves the line of LDA, and not logistic's; naive Bayes misses that two columns go together.
+  "two that can be separated": [...around(0, 12, [-1.8, -0.8], [0.9, 1.2]), ...around(1, 12, [1.8, 0.8], [0.9, 1.2])],
+  "one inside the other": [...around(0, 14, [0, 0], [0.8, 0.8]), ...Array.from({ length: 18 }, (_, i) => [2.6 * Math.cos(0.349 * i), 2.4 * Math.sin(0.349 * i), 1])],
+  "a far group": [...around(0, 14, [-0.9, 0], [0.7, 1.5]), ...around(1, 14, [0.8, 0], [0.7, 1.5]), ...around(1, 6, [3.5, 0], [0.4, 0.8])],
+  "columns that go together": [...Array.from({ length: 14 }, (_, i) => [-2.6 + 0.4 * i, -2.2 + 0.4 * i + 0.25 * Math.cos(2.4 * i), 0]), ...Array.from({ length: 14 }, (_, i) => [-2.6 + 0.4 * i, -3.4 + 0.4 * i + 0.25 * Math.sin(2.4 * i), 1])],
+  "three classes": [...around(0, 10, [-1.8, 1.2], [1, 0.9]), ...around(1, 10, [1.8, 1.4], [1.1, 0.8]), ...around(2, 10, [0.2, -1.9], [1.4, 0.8])],
+};

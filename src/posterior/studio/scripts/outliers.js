@@ -19,29 +19,39 @@ export function readOutliers(data) {
   }
   const logs = given.calibration.logs.map(row => row.map(value => (value === "-inf" ? -Infinity : value)));
   return { n, K, top, share, logPrior: given.logPrior.map(value => (value === "-inf" ? -Infinity : value)),
-    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity };
+    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity, sorted: null };
+}
+
+/** Calibration rows in the order of their log densities, with their weights, under some priors; kept until those change. */
+function sortedCalibration(outliers, priors) {
+  const key = String(priors ?? "");
+  if (outliers.sorted?.key === key) return outliers.sorted;
+  const { calibration, logPrior, K } = outliers, { count, codes, weight } = calibration;
+  const total = count.reduce((a, b) => a + b, 0);
+  const logs = priors ? priors.map(Math.log) : logPrior, ratio = new Float64Array(K).fill(1), joint = new Float64Array(K);
+  let own = 1;
+  if (priors) {
+    for (let k = 0; k < K; k++) ratio[k] = count[k] > 0 ? priors[k] * total / count[k] : 0;
+    own = Math.max(...ratio);
+  }
+  const score = Float64Array.from(calibration.logs, row => {
+    for (let k = 0; k < K; k++) joint[k] = row[k] + logs[k];
+    return logSumExp(joint);
+  });
+  const order = Int32Array.from(score, (_, i) => i).sort((a, b) => score[a] - score[b]);
+  const weights = Float64Array.from(order, i => weight[i] * ratio[codes[i]]);
+  outliers.sorted = { key, own, scores: Float64Array.from(order, i => score[i]), weights, all: weights.reduce((a, b) => a + b, 0) + own };
+  return outliers.sorted;
 }
 
 /** The log density below which rows are outliers at this rate; −∞ where too few calibration rows tell. */
 export function outlierThreshold(outliers, rate, priors) {
-  const { calibration, logPrior, K } = outliers;
-  const total = calibration.count.reduce((a, b) => a + b, 0);
-  const logs = priors ? priors.map(Math.log) : logPrior, ratio = new Array(K).fill(1);
-  let own = 1;
-  if (priors) {
-    for (let k = 0; k < K; k++) ratio[k] = calibration.count[k] > 0 ? priors[k] * total / calibration.count[k] : 0;
-    own = Math.max(...ratio);
-  }
-  const rows = calibration.logs.map((row, i) => ({
-    score: logSumExp(row.map((log, k) => log + logs[k])),
-    weight: calibration.weight[i] * ratio[calibration.codes[i]],
-  })).sort((a, b) => a.score - b.score);
-  const all = rows.reduce((sum, row) => sum + row.weight, 0) + own;
+  const { own, scores, weights, all } = sortedCalibration(outliers, priors);
   if (own / all > rate) return -Infinity;
   let below = own;
-  for (let i = 0; i < rows.length;) {
-    const score = rows[i].score;
-    for (; i < rows.length && rows[i].score === score; i++) below += rows[i].weight;
+  for (let i = 0; i < scores.length;) {
+    const score = scores[i];
+    for (; i < scores.length && scores[i] === score; i++) below += weights[i];
     if (below / all > rate) return score;
   }
   return Infinity;

@@ -1,8 +1,9 @@
 // The studio page: controls on one side, what they do on the other, worked out at most once a frame.
-import { LineChart, reliabilityMarks } from "./charts.js";
+import { LineChart, ReliabilityDots, nice } from "./charts.js";
 import { fitCommand, predictCommand, pythonLines } from "./commands.js";
-import { STEPS, outcome, readRows } from "./decisions.js";
-import { element, freshId, oncePerFrame, percent, say, shownNumber, slider } from "./elements.js";
+import { posteriorsOfRow, readRows } from "./decisions.js";
+import { BINS, STEPS, outcome } from "./outcomes.js";
+import { element, freshId, oncePerFrame, percent, say, shownNumber, slider, whileInSight } from "./elements.js";
 import { oddRows, outlierThreshold, readOutliers } from "./outliers.js";
 import { posteriorOf, shifted, termsOf } from "./model.js";
 import { RowExplorer } from "./rows.js";
@@ -12,6 +13,7 @@ import { ConfusionView, CostTable } from "./tables.js";
 export class Studio {
   constructor(data, host) {
     this.data = data;
+    this.steps = Float64Array.from({ length: STEPS + 1 }, (_, t) => t / STEPS);
     this.rows = readRows(data);
     this.outliers = readOutliers(data);
     this.first = firstSetting(data);
@@ -48,6 +50,7 @@ export class Studio {
     this.charts = this.makeCharts(K);
     this.pending = element("p", { class: "aside", role: "status" });
     this.codes = { fit: element("code"), predict: element("code"), python: element("code") };
+    this.commands = card("The same, without this page", ...this.commandBlocks());
     host.replaceChildren(
       element("section", { class: "controls", "aria-label": "Settings" },
         this.priorsCard(), this.costsCard(), this.rejectCard(), this.outliersCard(),
@@ -58,8 +61,9 @@ export class Studio {
         card("What is said of each class", this.confusion.node, this.pending),
         element("section", { class: "card" }, element("h2", null, "What other thresholds would do"), this.positiveChooser(),
           element("div", { class: "charts" }, Object.values(this.charts).map(chart => chart.node))),
-        card("One row", this.explorer.node),
-        card("The same, without this page", ...this.commandBlocks())));
+        card("One row", this.explorer.node), this.commands));
+    this.following = [whileInSight(this.charts.reliability.node.parentNode, () => this.showCharts()),
+      whileInSight(this.explorer.detail, () => this.explorer.update()), whileInSight(this.commands, () => this.showCommands())];
   }
 
   priorsCard() {
@@ -140,6 +144,7 @@ export class Studio {
       series: [{ name: "precision", colour: "var(--accent)" }, { name: "recall", colour: "var(--wrong)", dashed: true }] });
     if (K !== 2) charts.coverage = new LineChart({ title: "Cost of an answer by how many are answered", xLabel: "share of rows answered, the surest first", yLabel: "average cost of an answer", series: [{ name: "cost", colour: "var(--accent)" }] });
     charts.reliability = new LineChart({ title: "Do the posteriors mean what they say?", xLabel: "posterior of the class", yLabel: "how often it came true", series: [{ name: "", colour: "none" }], diagonal: true });
+    this.dots = new ReliabilityDots(charts.reliability, BINS);
     return charts;
   }
 
@@ -175,11 +180,15 @@ export class Studio {
     this.found = outcome(this.rows, setting, data.old, data.observed, odd);
     this.showControls();
     this.showResults();
-    this.explorer.update();
-    this.showCommands();
+    for (const part of this.following) part.now();
     // What nobody reads while a slider moves waits until it rests.
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => { this.save(); this.explorer.showList(); }, 200);
+    this.saving = setTimeout(() => {
+      for (const part of this.following) part.rest();
+      this.save();
+      this.explorer.showList();
+      this.explorer.showWhatIf();
+    }, 200);
   }
 
   /** The setting into the address; files in some browsers allow no history, and then it stays out. */
@@ -226,7 +235,6 @@ export class Studio {
     say(this.pending, setting.capacity
       ? `Of ${shownNumber(setting.day[1], 0)} cases a day about ${shownNumber(setting.day[1] * (sum(K) / found.total), 0)} go to a person, who can look at ${shownNumber(setting.day[0], 0)}.`
       : setting.priors ? "Rows count as often as their class is met under these frequencies." : "");
-    this.showCharts();
   }
 
   /** Curves depend on posteriors, costs and the class looked at; what is rejected only moves a mark. */
@@ -234,35 +242,34 @@ export class Studio {
     const { positive, look, reject: rule } = this.setting, key = `${this.rows.decided.key}|${positive}|${look}|${rule && this.charts.coverage ? this.found.coverage : ""}`;
     if (key === this.charted) return;
     this.charted = key;
-    const { found, setting, charts } = this, { curves } = found, steps = Array.from({ length: STEPS + 1 }, (_, t) => t / STEPS);
+    const { found, setting, charts } = this, { curves } = found, steps = this.steps;
     if (charts.cost) {
       charts.cost.setFrame(0, 1, Math.min(0, ...curves.cost), nice(Math.max(...curves.cost)));
       charts.cost.setLine(0, steps, curves.cost);
       let best = 0;
       for (let t = 1; t <= STEPS; t++) if (curves.cost[t] < curves.cost[best]) best = t;
-      charts.cost.marks.replaceChildren(...(curves.bayes === null ? [] : [charts.cost.mark(curves.bayes, "implied by the costs")]));
+      charts.cost.mark(curves.bayes, "implied by the costs");
       say(charts.cost.words, curves.bayes === null ? "These costs make one answer the best for every row."
         : `The costs imply ${shownNumber(curves.bayes)}; on these rows ${shownNumber(best / STEPS, 2)} would have been cheapest.`);
     }
     const { reject, precision, reliability } = charts, top = nice(Math.max(...curves.rejecting, curves.answeredCost[STEPS]));
     reject.setFrame(0, nice(curves.high), Math.min(0, ...curves.rejecting), top);
-    const limits = steps.map(s => s * curves.high);
+    const limits = steps.map(step => step * curves.high);
     reject.setLine(0, limits, curves.rejecting);
     reject.setLine(1, limits, curves.answeredCost);
-    reject.marks.replaceChildren(...(setting.look <= curves.high ? [reject.mark(setting.look, "what a look costs")] : []));
+    reject.mark(setting.look <= curves.high ? setting.look : null, "what a look costs");
     say(reject.words, "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).");
     if (charts.coverage) {
       charts.coverage.setFrame(0, 1, Math.min(0, ...curves.rejecting), top);
       charts.coverage.setLine(0, curves.coverage, curves.answeredCost);
-      charts.coverage.marks.replaceChildren(...(setting.reject ? [charts.coverage.mark(found.coverage, "answered now")] : []));
+      charts.coverage.mark(setting.reject ? found.coverage : null, "answered now");
     }
     precision.setFrame(0, 1, 0, 1);
     precision.setLine(0, steps, curves.precision);
     precision.setLine(1, steps, curves.recall);
-    const bayes = curves.bayes ?? null;
-    precision.marks.replaceChildren(...(bayes === null ? [] : [precision.mark(bayes, "implied by the costs")]));
+    precision.mark(curves.bayes, "implied by the costs");
     reliability.setFrame(0, 1, 0, 1);
-    reliability.marks.replaceChildren(...reliabilityMarks(reliability, found.reliability));
+    this.dots.set(found.reliability);
     say(reliability.words, "On the line the posterior is met exactly; bars are 95 % intervals.");
   }
 
@@ -279,13 +286,6 @@ function card(title, ...children) {
   return element("section", { class: "card" }, element("h2", null, title), children);
 }
 
-/** A round number at or above another, for the end of an axis. */
-function nice(value) {
-  if (!(value > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map(m => m * power).find(m => m >= value * 0.999999);
-}
-
 const holder = document.getElementById("studio-data");
 if (holder) {
   const data = JSON.parse(holder.textContent);
@@ -293,5 +293,5 @@ if (holder) {
   notes.replaceChildren(...data.notes.map(note => element("li", null, note)));
   const studio = new Studio(data, document.getElementById("studio"));
   // For tests and for the console: the page itself, and what it works with.
-  globalThis.posteriorStudio = { studio, outcome, oddRows, outlierThreshold, termsOf, posteriorOf, shifted, settingToHash, settingFromHash, predictCommand, pythonLines };
+  globalThis.posteriorStudio = { studio, outcome, posteriorsOfRow, oddRows, outlierThreshold, termsOf, posteriorOf, shifted, settingToHash, settingFromHash, predictCommand, pythonLines };
 }

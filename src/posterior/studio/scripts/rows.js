@@ -1,7 +1,9 @@
 // Rows to look at: pick one, see what each of its columns says, change a cell and see the posterior move.
 import { PosteriorBars } from "./charts.js";
-import { element, freshId, percent, shownNumber } from "./elements.js";
+import { posteriorsOfRow } from "./decisions.js";
+import { classColour, element, freshId, named, percent, say, shownNumber } from "./elements.js";
 import { canChange, posteriorOf, shifted, termsOf } from "./model.js";
+import { ColumnLine, NearestRow } from "./whatif.js";
 
 const A_PAGE = 8;
 const ORDERS = [["unsure", "most expensive to answer first"], ["mistakes", "costliest mistakes first"], ["rejected", "only rejected"], ["outliers", "only outliers"], ["table", "as in the table"]];
@@ -20,6 +22,8 @@ export class RowExplorer {
     this.back = element("button", { type: "button", onclick: step(-1) }, "← before");
     this.next = element("button", { type: "button", onclick: step(1) }, "more →");
     this.detail = element("div", { class: "detail" });
+    this.line = data.model.why ? null : new ColumnLine(this);
+    this.nearest = data.model.why ? null : new NearestRow(this);
     const several = data.shown.rows.length > 0;
     this.node = element("div", { class: "explorer" },
       several ? element("div", { class: "picker" },
@@ -44,19 +48,17 @@ export class RowExplorer {
 
   showList() {
     if (!this.data.shown.rows.length) return;
-    const { rows, found, setting } = this.studio, { K, codes, moved, risk } = rows, shown = this.data.shown.rows;
+    const { rows, found, setting } = this.studio, { K, codes, risk } = rows, shown = this.data.shown.rows;
     const ordered = this.ordered(), pages = Math.max(1, Math.ceil(ordered.length / A_PAGE));
     this.page = Math.min(Math.max(this.page, 0), pages - 1);
     const part = ordered.slice(this.page * A_PAGE, (this.page + 1) * A_PAGE);
     this.list.replaceChildren(...part.map(s => {
       const i = shown[s], what = found.done[i];
-      let top = 0;
-      for (let k = 1; k < K; k++) if (moved[i * K + k] > moved[i * K + top]) top = k;
       const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": s === setting.row ? "true" : "false" }, String(i + 1));
       return element("tr", { class: s === setting.row ? "picked" : what < K && what !== codes[i] ? "wrong" : "" },
-        element("td", null, pick), element("td", null, element("bdi", null, this.data.classes[codes[i]])),
-        element("td", null, element("bdi", null, [...this.data.classes, ...this.data.labels][what])),
-        element("td", { class: "number" }, percent(moved[i * K + top])), element("td", { class: "number" }, shownNumber(risk[i])));
+        element("td", null, pick), element("td", null, named(this.data.classes[codes[i]])),
+        element("td", null, named([...this.data.classes, ...this.data.labels][what])),
+        element("td", { class: "number" }, percent(Math.max(...posteriorsOfRow(rows, i)))), element("td", { class: "number" }, shownNumber(risk[i])));
     }));
     if (!part.length) this.list.replaceChildren(element("tr", null, element("td", { colspan: 5, class: "aside" }, "no such row at this setting")));
     this.back.disabled = this.page === 0;
@@ -128,13 +130,21 @@ export class RowExplorer {
       element("p", { class: "inline" }, "Log odds of ", this.classChooser("of"), " against ", this.classChooser("against"), ": ", this.total),
       element("div", { class: "scroll" }, element("table", { class: "terms" }, element("thead", null, element("tr", null,
         element("th", { scope: "col" }, "column"), element("th", { scope: "col" }, "cell, to be changed"), element("th", { scope: "col" }, "log odds that it adds"))), body)),
-      element("p", null, reset));
+      element("p", null, reset), this.line.node, this.nearest.node);
     this.update();
+    this.showWhatIf();
+  }
+
+  /** What waits until a slider rests: the line of a column, and the nearest row. */
+  showWhatIf() {
+    if (!this.lines) return;
+    this.line.show();
+    this.nearest.show();
   }
 
   classChooser(which) {
     const words = which === "of" ? "log odds of this class" : "against this class";
-    return element("select", { "aria-label": words, onchange: event => { this[which] = Number(event.target.value); this.update(); } },
+    return element("select", { "aria-label": words, onchange: event => { this[which] = Number(event.target.value); this.update(); this.line.show(); } },
       this.data.classes.map((name, k) => element("option", { value: k, selected: k === this[which] }, name)));
   }
 
@@ -159,7 +169,7 @@ export class RowExplorer {
   /** What changes a cell: a number, a choice of levels, or words that it cannot be changed here. */
   editor(place) {
     const column = this.data.model.columns[this.places.get(place)], now = this.cellOf(place);
-    const set = value => { this.changed.set(place, value); this.update(); };
+    const set = value => { this.changed.set(place, value); this.update(); this.line.show(); };
     if (!canChange(this.data.model, place)) {
       const text = now === null ? "(a gap)" : column.levels ? column.levels[now] ?? "(new)" : String(now);
       return element("span", { class: "aside" }, element("bdi", null, text), " · what-if is not available for this column");
@@ -184,20 +194,19 @@ export class RowExplorer {
     const { data, studio } = this;
     if (data.model.why || !this.lines) return;
     const { terms, logs } = this.worked(), { of, against } = this;
-    const { K, moved } = studio.rows, i = data.shown.rows[studio.setting.row];
-    if (i !== undefined) this.held.set(Array.from(moved.subarray(i * K, i * K + K)));
+    const i = data.shown.rows[studio.setting.row];
+    if (i !== undefined) this.held.set(posteriorsOfRow(studio.rows, i));
     this.now.set(logs.map(Math.exp));
-    this.total.textContent = signed(difference(logs, of, against));
+    say(this.total, signed(difference(logs, of, against)));
     const odds = terms.map(term => difference(term.values, of, against));
     const moves = studio.setting.priors ? Math.log(studio.setting.priors[of] / studio.setting.priors[against]) - Math.log(data.old[of] / data.old[against]) : 0;
     terms.forEach((term, t) => { if (term.name === (data.model.kind === "linear" ? "baseline" : "prior")) odds[t] += moves; });
     const largest = Math.max(1, ...odds.map(Math.abs).filter(Number.isFinite));
     terms.forEach((term, t) => {
       const { value, bar } = this.lines.get(this.termKey(term)), share = Math.min(Math.abs(odds[t]) / largest, 1) * 50;
-      value.textContent = signed(odds[t]);
-      bar.style.width = `${share}%`;
-      bar.style.left = odds[t] < 0 ? `${50 - share}%` : "50%";
-      bar.style.background = `var(--class-${(odds[t] < 0 ? against : of) % 8})`;
+      const place = `left:${(odds[t] < 0 ? 50 - share : 50).toFixed(2)}%;width:${share.toFixed(2)}%;background:${classColour(odds[t] < 0 ? against : of)}`;
+      say(value, signed(odds[t]));
+      if (bar.placed !== place) bar.style.cssText = bar.placed = place;
     });
   }
 }

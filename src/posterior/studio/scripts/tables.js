@@ -1,5 +1,5 @@
 // The table of what was done with each class, and the table of what that costs.
-import { classColour, element, percent, say, shownNumber } from "./elements.js";
+import { classColour, element, named, percent, say, shownNumber } from "./elements.js";
 
 /** A table of costs to be typed in: a row for each true class, a column for each action. */
 export class CostTable {
@@ -13,14 +13,16 @@ export class CostTable {
       },
     })));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "what each answer costs" }, element("table", { class: "costs" },
-      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), names.map(name => element("th", { scope: "col" }, element("bdi", null, name))))),
+      element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), names.map(name => element("th", { scope: "col" }, named(name))))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)),
         this.boxes[k].map(box => element("td", null, box)))))));
   }
 
   set(costs) {
+    if (costs === this.shown) return; // a table that is changed is a new one
+    this.shown = costs;
     this.boxes.forEach((row, k) => row.forEach((box, a) => {
-      if (document.activeElement !== box) box.value = costs[k][a];
+      if (document.activeElement !== box && box.valueAsNumber !== costs[k][a]) box.value = costs[k][a];
     }));
   }
 }
@@ -33,7 +35,7 @@ export class ConfusionView {
     this.cells = names.map((_, k) => heads.map((_, a) => element("td", { class: k === a ? "hit" : a < K ? "miss" : "none" })));
     this.recall = names.map(() => element("td", { class: "number" }));
     this.precision = heads.map((_, a) => element("td", { class: a < K ? "number" : "none" }));
-    this.heads = heads.map((name, a) => element("th", { scope: "col" }, element("bdi", null, name), a < K ? swatch(a) : null));
+    this.heads = heads.map((name, a) => element("th", { scope: "col" }, named(name), a < K ? swatch(a) : null));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
       element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), this.heads, element("th", { scope: "col" }, "recall"))),
       element("tbody", null, names.map((name, k) => element("tr", null, element("th", { scope: "row" }, element("bdi", null, name)), this.cells[k], this.recall[k]))),
@@ -47,14 +49,17 @@ export class ConfusionView {
       this.cells[k].forEach((cell, a) => {
         const count = found.confusion[k * found.width + a];
         say(cell, shownNumber(count, Number.isInteger(count) ? 0 : 1));
-        const share = own > 0 ? (count / own).toFixed(2) : "0";
-        if (cell.dataset.share !== share) cell.style.setProperty("--share", cell.dataset.share = share);
-        cell.hidden = a >= K && !shows[a - K];
+        const share = own > 0 ? Math.round(100 * count / own) / 100 : 0;
+        if (cell.share !== share) cell.style.setProperty("--share", cell.share = share);
       });
       say(this.recall[k], percent(found.classes[k].recall));
       say(this.precision[k], percent(found.classes[k].precision));
     }
-    for (const a of [K, K + 1]) this.heads[a].hidden = this.precision[a].hidden = !shows[a - K];
+    for (const a of [K, K + 1]) {
+      const hidden = !shows[a - K];
+      if (this.heads[a].hidden === hidden) continue;
+      for (const part of [this.heads[a], this.precision[a], ...this.cells.map(row => row[a])]) part.hidden = hidden;
+    }
   }
 }
 

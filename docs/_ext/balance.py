@@ -1,0 +1,53 @@
+"""Pages that take long to read, spread evenly over the processes that read them.
+
+Sphinx cuts the sorted list of pages into pieces, and hands the next one to a process that is free. In the
+order of the alphabet all pages of the course are in one piece, and those for practitioners in the last: one
+process ran them alone while the others had nothing left to do.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.parallel import make_chunks
+
+# What a page does while it is read, by words in it: a kernel is started and cells are run, or examples are.
+RUNS = (("{code-cell}", 2), ("{drawn}", 1))
+
+
+def weight_of(path: Path) -> tuple[int, int]:
+    """How long a page may take: what it runs first, then how much there is of it."""
+    text = path.read_text(encoding="utf-8")
+    return max((weight for words, weight in RUNS if words in text), default=0), len(text)
+
+
+def dealt(names: list[str], weights: list[tuple[int, int]], sizes: list[int]) -> list[str]:
+    """Names in an order in which pieces of these sizes have about the same weight: dealt out like cards.
+
+    >>> dealt(["a", "b", "c", "d", "e"], [(2, 1), (2, 1), (0, 1), (0, 1), (0, 1)], [2, 2, 1])
+    ['a', 'd', 'b', 'e', 'c']
+    """
+    heaviest_first = sorted(range(len(names)), key=lambda i: (-weights[i][0], -weights[i][1], names[i]))
+    pieces: list[list[str]] = [[] for _ in sizes]
+    at = 0
+    for i in heaviest_first:
+        while len(pieces[at % len(sizes)]) == sizes[at % len(sizes)]:
+            at += 1
+        pieces[at % len(sizes)].append(names[i])
+        at += 1
+    return [name for piece in pieces for name in piece]
+
+
+def spread(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Put the pages into an order that keeps every process busy."""
+    if app.parallel < 2 or not docnames:
+        return
+    sizes = [len(piece) for piece in make_chunks(docnames, app.parallel)]
+    docnames[:] = dealt(docnames, [weight_of(Path(env.doc2path(name))) for name in docnames], sizes)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Take part before pages are read."""
+    app.connect("env-before-read-docs", spread)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
