@@ -1,4 +1,4 @@
-"""What docs/practice/peers.md says of other libraries and marks *ran*, run with the versions that it names."""
+"""What docs/practice/peers.md says of other libraries and marks *ran*, run with the versions it names."""
 
 import re
 import warnings

