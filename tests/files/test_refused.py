@@ -149,7 +149,7 @@ def test_names_that_are_nearly_right_are_suggested(tmp_path, monkeypatch):
         ("peple.csv", "peple.csv does not exist; did you mean 'people.csv'?"),
         (tmp_path / "people.cvs", f"; did you mean '{tmp_path / 'people.csv'}'?"),
         ("penguin", "; did you mean 'penguins'?"),
-        ("zzz", "zzz does not exist; the bundled tables are penguins, pokemon, voters"),
+        ("zzz", "zzz does not exist; the bundled tables are penguins, pokemon, sms, voters"),
         ("zzz.csv", "zzz.csv does not exist"),
         ("there/people.csv", "does not exist, nor does the folder 'there'"),
         ("https://example.org/people.csv", "it looks like a web address: download it first"),

