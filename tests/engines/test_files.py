@@ -11,9 +11,9 @@ from pyarrow import feather
 
 from engine_cases import TARGET, WEIGHT, in_files, mixed_table
 from posterior import LDA, GaussianNB, LinearRegression, LogisticRegression, NaiveBayes, scan, threads
-from posterior.engines import remote
+from posterior.engines import arrow, remote
 from posterior.engines.arrow import FileEngine
-from posterior.engines.base import FragmentError
+from posterior.engines.base import BATCH_ROWS, SUM_ROWS, FragmentError
 from posterior.families import Laplace
 from posterior.notices import DataWarning, SeparationWarning
 
@@ -71,6 +71,48 @@ def test_sums_have_the_same_bits_whatever_the_number_of_threads(tmp_path):
             models.append(GaussianNB().fit(scan(source, TARGET, columns=["a.b", "far", "single"])))
     assert same(models[0], models[1])
     assert same(models[0], models[2])
+
+
+@pytest.fixture(scope="module")
+def large_groups(tmp_path_factory):
+    """Four files of one row group each, which is larger than a batch of other rows."""
+    folder = tmp_path_factory.mktemp("large_groups")
+    table = rows(4 * 70_000)
+    for k in range(4):
+        pq.write_table(table.slice(k * 70_000, 70_000), folder / f"{k}.parquet")
+    return folder, table
+
+
+def test_a_row_group_of_numbers_is_summed_up_at_once(large_groups, tmp_path, monkeypatch):
+    folder, table = large_groups
+    fragment = FileEngine(folder).fragments[0]
+
+    def sizes(of, *asked):
+        return [batch.num_rows for batch in of.batches(["y", "a"], *asked)]
+
+    assert sizes(fragment, SUM_ROWS) == [70_000]
+    assert sizes(fragment) == [BATCH_ROWS, 70_000 - BATCH_ROWS]
+    assert sizes(fragment, 60_000) == [60_000, 10_000]
+    texts = table.slice(0, 70_000).set_column(0, "a", pa.array(["long"] * 70_000))
+    pq.write_table(texts, tmp_path / "texts.parquet")
+    assert max(sizes(FileEngine(tmp_path).fragments[0], SUM_ROWS)) == BATCH_ROWS
+    monkeypatch.setattr(arrow, "GROUP_CELLS", 2 * 70_000 - 1)
+    assert max(sizes(fragment, SUM_ROWS)) == BATCH_ROWS
+
+
+@pytest.mark.parametrize("few", [4, 100], ids=["fragments on threads", "batches on threads"])
+def test_sums_of_whole_row_groups_have_the_same_bits_on_any_number_of_threads(large_groups, few, monkeypatch):
+    folder, table = large_groups
+    models = []
+    for n in (1, 2, 8):
+        with threads(n):
+            models.append(GaussianNB().fit(scan(folder, "y")))
+    monkeypatch.setattr(arrow, "FEW_FRAGMENTS", few)
+    models.append(GaussianNB().fit(scan(folder, "y")))
+    assert all(same(models[0], other) for other in models[1:])
+    expected = GaussianNB().fit(table.select(["a", "b"]), table["y"].to_numpy())
+    np.testing.assert_allclose(models[0].theta_, expected.theta_, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(models[0].var_, expected.var_, rtol=1e-10)
 
 
 def test_a_generative_model_takes_one_reading_after_the_survey(tmp_path, readings):
