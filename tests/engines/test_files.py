@@ -127,6 +127,32 @@ def test_a_logistic_regression_takes_five_readings_after_survey_and_sample(tmp_p
     assert len(readings) - 2 <= 5
 
 
+def test_ranges_prove_how_near_an_optimum_is_without_a_reading(tmp_path, readings, monkeypatch):
+    monkeypatch.setattr(remote, "SAMPLE_ROWS", 20_000)
+    table = rows(60_000)
+    model = LogisticRegression().fit(scan(in_files(table, tmp_path, group=20_000), "y"))
+    assert model.certificate_.proven
+    objective, n = model.fit_.objective, len(readings)
+    factor = np.random.default_rng(0).normal(size=(objective.shape[1], 2))
+    bound = objective.longest_row_at_most(factor)
+    assert len(readings) == n
+    assert objective.longest_row(factor) <= bound < np.inf
+    assert len(readings) == n + 1
+    ranges = objective.scan.within
+    for name, low, high in zip("ab", ranges.low, ranges.high, strict=True):
+        assert (low, high) == (table[name].to_numpy().min(), table[name].to_numpy().max())
+
+
+def test_gaps_and_infinity_are_still_found_in_columns_that_lie_apart(tmp_path):
+    table = rows(2_000)
+    cells = table["a"].to_numpy().copy()
+    for bad, message in ((np.nan, "missing"), (np.inf, "inf")):
+        cells[1_234] = bad
+        pq.write_table(table.set_column(0, "a", pa.array(cells)), tmp_path / "rows.parquet")
+        with pytest.raises(ValueError, match=message):
+            LogisticRegression().fit(scan(tmp_path / "rows.parquet", "y"))
+
+
 def test_separable_classes_are_recognised_in_ten_readings(tmp_path, readings, monkeypatch):
     monkeypatch.setattr(remote, "SAMPLE_ROWS", 170_000)
     rng = np.random.default_rng(0)
