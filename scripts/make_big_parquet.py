@@ -4,9 +4,9 @@
     python scripts/make_big_parquet.py FOLDER --rows 100000 --strings
 
 Columns x0, x1, … (float64) are Gaussian around means that differ by class, with correlated pairs; the
-target `y` is a class 0 … 9, or "class 0" … with --strings. The same options give the same numbers. One
-row group at a time is in memory. Nothing is compressed: random numbers hardly shrink, and a reader's
-time is then its own.
+target `y` is a class 0 … 9 (--classes says how many), or "class 0" … with --strings. The same options give
+the same numbers. One row group at a time is in memory. Nothing is compressed: random numbers hardly shrink,
+and a reader's time is then its own.
 """
 
 import argparse
@@ -17,8 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-N_CLASSES = 10
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the files and say how large they are."""
@@ -26,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="made where it is missing; must hold no Parquet files")
     parser.add_argument("--rows", type=_positive, default=20_000_000)
     parser.add_argument("--columns", type=_positive, default=20)
+    parser.add_argument("--classes", type=_positive, default=10)
     parser.add_argument("--files", type=_positive, default=8)
     parser.add_argument("--group-rows", type=_positive, default=1 << 18, help="rows of a row group")
     parser.add_argument("--strings", action="store_true", help='classes "class 0" … in place of 0 …')
@@ -43,16 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def write(path: Path, n_rows: int, number: int, options: argparse.Namespace) -> None:
     """Write one file, a row group at a time; random numbers depend on the seed and the file's number."""
-    means = np.random.default_rng(options.seed).normal(size=(N_CLASSES, options.columns))
+    means = np.random.default_rng(options.seed).normal(size=(options.classes, options.columns))
     rng = np.random.default_rng([options.seed, number])
     label = pa.string() if options.strings else pa.int64()
     schema = pa.schema([(f"x{j}", pa.float64()) for j in range(options.columns)] + [("y", label)])
     # A dictionary of numbers that are all different only costs time; that of the classes is small.
     with pq.ParquetWriter(path, schema, compression="none", use_dictionary=["y"]) as writer:
         for start in range(0, n_rows, options.group_rows):
-            labels = rng.integers(N_CLASSES, size=min(options.group_rows, n_rows - start))
+            labels = rng.integers(options.classes, size=min(options.group_rows, n_rows - start))
             columns = values(rng, means, labels)
-            names = pa.array([f"class {k}" for k in range(N_CLASSES)])
+            names = pa.array([f"class {k}" for k in range(options.classes)])
             target = names.take(pa.array(labels)) if options.strings else pa.array(labels)
             writer.write_table(pa.table([*columns, target], schema=schema), row_group_size=options.group_rows)
 

@@ -11,9 +11,9 @@ from pyarrow import feather
 
 from engine_cases import TARGET, WEIGHT, in_files, mixed_table
 from posterior import LDA, GaussianNB, LinearRegression, LogisticRegression, NaiveBayes, scan, threads
-from posterior.engines import remote
+from posterior.engines import arrow, remote
 from posterior.engines.arrow import FileEngine
-from posterior.engines.base import FragmentError
+from posterior.engines.base import BATCH_ROWS, SUM_ROWS, FragmentError
 from posterior.families import Laplace
 from posterior.notices import DataWarning, SeparationWarning
 
@@ -73,6 +73,48 @@ def test_sums_have_the_same_bits_whatever_the_number_of_threads(tmp_path):
     assert same(models[0], models[2])
 
 
+@pytest.fixture(scope="module")
+def large_groups(tmp_path_factory):
+    """Four files of one row group each, which is larger than a batch of other rows."""
+    folder = tmp_path_factory.mktemp("large_groups")
+    table = rows(4 * 70_000)
+    for k in range(4):
+        pq.write_table(table.slice(k * 70_000, 70_000), folder / f"{k}.parquet")
+    return folder, table
+
+
+def test_a_row_group_of_numbers_is_summed_up_at_once(large_groups, tmp_path, monkeypatch):
+    folder, table = large_groups
+    fragment = FileEngine(folder).fragments[0]
+
+    def sizes(of, *asked):
+        return [batch.num_rows for batch in of.batches(["y", "a"], *asked)]
+
+    assert sizes(fragment, SUM_ROWS) == [70_000]
+    assert sizes(fragment) == [BATCH_ROWS, 70_000 - BATCH_ROWS]
+    assert sizes(fragment, 60_000) == [60_000, 10_000]
+    texts = table.slice(0, 70_000).set_column(0, "a", pa.array(["long"] * 70_000))
+    pq.write_table(texts, tmp_path / "texts.parquet")
+    assert max(sizes(FileEngine(tmp_path).fragments[0], SUM_ROWS)) == BATCH_ROWS
+    monkeypatch.setattr(arrow, "GROUP_CELLS", 2 * 70_000 - 1)
+    assert max(sizes(fragment, SUM_ROWS)) == BATCH_ROWS
+
+
+@pytest.mark.parametrize("few", [4, 100], ids=["fragments on threads", "batches on threads"])
+def test_sums_of_whole_row_groups_have_the_same_bits_on_any_number_of_threads(large_groups, few, monkeypatch):
+    folder, table = large_groups
+    models = []
+    for n in (1, 2, 8):
+        with threads(n):
+            models.append(GaussianNB().fit(scan(folder, "y")))
+    monkeypatch.setattr(arrow, "FEW_FRAGMENTS", few)
+    models.append(GaussianNB().fit(scan(folder, "y")))
+    assert all(same(models[0], other) for other in models[1:])
+    expected = GaussianNB().fit(table.select(["a", "b"]), table["y"].to_numpy())
+    np.testing.assert_allclose(models[0].theta_, expected.theta_, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(models[0].var_, expected.var_, rtol=1e-10)
+
+
 def test_a_generative_model_takes_one_reading_after_the_survey(tmp_path, readings):
     LDA().fit(scan(in_files(rows(), tmp_path), "y"))
     assert readings == ["SurveyWork", "RowSum"]
@@ -83,6 +125,32 @@ def test_a_logistic_regression_takes_five_readings_after_survey_and_sample(tmp_p
     LogisticRegression().fit(scan(in_files(rows(90_000), tmp_path, group=20_000), "y"))
     assert readings[:2] == ["SurveyWork", "FirstReading"]
     assert len(readings) - 2 <= 5
+
+
+def test_ranges_prove_how_near_an_optimum_is_without_a_reading(tmp_path, readings, monkeypatch):
+    monkeypatch.setattr(remote, "SAMPLE_ROWS", 20_000)
+    table = rows(60_000)
+    model = LogisticRegression().fit(scan(in_files(table, tmp_path, group=20_000), "y"))
+    assert model.certificate_.proven
+    objective, n = model.fit_.objective, len(readings)
+    factor = np.random.default_rng(0).normal(size=(objective.shape[1], 2))
+    bound = objective.longest_row_at_most(factor)
+    assert len(readings) == n
+    assert objective.longest_row(factor) <= bound < np.inf
+    assert len(readings) == n + 1
+    ranges = objective.scan.within
+    for name, low, high in zip("ab", ranges.low, ranges.high, strict=True):
+        assert (low, high) == (table[name].to_numpy().min(), table[name].to_numpy().max())
+
+
+def test_gaps_and_infinity_are_still_found_in_columns_that_lie_apart(tmp_path):
+    table = rows(2_000)
+    cells = table["a"].to_numpy().copy()
+    for bad, message in ((np.nan, "missing"), (np.inf, "inf")):
+        cells[1_234] = bad
+        pq.write_table(table.set_column(0, "a", pa.array(cells)), tmp_path / "rows.parquet")
+        with pytest.raises(ValueError, match=message):
+            LogisticRegression().fit(scan(tmp_path / "rows.parquet", "y"))
 
 
 def test_separable_classes_are_recognised_in_ten_readings(tmp_path, readings, monkeypatch):

@@ -69,3 +69,8 @@ def test_a_folder_that_holds_parquet_files_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         write(tmp_path, "--rows", "10")
     assert "holds Parquet files already" in capsys.readouterr().err
+
+
+def test_classes_are_as_many_as_asked_for(tmp_path):
+    (path,) = write(tmp_path, "--rows", "1000", "--columns", "2", "--files", "1", "--classes", "2")
+    assert set(pq.read_table(path)["y"].to_pylist()) == {0, 1}

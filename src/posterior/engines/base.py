@@ -12,6 +12,8 @@ S = TypeVar("S")
 
 # Rows of a batch: few enough to stay in a core's cache with their sums, enough to pay for Python.
 BATCH_ROWS = 1 << 16
+# Rows that are summed up at a time at most, where a fragment has them at once.
+SUM_ROWS = 1 << 18
 
 
 class Place(NamedTuple):
@@ -63,8 +65,10 @@ class FragmentSum:
 
     def _sums(self, fragment: Fragment, number: int) -> Iterator[Any]:
         first = 0
-        batches = fragment.batches(self.columns)
+        batches = fragment.batches(self.columns, SUM_ROWS)
+        batch = None
         while True:
+            del batch  # before the next is read, which may then lie where it lay
             try:
                 batch = next(batches, None)
             except (OSError, ValueError) as error:

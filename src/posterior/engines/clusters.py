@@ -31,7 +31,7 @@ class ArrivedRows:
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Record batches of one size, however the rows arrived."""
-        return even_batches(self.parts, rows)
+        return even_batches(self.parts, min(rows, BATCH_ROWS))
 
 
 class FilesOnCluster(Engine):

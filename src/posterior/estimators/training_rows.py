@@ -1,6 +1,6 @@
 """Rows to learn from, in memory or elsewhere: what a fit asks of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,7 +48,8 @@ class TrainingRows:
     def scan(self, schema: Schema, design: Design, degree: int) -> Scan:
         """The rows as a design reads them that has learnt what it must of them."""
         dataset = self.dataset(schema)
-        return Scan.of(dataset, learnt_design(dataset, design, degree))
+        learnt, ranges = learnt_design(dataset, design, degree)
+        return replace(Scan.of(dataset, learnt), ranges=ranges)
 
     @property
     def total(self) -> float:

@@ -133,7 +133,8 @@ def _reach(objective: Objective, hessian: Floats, decrement: float) -> float:
         if not smallest > 0:
             return float("inf")
         times, factor = float(np.sqrt(2.0 / smallest)), np.eye(objective.shape[1])
-    if objective.scan.n_features >= MANY_COLUMNS and not objective.scan.costly:
+    scan = objective.scan
+    if scan.within is not None or (scan.n_features >= MANY_COLUMNS and not scan.costly):
         bound = times * objective.longest_row_at_most(factor)
         if bound * decrement <= CLOSE:
             return bound

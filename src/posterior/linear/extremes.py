@@ -1,7 +1,9 @@
 """Training columns of numbers so large, or so close together, that their squares overflow or vanish."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,25 @@ FIRST = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges(FieldSums, low=np.fmin, high=np.fmax):
-    """The smallest and the largest number of every column; of some rows only, where the others do no harm."""
+class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
+    """The smallest and the largest number of every column; of some rows only, unless they are `exact`."""
 
     low: Floats
     high: Floats
+    exact: bool = True
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Floats]) -> "Ranges | None":
+        """The ranges of columns as they lie; None where a number is missing or infinite.
+
+        >>> Ranges.of_columns([np.array([2.0, 1.0]), np.array([3.0, 5.0])])
+        Ranges(low=array([1., 3.]), high=array([2., 5.]), exact=True)
+        >>> Ranges.of_columns([np.array([2.0, np.nan])])
+        """
+        with np.errstate(invalid="ignore"):
+            low = np.array([column.min() for column in columns])
+            high = np.array([column.max() for column in columns])
+        return cls(low, high) if np.isfinite(low).all() and np.isfinite(high).all() else None
 
     @classmethod
     def of(cls, matrix: Any, largest: float, smallest: float) -> "Ranges":
@@ -34,7 +50,7 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax):
             return cls(low, high)
         first = cls._of_all(matrix[:FIRST])
         if (first.spread >= smallest).all() and -largest <= matrix.min() and matrix.max() <= largest:
-            return first
+            return replace(first, exact=False)
         return cls._of_all(matrix)
 
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from posterior.dataset import Chunk, Rows
+from posterior.kernels import SeparateColumns
 from posterior.linear.design import Design
 from posterior.linear.extremes import Ranges, limits, refuse_ranges
 from posterior.stats.base import FieldSums
@@ -22,16 +23,20 @@ class FirstLook(FieldSums):
     seen: Any
 
 
-def learnt_design(rows: Rows, design: Design, degree: int) -> Design:
+def learnt_design(rows: Rows, design: Design, degree: int) -> tuple[Design, Ranges | None]:
     """The design with the means, gaps and levels of these rows, and products where `degree` is 2.
 
-    Gaps are refused where a design has no place for them, and so are numbers whose squares overflow or
-    vanish.
+    And the ranges of its numbers over all rows, where these came of it. Gaps are refused where a design has
+    no place for them, and so are numbers whose squares overflow or vanish.
     """
     numbers, largest, smallest = design.numbers, *limits(degree)
     learns = design.learns_means(degree)
+    only_numbers = bool(numbers) and not design.factors and design.fill is None and not learns
 
     def look(chunk: Chunk) -> FirstLook:
+        as_they_lie = _ranges_in_place(chunk, numbers) if only_numbers else None
+        if as_they_lie is not None:
+            return FirstLook(0, as_they_lie, 0)
         gaps = 0 if design.fill is not None else design.count_gaps(chunk)
         ranges = Ranges.of(chunk.matrix(numbers), largest, smallest) if numbers else NO_RANGES
         return FirstLook(gaps, ranges, design.means_and_gaps(chunk) if learns else 0)
@@ -40,4 +45,13 @@ def learnt_design(rows: Rows, design: Design, degree: int) -> Design:
     if found.gaps:
         design.refuse_gaps(rows)
     refuse_ranges(rows, numbers, design.schema, degree, found.ranges)
-    return design.learnt(rows, degree, found.seen if learns else None)
+    ranges = found.ranges if numbers and found.ranges.exact else None
+    return design.learnt(rows, degree, found.seen if learns else None), ranges
+
+
+def _ranges_in_place(chunk: Chunk, numbers: tuple[int, ...]) -> Ranges | None:
+    """The ranges of columns that lie apart, without a copy; None of others, or where a number is missing."""
+    table = chunk.table(numbers) if chunk.is_in_place(numbers) else None
+    if not isinstance(table, SeparateColumns) or not len(table):
+        return None
+    return Ranges.of_columns([array[table.start : table.stop] for array in table.arrays])

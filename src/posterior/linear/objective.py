@@ -276,7 +276,8 @@ class Objective:
     def longest_row_at_most(self, factor: Floats) -> float:
         """A bound of `longest_row` that takes as many operations a row as there are columns.
 
-        ‖(z, 1) F‖ ≤ ‖D⁻¹F‖ ‖(z, 1) D‖, with the lengths of the rows of F in the diagonal D.
+        ‖(z, 1) F‖ ≤ ‖D⁻¹F‖ ‖(z, 1) D‖, with the lengths of the rows of F in the diagonal D. Rows that are
+        costly to read, and whose ranges are known, are not read: none is longer than the longest corner.
         """
         turned = self._turn() @ factor
         size = np.linalg.norm(turned, axis=1)
@@ -284,6 +285,10 @@ class Objective:
             return float("inf")
         steep = np.linalg.norm(np.divide(turned, size[:, None], where=size[:, None] > 0, out=turned), 2)
         centre, square = self.basis.centre, size[:-1] ** 2
+        if self.scan.within is not None:
+            low, high = self.scan.within.low, self.scan.within.high
+            corner = np.maximum(np.abs(low - centre), np.abs(high - centre))
+            return float(steep * np.sqrt(corner**2 @ square + size[-1] ** 2))
 
         def longest(block: RowBlock) -> "_Largest":
             X, most = block.packed().matrix, 0.0

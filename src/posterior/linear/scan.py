@@ -1,7 +1,7 @@
 """The rows of a table as a matrix, a target and weights, block by block."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ from posterior._blas import one_blas_thread
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import KEPT_CELLS, Chunk, Dataset
 from posterior.linear.design import Design, Matrix
+from posterior.linear.extremes import Ranges
 
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
@@ -78,6 +79,8 @@ class RowBlock(NamedTuple):
 class Scan:
     """A data set read through a design. Everything that learns from rows asks for sums over its blocks.
 
+    `ranges` are those of the numbers of the design over all rows, where they are known.
+
     >>> from posterior import LogisticRegression
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -92,9 +95,10 @@ class Scan:
     dataset: Dataset
     design: Design
     sparse: bool = False
+    ranges: Ranges | None = field(default=None, kw_only=True, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is kept
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what is kept
 
     @classmethod
     def of(cls, dataset: Dataset, design: Design) -> "Scan":
@@ -113,6 +117,11 @@ class Scan:
     def costly(self) -> bool:
         """Whether reading the rows costs more than most sums over them."""
         return self.dataset.costly
+
+    @property
+    def within(self) -> Ranges | None:
+        """The ranges of the features, where they are known and save a costly reading."""
+        return self.ranges if self.costly and self.design.as_it_is and not self.sparse else None
 
     @property
     def n_features(self) -> int:
