@@ -1,8 +1,9 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Mixed, Schema
 
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 A = TypeVar("A", bound=AnyArray)
 
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
@@ -27,8 +29,8 @@ SIZES = 2
 FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
 TILE_ROWS = 64
-# The most chunks that are summed up at a time, of sums of no more cells than these.
-MOST_TOGETHER, FEW_CELLS = 8, 1 << 15
+# Threads that share out chunks keep the sums of each, if they have few cells, and only so many cells in all.
+FEW_CELLS, KEPT_CELLS = 1 << 17, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,16 @@ class LocalChunk:
         return np.stack([self.data.texts(self.rows, j) for j in columns], axis=1)
 
 
+class ChunkSums(Protocol[S_co]):
+    """Sums of many chunks, which several threads work out: each of them runs once."""
+
+    def run(self) -> None:
+        """Work out chunks until none is left."""
+
+    def nodes(self) -> Iterable[tuple[int, int, S_co]] | None:
+        """Level, place and sum of the complete nodes of the tree over the chunks, if they are to be had."""
+
+
 @dataclass(frozen=True)
 class LocalDataset:
     """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
@@ -150,45 +162,56 @@ class LocalDataset:
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads.
 
-        A `summarize` that has `of_parts` is asked for the sums of several chunks at a time: between two calls
-        of compiled code, threads wait for each other.
+        A `summarize` that has `of_parts` is asked for the sums of many chunks at a time: between two calls of
+        compiled code, threads wait for each other.
         """
         chunks = self.chunks(dense, size)
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
-        parts = getattr(summarize, "of_parts", None) if self.step == 1 and size <= FEW_CELLS else None
-        if parts is not None:
-            found: S = self._reduce_groups(summarize, parts, chunks)
-            return found
         total: TreeSum[S] = TreeSum()
-        each(lambda i: total.put(i, summarize(chunks[i])), len(chunks))
+        done = 0
+        if self.step == 1 and getattr(summarize, "of_parts", None) is not None:
+            done = self._put_parts(summarize, chunks, total)
+        each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
         return total.whole()
 
-    def _reduce_groups(
-        self,
-        summarize: Callable[[Chunk], S],
-        of_parts: Callable[[Chunk, int], list[S] | None],
-        chunks: list[LocalChunk],
-    ) -> S:
-        last = len(chunks) - 1  # which may be smaller, and is summed up alone
-        together = min(MOST_TOGETHER, -(-last // n_threads()))
-        firsts = [*range(0, last, together), last]
-        total: TreeSum[S] = TreeSum()
-        one_by_one = [False]  # once it is known that sums are not to be had at once
+    def _put_parts(
+        self, summarize: "Callable[[Chunk], S] | Any", chunks: list[LocalChunk], total: TreeSum[S]
+    ) -> int:
+        """Put sums of many chunks at a time into a tree; how many chunks are in it at the end.
 
-        def work(number: int) -> None:
-            first, found = firsts[number], None
-            group = chunks[first : firsts[number + 1] if first < last else None]
-            if not one_by_one[0] and first < last:
-                rows = slice(group[0].rows.start, group[-1].rows.stop)
-                found = of_parts(self.chunk(rows), group[0].n_rows)
-                one_by_one[0] = found is None
-            for i, chunk in enumerate(group):
-                total.put(first + i, summarize(chunk) if found is None else found[i])
+        The last one may be smaller, and is summed up alone meanwhile.
+        """
+        last, alone = len(chunks) - 1, list[S]()
+        if summarize.cells > FEW_CELLS:
+            return 0
+        together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
+        for first in range(0, last, together):
+            group = chunks[first : min(first + together, last)]
+            parts: ChunkSums[S] | None = summarize.of_parts(
+                self.chunk(slice(group[0].rows.start, group[-1].rows.stop)), group[0].n_rows
+            )
+            if parts is None:
+                return first
+            workers, whole = min(n_threads(), len(group)), first + len(group) == last
 
-        each(work, len(firsts))
-        return total.whole()
+            def work(i: int, parts: ChunkSums[S] = parts, workers: int = workers) -> None:
+                if i < workers:
+                    parts.run()
+                    return
+                with suppress(ValueError):  # whose turn has not come
+                    alone.append(summarize(chunks[last]))
+
+            each(work, workers + whole)
+            nodes = parts.nodes()
+            if nodes is None:
+                return first
+            for level, place, node in nodes:
+                total.put((first >> level) + place, node, level)
+        for node in alone:
+            total.put(last, node)
+        return last + len(alone)
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""

@@ -20,6 +20,7 @@ from posterior.kernels.gaps import (
     pairs_there,
 )
 from posterior.kernels.gaussian import (
+    SumsOfParts,
     class_moments,
     class_weights,
     complete_scatter,
@@ -76,6 +77,7 @@ __all__ = [
     "ParentSums",
     "RowScores",
     "SeparateColumns",
+    "SumsOfParts",
     "WholeCodes",
     "as_they_lie",
     "best",
