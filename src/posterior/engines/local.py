@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -110,6 +110,22 @@ class ChunkSums(Protocol[S_co]):
         """Level, place and sum of the complete nodes of the tree over the chunks, if they are to be had."""
 
 
+class _Meanwhile(Generic[S]):
+    """Work that some thread does while others do what comes before it; nothing is found where it fails.
+
+    Whoever comes to it in turn does it then, and meets its error.
+    """
+
+    def __init__(self, work: Callable[[], S]) -> None:
+        self._work = work
+        self.found: list[S] = []
+
+    def run(self) -> None:
+        """Do the work."""
+        with suppress(ValueError):
+            self.found.append(self._work())
+
+
 @dataclass(frozen=True)
 class LocalDataset:
     """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
@@ -151,9 +167,12 @@ class LocalDataset:
         return self._cut(max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells)))
 
     def _cut(self, size: int) -> list[LocalChunk]:
+        return [self._part(i, size) for i in range(-(-self.n_rows // size))]
+
+    def _part(self, i: int, size: int) -> LocalChunk:
+        """The i-th of chunks of so many rows."""
         n, step = self.data.n_rows, self.step
-        ranges = [slice(a, min(a + size * step, n), step) for a in range(0, n, size * step)]
-        return [self.chunk(rows) for rows in ranges]
+        return self.chunk(slice(i * size * step, min((i + 1) * size * step, n), step))
 
     def chunk(self, rows: slice) -> LocalChunk:
         """Some of the rows."""
@@ -183,9 +202,10 @@ class LocalDataset:
 
         The last one may be smaller, and is summed up alone meanwhile.
         """
-        last, alone = len(chunks) - 1, list[S]()
+        last = len(chunks) - 1
         if summarize.cells > FEW_CELLS:
             return 0
+        alone = _Meanwhile(lambda: summarize(chunks[last]))
         together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
         for first in range(0, last, together):
             group = chunks[first : min(first + together, last)]
@@ -194,24 +214,17 @@ class LocalDataset:
             )
             if parts is None:
                 return first
-            workers, whole = min(n_threads(), len(group)), first + len(group) == last
-
-            def work(i: int, parts: ChunkSums[S] = parts, workers: int = workers) -> None:
-                if i < workers:
-                    parts.run()
-                    return
-                with suppress(ValueError):  # whose turn has not come
-                    alone.append(summarize(chunks[last]))
-
-            each(work, workers + whole)
+            works = [parts.run] * min(n_threads(), len(group))
+            works = works if first else [alone.run, *works]
+            each(lambda i, works=works: works[i](), len(works))
             nodes = parts.nodes()
             if nodes is None:
                 return first
             for level, place, node in nodes:
                 total.put((first >> level) + place, node, level)
-        for node in alone:
-            total.put(last, node)
-        return last + len(alone)
+        for own in alone.found:
+            total.put(last, own)
+        return last + len(alone.found)
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
@@ -231,10 +244,35 @@ class LocalDataset:
         return result
 
     def fill(self, write: Callable[[Chunk, A], None], out: A, *, dense: int) -> A:
-        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part."""
+        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part.
+
+        A `write` that has `of_parts` is asked to write many chunks at a time, and then to settle those in
+        which some rows are odd.
+        """
         size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
-        chunks = self._cut(size // TILE_ROWS * TILE_ROWS)
-        ends = np.cumsum([chunk.n_rows for chunk in chunks]).tolist()
-        parts: list[Any] = [out[end - chunk.n_rows : end] for chunk, end in zip(chunks, ends, strict=True)]
-        each(lambda i: write(chunks[i], parts[i]), len(chunks))
+        size, done = size // TILE_ROWS * TILE_ROWS, 0
+        n_chunks = -(-self.n_rows // size)
+        if self.step == 1 and n_chunks > 1 and hasattr(write, "of_parts"):
+            done = self._fill_parts(write, out, size)
+        each(lambda i: self._write_part(write, out, size, done + i), n_chunks - done)
         return out
+
+    def _write_part(self, write: Callable[[Chunk, A], None], out: Any, size: int, i: int) -> None:
+        write(self._part(i, size), out[i * size : (i + 1) * size])
+
+    def _fill_parts(self, write: Any, out: Any, size: int) -> int:
+        """Let threads share out all chunks but the last, which may be smaller; how many are done."""
+        last = (self.n_rows - 1) // size
+        shared = write.of_parts(self.chunk(slice(0, last * size)), size, out[: last * size])
+        if shared is None:
+            return 0
+        alone = _Meanwhile(lambda: self._write_part(write, out, size, last))
+        each(lambda i: shared.run() if i else alone.run(), 1 + min(n_threads(), last))
+        odd = shared.odd_parts()
+
+        def settle(i: int) -> None:
+            at = odd[i]
+            write.settle(self._part(at, size), out[at * size : (at + 1) * size], shared.odd_of(at))
+
+        each(settle, len(odd))
+        return last + len(alone.found)

@@ -28,6 +28,7 @@ from posterior.kernels.gaussian import (
     expected_sums,
     gappy_log_density,
     moments_of_parts,
+    scatter_of_pairs,
     scatter_of_parts,
     worth_a_factor,
 )
@@ -52,6 +53,7 @@ from posterior.kernels.reference import (
 from posterior.kernels.row_scores import (
     WIDEST_QUADRATIC,
     Answer,
+    AnswersOfParts,
     RowScores,
     linear_scores,
     normal_scores,
@@ -63,6 +65,7 @@ from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 __all__ = [
     "WIDEST_QUADRATIC",
     "Answer",
+    "AnswersOfParts",
     "BinaryLookUps",
     "ClassMoments",
     "ClassScatter",
@@ -117,6 +120,7 @@ __all__ = [
     "rounding_of",
     "rows_by_class",
     "rows_times",
+    "scatter_of_pairs",
     "scatter_of_parts",
     "scratch",
     "tiles",

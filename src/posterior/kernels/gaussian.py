@@ -12,7 +12,7 @@ from posterior.kernels.layouts import NumberTable, in_rows
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, ClassScatter
 
-S = TypeVar("S", covariant=True)
+S_co = TypeVar("S_co", covariant=True)
 
 # With more classes than this the counters would not stay in the cache.
 MANY = 1 << 10
@@ -31,13 +31,13 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     return moments
 
 
-class SumsOfParts(Protocol[S]):
+class SumsOfParts(Protocol[S_co]):
     """Sums of every so many rows, which threads work out side by side: each of them runs once."""
 
     def run(self) -> None:
         """Work out parts until none is left."""
 
-    def whole(self) -> S | None:
+    def whole(self) -> S_co | None:
         """The sums, with an axis for the parts in front; None where cells are missing."""
 
 
@@ -63,6 +63,16 @@ def scatter_of_parts(
         table, y, weight, n_classes, size, pooled=pooled
     )
     return parts
+
+
+def scatter_of_pairs(one: Floats, other: Floats, pull: Floats) -> Floats:
+    """Scatter matrices (n, K, d, d) of pairs of parts together; √(share of weight) · shift is their pull."""
+    kernel = compiled("scatter", one.size)
+    if kernel is None:
+        return np.asarray(one + other + pull[..., :, None] * pull[..., None, :])
+    out = np.empty(one.shape)
+    kernel.add_pairs(one, other, np.ascontiguousarray(pull), out)
+    return out
 
 
 def complete_scatter(

@@ -157,14 +157,7 @@ class Scatter(Statistics):
         )
         # The root on both sides keeps the products symmetric to the bit.
         pull = np.sqrt(self.weight[..., None] * share) * shift
-        scatter = self.scatter + other.scatter
-        if self.pooled:
-            scatter += (pull.swapaxes(-1, -2) @ pull)[..., None, :, :]
-        elif scatter.size <= SMALL or scatter.ndim > 3:  # of parts there are not many
-            scatter += pull[..., :, None] * pull[..., None, :]
-        else:
-            for k, apart in enumerate(pull):  # one by one: there may be many
-                scatter[k] += apart[:, None] * apart
+        scatter = self._scatter_with(other, pull)
         third, fourth = None, None
         if self.third is not None and other.third is not None:
             a, b = self._recentred(share * shift), other._recentred((share - 1) * shift)
@@ -180,6 +173,20 @@ class Scatter(Statistics):
             _added(self.gaps, other.gaps),
             _added(self.pairs, other.pairs),
         )
+
+    def _scatter_with(self, other: Self, pull: Floats) -> Floats:
+        """The scatter of both sets of rows, or of every pair of parts, about their common means."""
+        if not self.pooled and pull.ndim > 2:
+            return kernels.scatter_of_pairs(self.scatter, other.scatter, pull)
+        scatter = self.scatter + other.scatter
+        if self.pooled:
+            scatter += (pull.swapaxes(-1, -2) @ pull)[..., None, :, :]
+        elif scatter.size <= SMALL:
+            scatter += pull[:, :, None] * pull[:, None, :]
+        else:
+            for k, apart in enumerate(pull):  # one by one: there may be many
+                scatter[k] += apart[:, None] * apart
+        return scatter
 
     def _recentred(self, by: Floats) -> tuple[Floats, Floats]:
         """Third and fourth moments about the mean moved by `by` (K, d), by expanding (z − by)."""

@@ -15,6 +15,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
+from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.tile_vectors import (
     SQUARE,
     TILE,
@@ -362,8 +363,8 @@ def odd_rows(x: Floats, x_single: Singles, n_rows: int) -> int:
 
 
 @kernel(
-    f"int64(int64, {SOURCE}, int64, {CENTRE}, {NUMBERS}, {SINGLE_NUMBERS}, {NUMBERS}, float64, int64, "
-    f"{TABLE}, {SINGLE_TABLE}, int64[::1], boolean[::1])"
+    f"boolean(int64, {SOURCE}, int64, {CENTRE}, {NUMBERS}, {SINGLE_NUMBERS}, {NUMBERS}, float64, int64, "
+    f"{TABLE}, {SINGLE_TABLE}, int64[::1], boolean[::1], {COUNTER}, int64, int64, int64[::1])"
 )
 def answer_rows(
     kind: int,
@@ -384,16 +385,20 @@ def answer_rows(
     out_single: Singles,
     best: Ints,
     odd: Bools,
-) -> int:
-    """Answer n rows, except those that are marked as odd; how many these are, −1 if a level is not finite.
+    counter: Ints,
+    most: int,
+    part: int,
+    counts: Ints,
+) -> bool:
+    """Answer the next parts of n rows, except rows that are marked as odd; false if a level is not finite.
 
-    Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
+    `counts` gets the number of odd rows of each part. Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
     distance from the likeliest class is beyond the limit.
     """
     d, n_classes = len(addresses), len(level)
     for k in range(n_classes):
         if not abs(level[k]) < np.inf:
-            return -1
+            return False
     even = n_classes + n_classes % 2
     to_single = len(single_factors) > 0
     size, wide = 4 if single else 8, max(d, SQUARE)
@@ -404,34 +409,52 @@ def answer_rows(
     single_room = np.zeros((n_classes if len(out_single) else 0, TILE), np.float32)
     peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
     sums = n_classes if kind == QUADRATIC else even
-    total = 0
-    for first in range(0, n, TILE):
-        rows = min(TILE, n - first)
-        # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
-        left = stride * (n - first - TILE) + size * d
-        if rows < TILE or (by_rows and left < size * SQUARE):
-            load_cells(
-                addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, x_single, check
-            )
-        else:
-            load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, x_single, check)
-        if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
-            odd[first : first + rows] = True
-            total += rows
-            continue
-        if to_single:
-            sums_of_tile_in_single(kind, d, x_single, single_factors, squares[:sums])
-        else:
-            sums_of_tile(kind, d, x, factors, scores[:sums])
-        find_peaks(kind, level, scores, squares, peak, half, mark)
-        for r in range(rows):
-            wrong = (mark[r] != 0.0) | (half[r] > limit)
-            odd[first + r] = wrong
-            total += wrong
-        if what == BEST:
-            write_best(scores[:n_classes], peak, first, rows, best)
-        elif len(out_single):
-            write_singles(scores[:n_classes], peak, single_room, what, first, rows, out_single)
-        else:
-            write_doubles(scores[:n_classes], peak, room, what, first, rows, out)
-    return total
+    for _ in range(most):
+        p = take_next(counter)
+        if p >= len(counts):
+            break
+        end, total = min(part * (p + 1), n), 0
+        for first in range(part * p, end, TILE):
+            rows = min(TILE, end - first)
+            # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
+            left = stride * (end - first - TILE) + size * d
+            if rows < TILE or (by_rows and left < size * SQUARE):
+                load_cells(
+                    addresses,
+                    base,
+                    stride,
+                    by_rows,
+                    single,
+                    first,
+                    rows,
+                    pivot,
+                    remainder,
+                    x,
+                    x_single,
+                    check,
+                )
+            else:
+                load_tile(
+                    addresses, base, stride, by_rows, single, first, pivot, remainder, x, x_single, check
+                )
+            if not_finite(check) and odd_rows(x[:d], x_single[:d], rows) > FEW_GAPS:
+                odd[first : first + rows] = True
+                total += rows
+                continue
+            if to_single:
+                sums_of_tile_in_single(kind, d, x_single, single_factors, squares[:sums])
+            else:
+                sums_of_tile(kind, d, x, factors, scores[:sums])
+            find_peaks(kind, level, scores, squares, peak, half, mark)
+            for r in range(rows):
+                wrong = (mark[r] != 0.0) | (half[r] > limit)
+                odd[first + r] = wrong
+                total += wrong
+            if what == BEST:
+                write_best(scores[:n_classes], peak, first, rows, best)
+            elif len(out_single):
+                write_singles(scores[:n_classes], peak, single_room, what, first, rows, out_single)
+            else:
+                write_doubles(scores[:n_classes], peak, room, what, first, rows, out)
+        counts[p] = total
+    return True
