@@ -71,7 +71,7 @@ def by_some_rows(objective: Objective, point: Point) -> Certificate | None:
     """A bound from the curvature of a sample of the rows, which that of all exceeds; else from all."""
     step = objective.scan.n_rows // max(SAMPLE, 10 * objective.size)
     if step > 1 and not objective.reads_once:  # where the curvature of all rows is known already
-        part = objective.every(step).curvature(point.theta, point.weight)
+        part = objective.every(step).in_memory().curvature(point.theta, point.weight)
         proof = by_curvature(objective, point, part)
         if proof is not None:
             return proof

@@ -131,6 +131,8 @@ class Scan:
         if self._is_small:
             with one_blas_thread:
                 return work(self._stored if as_stored else self._packed)
+        if as_stored and hasattr(work, "of_parts") and not (self.sparse or self.selective):
+            return self.dataset.reduce(_OfChunks(self, work), dense=self._dense)
         block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
 
@@ -173,3 +175,20 @@ class Scan:
         if self.sparse or not self.design.as_it_is:
             return self._block(chunk)
         return RowBlock(chunk.table(self.design.numbers), chunk.y, chunk.weight)
+
+
+class _OfChunks:
+    """Work on blocks as work on the chunks that they are read from, of one or of many at a time."""
+
+    def __init__(self, scan: Scan, work: Any) -> None:
+        self._scan, self._work, self.cells = scan, work, work.cells
+
+    def __call__(self, chunk: Chunk) -> Any:
+        return self._work(self._scan._block_as_stored(chunk))
+
+    def of_parts(self, chunk: Chunk, size: int) -> Any:
+        """What sums up every `size` rows, if they lie where compiled code reads them."""
+        design = self._scan.design
+        if not design.as_it_is or not chunk.is_in_place(design.numbers):
+            return None
+        return self._work.of_parts(self._scan._block_as_stored(chunk), size)
