@@ -110,6 +110,11 @@ class ChunkSums(Protocol[S_co]):
         """Level, place and sum of the complete nodes of the tree over the chunks, if they are to be had."""
 
 
+def _each_of(works: list[Callable[[], None]]) -> Callable[[int], None]:
+    """What does one of these works."""
+    return lambda i: works[i]()
+
+
 class _Meanwhile(Generic[S]):
     """Work that some thread does while others do what comes before it; nothing is found where it fails.
 
@@ -195,9 +200,7 @@ class LocalDataset:
         each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
         return total.whole()
 
-    def _put_parts(
-        self, summarize: "Callable[[Chunk], S] | Any", chunks: list[LocalChunk], total: TreeSum[S]
-    ) -> int:
+    def _put_parts(self, summarize: Any, chunks: list[LocalChunk], total: TreeSum[S]) -> int:
         """Put sums of many chunks at a time into a tree; how many chunks are in it at the end.
 
         The last one may be smaller, and is summed up alone meanwhile.
@@ -205,7 +208,7 @@ class LocalDataset:
         last = len(chunks) - 1
         if summarize.cells > FEW_CELLS:
             return 0
-        alone = _Meanwhile(lambda: summarize(chunks[last]))
+        alone: _Meanwhile[S] = _Meanwhile(lambda: summarize(chunks[last]))
         together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
         for first in range(0, last, together):
             group = chunks[first : min(first + together, last)]
@@ -215,8 +218,7 @@ class LocalDataset:
             if parts is None:
                 return first
             works = [parts.run] * min(n_threads(), len(group))
-            works = works if first else [alone.run, *works]
-            each(lambda i, works=works: works[i](), len(works))
+            each(_each_of(works if first else [alone.run, *works]), len(works) + (not first))
             nodes = parts.nodes()
             if nodes is None:
                 return first

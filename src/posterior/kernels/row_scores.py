@@ -75,7 +75,7 @@ class RowScores:
     def answers_of_parts(
         self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
     ) -> "AnswersOfParts | None":
-        """What `answer` writes of every `size` rows, for several threads; None too where this takes a copy."""
+        """What `answer` writes of every `size` rows, by several threads; None too where this takes a copy."""
         kernel = compiled("row_scores", size * table.shape[1], size)
         level = self.level + log_prior
         if kernel is None or _within_reach(table) is not table or not np.isfinite(level).all():

@@ -149,9 +149,10 @@ class LossSums:
     @property
     def cells(self) -> int:
         """About how many cells the sums of a part have."""
-        R, q = self.line.coef.shape[0], self.line.coef.shape[1] + 1
-        curved = R * (R + 1) * q * (q + 1) // 4
-        return 4 * R * q + (0 if self.asked == "slope" else curved)
+        R, q = len(self.line.coef), self.line.coef.shape[1] + 1
+        curved: int = R * (R + 1) * q * (q + 1) // 4
+        slope: int = 4 * R * q
+        return slope + (0 if self.asked == "slope" else curved)
 
     def of_parts(self, block: RowBlock, size: int) -> "LossParts | None":
         """The sums of every `size` rows of a block, if compiled code has them."""

@@ -132,7 +132,8 @@ class Scan:
             with one_blas_thread:
                 return work(self._stored if as_stored else self._packed)
         if as_stored and hasattr(work, "of_parts") and not (self.sparse or self.selective):
-            return self.dataset.reduce(_OfChunks(self, work), dense=self._dense)
+            found: S = self.dataset.reduce(_OfChunks(self, work), dense=self._dense)
+            return found
         block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
 

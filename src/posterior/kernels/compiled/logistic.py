@@ -109,7 +109,8 @@ class LogisticParts(LossParts):
 
     def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
         room = scratch("scores", LINES, TILE)
-        add_sums(*rows, self._line, *room_for(self._d), room, *shared, *self._sums)
+        arguments: list[Any] = [*rows, self._line, *room_for(self._d), room, *shared, *self._sums]
+        add_sums(*arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (1, d) and offsets, and second ones.

@@ -25,4 +25,4 @@ def largest_size(numbers: AnyArray) -> float:
         x = np.float64(numbers[at])
         check[0] += 0.0 * x
         largest[0] = max(largest[0], abs(x))
-    return largest.max() + check.sum()
+    return float(largest.max() + check.sum())

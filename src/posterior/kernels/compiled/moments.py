@@ -101,7 +101,10 @@ def _sum_up(
     return True
 
 
-PARTS = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {COUNTER}, int64, float64[:, :, :, ::1], {TABLE})"
+PARTS = (
+    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {COUNTER}, int64, float64[:, :, :, ::1], "
+    f"{TABLE})"
+)
 
 
 @kernel(*(PARTS.format(each) for each in ROW_SOURCES))

@@ -392,8 +392,9 @@ def answer_rows(
 ) -> bool:
     """Answer the next parts of n rows, except rows that are marked as odd; false if a level is not finite.
 
-    `counts` gets the number of odd rows of each part. Arithmetic is in single precision where there are factors of it, and a row is odd then if half its squared
-    distance from the likeliest class is beyond the limit.
+    `counts` gets the number of odd rows of each part. Arithmetic is in single precision where there are
+    factors of it, and a row is odd then if half its squared distance from the likeliest class is beyond the
+    limit.
     """
     d, n_classes = len(addresses), len(level)
     for k in range(n_classes):

@@ -300,4 +300,5 @@ def class_scatter(
     if whole is None:
         return None
     found, rounding = whole
-    return ClassScatter(*(None if sums is None else sums[0] for sums in found)), rounding[0]
+    of_all = ClassScatter(found.weight[0], found.pivot[0], found.remainder[0], found.scatter[0], None, None)
+    return of_all, rounding[0]

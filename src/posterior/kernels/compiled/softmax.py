@@ -151,7 +151,8 @@ ROWS = f"{PLACES}, {CODES}, {NUMBERS}, {NUMBERS}, {TABLE}, int64"
 
 
 @kernel(
-    f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {STACK}, {STACK})"
+    f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {STACK}, "
+    f"{STACK})"
 )
 def add_sums(
     addresses: Ints,
@@ -177,10 +178,11 @@ def add_sums(
 ) -> None:
     """Add the loss of the next parts to the sums of `values`, its derivatives to `pulls` and `bends`.
 
-    A part has `part` rows, and each of these arrays a line for it. The coefficients, with the level last, are a multiple of 4 lines of a multiple of 8 numbers, as is `pull`.
-    `bend` has lines for every two columns, as in `np.triu_indices`, of numbers for every two scores, both up
-    to a multiple of 8; without `upright_pairs` it has a square for every two scores, written to from the
-    diagonal on. Empty, it is not asked for.
+    A part has `part` rows, and each of these arrays an entry for it. The coefficients, with the level last,
+    are a multiple of 4 lines of a multiple of 8 numbers, as are pulls. Second derivatives have lines for
+    every two columns, as in `np.triu_indices`, of numbers for every two scores, both up to a multiple of 8; without
+    `upright_pairs` they have a square for every two scores, written to from the diagonal on. Without lines,
+    they are not asked for.
     """
     R4, q = coef.shape
     line, side = WIDTH * q, WIDTH * TILE
@@ -247,7 +249,8 @@ class SoftmaxParts(LossParts):
         return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
 
     def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
-        add_sums(*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums)
+        arguments: list[Any] = [*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums]
+        add_sums(*arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (R, d) and offsets, and second ones.
