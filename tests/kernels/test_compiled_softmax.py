@@ -511,3 +511,22 @@ def test_the_first_look_refuses_in_many_rows_what_it_refuses_in_few(wrong, told,
         messages.append(str(error.value))
     assert messages[0] == messages[1]
     assert kind is np.float32 or told in messages[0]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_answers_that_threads_share_out_have_the_bits_of_chunks_one_by_one(n_classes, kind, monkeypatch):
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(256 * 30 + 9, 9)).astype(kind), rng.integers(n_classes, size=256 * 30 + 9)
+    model = LogisticRegression(C=1.0).fit(x, y)
+    x[1000] *= 1e30  # too far for compiled code to tell how far
+    monkeypatch.setattr(local, "FILL_ROWS", 256)
+    asked = [model.predict_proba, model.predict_log_proba, model.predict, model.decision_function]
+    with using("compiled"):
+        with monkeypatch.context() as alone:
+            alone.setattr(local.LocalDataset, "_fill_parts", lambda *_: 0)
+            want = [ask(x) for ask in asked]
+        for n in (1, 2, 16):
+            with threads(n):
+                for ask, wanted in zip(asked, want, strict=True):
+                    np.testing.assert_array_equal(ask(x), wanted)

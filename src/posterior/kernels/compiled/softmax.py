@@ -180,9 +180,9 @@ def add_sums(
 
     A part has `part` rows, and each of these arrays an entry for it. The coefficients, with the level last,
     are a multiple of 4 lines of a multiple of 8 numbers, as are pulls. Second derivatives have lines for
-    every two columns, as in `np.triu_indices`, of numbers for every two scores, both up to a multiple of 8; without
-    `upright_pairs` they have a square for every two scores, written to from the diagonal on. Without lines,
-    they are not asked for.
+    every two columns, as in `np.triu_indices`, of numbers for every two scores, both up to a multiple of 8.
+    Without `upright_pairs` they have a square for every two scores, written to from the diagonal on; without
+    lines, they are not asked for.
     """
     R4, q = coef.shape
     line, side = WIDTH * q, WIDTH * TILE
