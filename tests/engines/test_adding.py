@@ -9,6 +9,7 @@ from posterior.engines import local, threads
 from posterior.engines.adding import NoRowsError, TreeSum, added, added_or_none
 from posterior.engines.clusters import BLOCK
 from posterior.schema import Schema, read_table
+from posterior.stats.parts import nodes
 
 parts = st.lists(st.none() | st.floats(-1e6, 1e6).map(np.float64), max_size=200)
 
@@ -45,23 +46,59 @@ class _Leaf(str):
         return _Leaf(f"({self} {other})")
 
 
+class _Row(tuple):
+    """Leaves of several parts, which are added to those of as many others at once."""
+
+    __slots__ = ()
+
+    def at(self, places):
+        return _Row(self[places]) if isinstance(places, slice) else self[places]
+
+    def __add__(self, other):
+        return _Row(a + b for a, b in zip(self, other, strict=True))
+
+
+class _Shared:
+    """Names of parts, which threads take one by one; those from `odd` on are not to be had."""
+
+    def __init__(self, starts, odd):
+        self.found, self.left, self.odd = [None] * len(starts), iter(list(enumerate(starts))), odd
+
+    def run(self):
+        for place, start in self.left:
+            self.found[place] = _Leaf(start)
+
+    def nodes(self):
+        return None if self.odd else nodes(_Row(self.found), len(self.found))
+
+
 class _Names:
-    """What chunks are called: one by one, or several at a time."""
+    """What chunks are called: one by one, or several at a time as long as they begin before `odd`."""
+
+    cells = 1
+
+    def __init__(self, odd):
+        self.odd = odd
 
     def __call__(self, chunk):
         return _Leaf(chunk.rows.start)
 
     def of_parts(self, chunk, size):
-        return [_Leaf(start) for start in range(chunk.rows.start, chunk.rows.stop, size)]
+        return _Shared(range(chunk.rows.start, chunk.rows.stop, size), chunk.rows.stop > self.odd)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 16])
-def test_chunks_summed_up_several_at_a_time_are_leaves_of_the_same_tree(n_threads, monkeypatch):
+@pytest.mark.parametrize("odd", [0, 256 * 20, 1 << 30])
+@pytest.mark.parametrize("together", [1, 8, 1 << 20])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 16])
+def test_chunks_summed_up_several_at_a_time_are_leaves_of_the_same_tree(
+    n_threads, together, odd, monkeypatch
+):
     monkeypatch.setattr(local, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(local, "KEPT_CELLS", together)
     for n_chunks in range(2, 40):
         X = np.zeros((256 * n_chunks - 100, 1))
         schema = Schema.infer(read_table(X))
         rows = local.LocalDataset(schema, schema.encode(read_table(X)))
         with threads(n_threads):
-            found = rows.reduce(_Names(), dense=1)
+            found = rows.reduce(_Names(odd), dense=1)
         assert found == added([_Leaf(256 * i) for i in range(n_chunks)])

@@ -94,8 +94,8 @@ def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, d
     if gap:
         X[50_000, 1] = np.nan
     found = []
-    for together in (1, 3, 8):
-        monkeypatch.setattr(local, "MOST_TOGETHER", together)
+    for kept in (49, 200, 1 << 20):  # sums of 1, 4 and all chunks
+        monkeypatch.setattr(local, "KEPT_CELLS", kept)
         model = GaussianNB().fit(X, y, weight)
         found.append(model.theta_.tobytes() + model.var_.tobytes())
     assert len(set(found)) == 1

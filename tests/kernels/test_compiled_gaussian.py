@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posterior import LDA, QDA, GaussianNB, GenerativeClassifier, NaiveBayes
-from posterior.engines import threads
+from posterior.engines import local, threads
 from posterior.estimators.precision import in_double
 from posterior.families import Bernoulli, MultivariateNormalDistribution, Normal, NormalDistribution
 from posterior.kernels import SeparateColumns, as_they_lie, in_rows, posteriors, reference, tiles
@@ -345,3 +345,71 @@ def test_a_score_without_end_gets_the_likeliest_class_of_the_priors():
     scores_, best = np.full((64, 2), np.inf), np.empty(64, dtype=np.int64)
     assert normalizing.find_best(scores_, np.log([0.3, 0.7]), best) == 64
     assert (best == 1).all()
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kept", [1 << 13, 1 << 22])
+def test_sums_that_threads_share_out_have_the_bits_of_chunks_one_by_one(model, kept, monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(local, "KEPT_CELLS", kept)
+    x, y, weight = rows(9, 256 * 61 + 100, 20, 10, offset=1e3)
+    with using("compiled"):
+        for w in (None, weight):
+            with monkeypatch.context() as alone:
+                alone.setattr(local, "FEW_CELLS", 0)
+                want = model.fit(x, y, w).predict_log_proba(x)
+            for n in (1, 2, 16):
+                with threads(n):
+                    np.testing.assert_array_equal(model.fit(x, y, w).predict_log_proba(x), want)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA()], ids=lambda m: type(m).__name__)
+def test_a_gap_in_one_of_many_chunks_is_treated_as_in_one_chunk(model, monkeypatch):
+    x, y, _ = rows(10, 256 * 40, 4, 3)
+    x[256 * 30 + 5, 2] = np.nan
+    with using("compiled"):
+        want = model.fit(x, y).predict_log_proba(x)
+        monkeypatch.setattr(local, "CHUNK_ROWS", 256)
+        found = [threaded(model, x, y, n) for n in (1, 2, 16)]
+    for each in found:
+        np.testing.assert_array_equal(each, found[0])
+    np.testing.assert_allclose(found[0], want, rtol=1e-9, atol=1e-9)
+
+
+def threaded(model, x, y, n):
+    with threads(n):
+        return model.fit(x, y).predict_log_proba(x)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), LDA(), QDA()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_answers_that_threads_share_out_have_the_bits_of_chunks_one_by_one(model, kind, monkeypatch):
+    x, y, _ = rows(11, 256 * 61 + 100, 20, 10)
+    model.fit(x.astype(kind), y)
+    x[700:900, 3] = np.nan  # many rows of one chunk, and a few of others
+    x[[0, 2000, 5003, 15_700], 7] = np.nan
+    x[9000] *= 1e4  # far from every class
+    x = x.astype(kind)
+    monkeypatch.setattr(local, "FILL_ROWS", 256)
+    with using("compiled"):
+        with monkeypatch.context() as alone:
+            alone.setattr(local.LocalDataset, "_fill_parts", lambda *_: 0)
+            want = [model.predict_proba(x), model.predict_log_proba(x), model.predict(x)]
+        for n in (1, 2, 16):
+            with threads(n):
+                found = [model.predict_proba(x), model.predict_log_proba(x), model.predict(x)]
+            for a, b in zip(found, want, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [1, 16])
+def test_the_first_infinite_number_is_the_one_that_is_refused(n, monkeypatch):
+    monkeypatch.setattr(local, "FILL_ROWS", 256)
+    monkeypatch.setattr(local, "CHUNK_ROWS", 256)
+    x, y, _ = rows(12, 256 * 20 + 100, 4, 3)
+    with using("compiled"), threads(n):
+        model = QDA().fit(x, y)
+        x[3000, 1], x[-5, 2] = np.inf, np.inf
+        for act in (model.predict_proba, lambda x: QDA().fit(x, y)):
+            with pytest.raises(ValueError, match="row 3000"):
+                act(x)

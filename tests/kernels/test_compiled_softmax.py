@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import posterior
-from posterior import kernels
-from posterior.engines import LocalDataset, threads
+from posterior import LogisticRegression, kernels
+from posterior.engines import LocalDataset, local, threads
 from posterior.kernels import memory
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
+from posterior.kernels.compiled.magnitudes import largest_size
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
 from posterior.linear.loss_sums import (
     LinearScores,
@@ -27,6 +29,7 @@ from posterior.linear.loss_sums import (
 from posterior.linear.losses.softmax import FUSED_COLUMNS
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import RowBlock
+from posterior.linear.solvers import Newton
 from posterior.schema import Schema, read_table
 
 EPSILON = np.finfo(float).eps
@@ -447,3 +450,83 @@ def test_sums_keep_what_rounding_takes(parts):
         series.add_up(total, part)
     size = math.fsum(map(abs, parts))
     assert_allclose(total.sum(), math.fsum(parts), rtol=EPSILON, atol=50 * EPSILON**2 * size)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_sums_that_threads_share_out_have_the_bits_of_chunks_one_by_one(n_classes, kind, monkeypatch):
+    monkeypatch.setattr(local, "CHUNK_ROWS", 512)
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(512 * 37 + 100, 9)).astype(kind), rng.integers(n_classes, size=512 * 37 + 100)
+    weight = rng.uniform(0.5, 2.0, len(y))
+    fit = partial(LogisticRegression(C=1.0, solver=Newton(stages=False)).fit, x, y)
+    with using("compiled"):
+        for w in (None, weight):
+            with monkeypatch.context() as alone:
+                alone.setattr(local, "FEW_CELLS", 0)
+                want = fit(w).coef_
+            for n in (1, 2, 16):
+                for kept in (1 << 11, 1 << 22):
+                    monkeypatch.setattr(local, "KEPT_CELLS", kept)
+                    with threads(n):
+                        np.testing.assert_array_equal(fit(w).coef_, want)
+
+
+def test_samples_that_threads_share_out_lead_to_the_same_bits():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(90_000, 4)), rng.integers(3, size=90_000)
+    found = []
+    for n in (1, 2, 16):
+        with threads(n):
+            found.append(LogisticRegression(C=1.0).fit(x, y).coef_)
+    for coef in found:
+        np.testing.assert_array_equal(coef, found[0])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
+@pytest.mark.parametrize("wrong", [None, np.nan, np.inf, -np.inf])
+def test_one_reading_tells_the_largest_number_and_whether_all_are_finite(kind, n, wrong):
+    numbers = np.random.default_rng(n).normal(size=n).astype(kind)
+    numbers[n // 2 : n // 2 + 1] *= -7
+    found = largest_size(numbers)
+    assert found == np.abs(numbers.astype(np.float64)).max(initial=0.0)
+    for place in {0, n // 2, n - 1} if n and wrong is not None else ():
+        odd = numbers.copy()
+        odd[place] = wrong
+        assert np.isnan(largest_size(odd))
+
+
+@pytest.mark.parametrize(("wrong", "told"), [(np.inf, "row 70000"), (np.nan, "missing"), (1e160, "1e+160")])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_the_first_look_refuses_in_many_rows_what_it_refuses_in_few(wrong, told, kind):
+    x = np.random.default_rng(5).normal(size=(80_000, 3)).astype(kind)
+    with np.errstate(over="ignore"):
+        x[70_000, 1] = wrong
+    y = np.arange(80_000) % 2
+    messages = []
+    for mode in ("reference", "compiled"):
+        with using(mode), pytest.raises(ValueError, match="column") as error:
+            LogisticRegression(missing="error").fit(x, y)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert kind is np.float32 or told in messages[0]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_answers_that_threads_share_out_have_the_bits_of_chunks_one_by_one(n_classes, kind, monkeypatch):
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(256 * 30 + 9, 9)).astype(kind), rng.integers(n_classes, size=256 * 30 + 9)
+    model = LogisticRegression(C=1.0).fit(x, y)
+    x[1000] *= 1e30  # too far for compiled code to tell how far
+    monkeypatch.setattr(local, "FILL_ROWS", 256)
+    asked = [model.predict_proba, model.predict_log_proba, model.predict, model.decision_function]
+    with using("compiled"):
+        with monkeypatch.context() as alone:
+            alone.setattr(local.LocalDataset, "_fill_parts", lambda *_: 0)
+            want = [ask(x) for ask in asked]
+        for n in (1, 2, 16):
+            with threads(n):
+                for ask, wanted in zip(asked, want, strict=True):
+                    np.testing.assert_array_equal(ask(x), wanted)

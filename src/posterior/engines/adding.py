@@ -73,9 +73,12 @@ class TreeSum(Generic[S]):
         self._nodes: dict[tuple[int, int], S | None] = {}
         self._lock = Lock()
 
-    def put(self, place: int, part: S | None) -> None:
-        """Add the part of a place, and all sums that are complete with it."""
-        level, node = 0, part
+    def put(self, place: int, part: S | None, level: int = 0) -> None:
+        """Add the part of a place, and all sums that are complete with it.
+
+        A part of a higher `level` is the sum of all 2^level parts from place · 2^level on.
+        """
+        node = part
         while True:
             with self._lock:
                 if (level, place ^ 1) not in self._nodes:

@@ -1,8 +1,9 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Mixed, Schema
 
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 A = TypeVar("A", bound=AnyArray)
 
 # Chunk boundaries depend on the shape of the data alone, so that sums have the same bits on any machine.
@@ -27,8 +29,8 @@ SIZES = 2
 FILL_ROWS = 16_384
 FILL_CELLS = 1 << 19
 TILE_ROWS = 64
-# The most chunks that are summed up at a time, of sums of no more cells than these.
-MOST_TOGETHER, FEW_CELLS = 8, 1 << 15
+# Threads that share out chunks keep the sums of each, if they have few cells, and only so many cells in all.
+FEW_CELLS, KEPT_CELLS = 1 << 17, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,37 @@ class LocalChunk:
         return np.stack([self.data.texts(self.rows, j) for j in columns], axis=1)
 
 
+class ChunkSums(Protocol[S_co]):
+    """Sums of many chunks, which several threads work out: each of them runs once."""
+
+    def run(self) -> None:
+        """Work out chunks until none is left."""
+
+    def nodes(self) -> Iterable[tuple[int, int, S_co]] | None:
+        """Level, place and sum of the complete nodes of the tree over the chunks, if they are to be had."""
+
+
+def _each_of(works: list[Callable[[], None]]) -> Callable[[int], None]:
+    """What does one of these works."""
+    return lambda i: works[i]()
+
+
+class _Meanwhile(Generic[S]):
+    """Work that some thread does while others do what comes before it; nothing is found where it fails.
+
+    Whoever comes to it in turn does it then, and meets its error.
+    """
+
+    def __init__(self, work: Callable[[], S]) -> None:
+        self._work = work
+        self.found: list[S] = []
+
+    def run(self) -> None:
+        """Do the work."""
+        with suppress(ValueError):
+            self.found.append(self._work())
+
+
 @dataclass(frozen=True)
 class LocalDataset:
     """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
@@ -139,9 +172,12 @@ class LocalDataset:
         return self._cut(max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells)))
 
     def _cut(self, size: int) -> list[LocalChunk]:
+        return [self._part(i, size) for i in range(-(-self.n_rows // size))]
+
+    def _part(self, i: int, size: int) -> LocalChunk:
+        """The i-th of chunks of so many rows."""
         n, step = self.data.n_rows, self.step
-        ranges = [slice(a, min(a + size * step, n), step) for a in range(0, n, size * step)]
-        return [self.chunk(rows) for rows in ranges]
+        return self.chunk(slice(i * size * step, min((i + 1) * size * step, n), step))
 
     def chunk(self, rows: slice) -> LocalChunk:
         """Some of the rows."""
@@ -150,45 +186,47 @@ class LocalDataset:
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads.
 
-        A `summarize` that has `of_parts` is asked for the sums of several chunks at a time: between two calls
-        of compiled code, threads wait for each other.
+        A `summarize` that has `of_parts` is asked for the sums of many chunks at a time: between two calls of
+        compiled code, threads wait for each other.
         """
         chunks = self.chunks(dense, size)
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
-        parts = getattr(summarize, "of_parts", None) if self.step == 1 and size <= FEW_CELLS else None
-        if parts is not None:
-            found: S = self._reduce_groups(summarize, parts, chunks)
-            return found
         total: TreeSum[S] = TreeSum()
-        each(lambda i: total.put(i, summarize(chunks[i])), len(chunks))
+        done = 0
+        if self.step == 1 and getattr(summarize, "of_parts", None) is not None:
+            done = self._put_parts(summarize, chunks, total)
+        each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
         return total.whole()
 
-    def _reduce_groups(
-        self,
-        summarize: Callable[[Chunk], S],
-        of_parts: Callable[[Chunk, int], list[S] | None],
-        chunks: list[LocalChunk],
-    ) -> S:
-        last = len(chunks) - 1  # which may be smaller, and is summed up alone
-        together = min(MOST_TOGETHER, -(-last // n_threads()))
-        firsts = [*range(0, last, together), last]
-        total: TreeSum[S] = TreeSum()
-        one_by_one = [False]  # once it is known that sums are not to be had at once
+    def _put_parts(self, summarize: Any, chunks: list[LocalChunk], total: TreeSum[S]) -> int:
+        """Put sums of many chunks at a time into a tree; how many chunks are in it at the end.
 
-        def work(number: int) -> None:
-            first, found = firsts[number], None
-            group = chunks[first : firsts[number + 1] if first < last else None]
-            if not one_by_one[0] and first < last:
-                rows = slice(group[0].rows.start, group[-1].rows.stop)
-                found = of_parts(self.chunk(rows), group[0].n_rows)
-                one_by_one[0] = found is None
-            for i, chunk in enumerate(group):
-                total.put(first + i, summarize(chunk) if found is None else found[i])
-
-        each(work, len(firsts))
-        return total.whole()
+        The last one may be smaller, and is summed up alone meanwhile.
+        """
+        last = len(chunks) - 1
+        if summarize.cells > FEW_CELLS:
+            return 0
+        alone: _Meanwhile[S] = _Meanwhile(lambda: summarize(chunks[last]))
+        together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
+        for first in range(0, last, together):
+            group = chunks[first : min(first + together, last)]
+            parts: ChunkSums[S] | None = summarize.of_parts(
+                self.chunk(slice(group[0].rows.start, group[-1].rows.stop)), group[0].n_rows
+            )
+            if parts is None:
+                return first
+            works = [parts.run] * min(n_threads(), len(group))
+            each(_each_of(works if first else [alone.run, *works]), len(works) + (not first))
+            nodes = parts.nodes()
+            if nodes is None:
+                return first
+            for level, place, node in nodes:
+                total.put((first >> level) + place, node, level)
+        for own in alone.found:
+            total.put(last, own)
+        return last + len(alone.found)
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
@@ -208,14 +246,39 @@ class LocalDataset:
         return result
 
     def fill(self, write: Callable[[Chunk, A], None], out: A, *, dense: int) -> A:
-        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part."""
+        """Let `write(chunk, part)` write all rows of `out`, each chunk its own part.
+
+        A `write` that has `of_parts` is asked to write many chunks at a time, and then to settle those in
+        which some rows are odd.
+        """
         size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
-        chunks = self._cut(size // TILE_ROWS * TILE_ROWS)
-        if len(chunks) == 1:
+        size, done = size // TILE_ROWS * TILE_ROWS, 0
+        n_chunks = -(-self.n_rows // size)
+        if n_chunks == 1:
             with one_blas_thread:
-                write(chunks[0], out)
+                self._write_part(write, out, size, 0)
             return out
-        ends = np.cumsum([chunk.n_rows for chunk in chunks]).tolist()
-        parts: list[Any] = [out[end - chunk.n_rows : end] for chunk, end in zip(chunks, ends, strict=True)]
-        each(lambda i: write(chunks[i], parts[i]), len(chunks))
+        if self.step == 1 and hasattr(write, "of_parts"):
+            done = self._fill_parts(write, out, size)
+        each(lambda i: self._write_part(write, out, size, done + i), n_chunks - done)
         return out
+
+    def _write_part(self, write: Callable[[Chunk, A], None], out: Any, size: int, i: int) -> None:
+        write(self._part(i, size), out[i * size : (i + 1) * size])
+
+    def _fill_parts(self, write: Any, out: Any, size: int) -> int:
+        """Let threads share out all chunks but the last, which may be smaller; how many are done."""
+        last = (self.n_rows - 1) // size
+        shared = write.of_parts(self.chunk(slice(0, last * size)), size, out[: last * size])
+        if shared is None:
+            return 0
+        alone = _Meanwhile(lambda: self._write_part(write, out, size, last))
+        each(lambda i: shared.run() if i else alone.run(), 1 + min(n_threads(), last))
+        odd = shared.odd_parts()
+
+        def settle(i: int) -> None:
+            at = odd[i]
+            write.settle(self._part(at, size), out[at * size : (at + 1) * size], shared.odd_of(at))
+
+        each(settle, len(odd))
+        return last + len(alone.found)

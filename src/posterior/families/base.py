@@ -15,6 +15,7 @@ from posterior.families.stored_cells import sum_over_stored, with_gaps
 from posterior.forms import QuadraticScores
 from posterior.stats import Location, Statistics
 from posterior.stats.base import FieldSums, Problem
+from posterior.stats.parts import Parts
 
 S = TypeVar("S", bound=Statistics)
 Reading = Literal["values", "codes", "mixed", "matrix", "texts"]
@@ -366,8 +367,8 @@ class Family(ABC, Generic[S]):
 
     def summarize_parts(
         self, block: Any, y: Ints, weight: Floats | None, n_classes: int, size: int
-    ) -> list[S] | None:
-        """What `summarize` gives of every `size` rows, where one call has it of all and no row has a gap."""
+    ) -> Parts[Any] | None:
+        """What `summarize` gives of every `size` rows, where compiled code has it of rows without a gap."""
         return None
 
     @abstractmethod

@@ -32,6 +32,7 @@ from posterior.families.mending import Mender, OnSingular
 from posterior.families.shrinkage import Shrinkage, shrinkage_named
 from posterior.stats import Location, Scatter
 from posterior.stats.base import Problem
+from posterior.stats.parts import Parts
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ class MultivariateNormal(GapFillingFamily[Scatter]):
 
     def summarize_parts(
         self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
-    ) -> list[Scatter] | None:
-        """The scatter of every `size` rows, by one compiled call."""
+    ) -> Parts[Scatter] | None:
+        """The scatter of every `size` rows, by compiled code."""
         if self._wants_fourth:
             return None
         return Scatter.of_parts(block, y, weight, n_classes, size, pooled=self._pools_at_once)

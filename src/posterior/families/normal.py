@@ -28,6 +28,7 @@ from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
 from posterior.math import LOG_2PI
 from posterior.stats import Location, Moments
+from posterior.stats.parts import Parts
 
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
 # The compiled scores are of 64 rows whether there are so many or not: fewer than these are left to NumPy.
@@ -287,8 +288,8 @@ class Normal(Family[Moments]):
 
     def summarize_parts(
         self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
-    ) -> list[Moments] | None:
-        """The moments of every `size` rows, by one compiled call."""
+    ) -> Parts[Moments] | None:
+        """The moments of every `size` rows, by compiled code."""
         return Moments.of_parts(block, y, weight, n_classes, size)
 
     def estimate(self, statistics: Moments) -> NormalDistribution:

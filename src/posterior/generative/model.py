@@ -185,20 +185,13 @@ class GenerativeModel:
     ) -> Floats:
         prior = self.log_prior if log_prior is None else log_prior
 
-        answer: kernels.Answer = "log posteriors" if logs else "posteriors"
-
-        def write(chunk: Chunk, out: Floats) -> None:
-            self._answer(chunk, prior, out, answer)
-
+        write = Answering(self, prior, "log posteriors" if logs else "posteriors")
         return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=self._dense)
 
     def best(self, dataset: Dataset, log_prior: Floats | None = None) -> Ints:
         """Code of the most probable class of each row, the first of equals, (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
-
-        def write(chunk: Chunk, out: Ints) -> None:
-            self._answer(chunk, prior, out, "best")
-
+        write = Answering(self, prior, "best")
         return dataset.fill(write, np.empty(dataset.n_rows, dtype=np.int64), dense=self._dense)
 
     @property
@@ -218,6 +211,12 @@ class GenerativeModel:
         if alone is not None:
             block, scores = alone
             odd = scores.answer(block.scored(chunk), log_prior, out, answer)
+        self._settle(chunk, log_prior, out, answer, odd)
+
+    def _settle(
+        self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer, odd: Bools | None
+    ) -> None:
+        """Write what is missing of the rows of a chunk: nothing is there without a word on odd rows."""
         if odd is None or 2 * odd.sum() > len(out):
             self._answer_in_steps(chunk, log_prior, out, answer)
         elif len(odd):
@@ -473,6 +472,31 @@ class GenerativeModel:
             names = [self.schema.names[j] for b in self.blocks for j in b.columns if b.reads == "values"]
             return gaps_message(names)
         return (self.spec and self.spec.why_not_mergeable(self.schema)) or NO_DATA
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """Writes what is asked for of the rows of a chunk, or of many chunks by several threads."""
+
+    model: GenerativeModel
+    log_prior: Floats
+    answer: kernels.Answer
+
+    def __call__(self, chunk: Chunk, out: AnyArray) -> None:
+        """Write the answers to a chunk."""
+        self.model._answer(chunk, self.log_prior, out, self.answer)
+
+    def of_parts(self, chunk: Chunk, size: int, out: AnyArray) -> kernels.AnswersOfParts | None:
+        """What writes the answers to every `size` rows, if compiled code does it."""
+        alone = self.model._alone
+        if alone is None or not chunk.is_in_place(alone[0].columns):
+            return None
+        block, scores = alone
+        return scores.answers_of_parts(block.scored(chunk), self.log_prior, out, self.answer, size)
+
+    def settle(self, chunk: Chunk, out: AnyArray, odd: Bools) -> None:
+        """Write the answers to the odd rows of a chunk."""
+        self.model._settle(chunk, self.log_prior, out, self.answer, odd)
 
 
 def weighted_quadratic(

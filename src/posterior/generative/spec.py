@@ -31,6 +31,7 @@ from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.schema.kinds import LARGEST
 from posterior.stats import Statistics
+from posterior.stats.parts import Node, Parts, nodes
 
 # Statistics of numbers this large are looked at again, cell by cell.
 SUSPICIOUS = 0.1 * LARGEST
@@ -139,23 +140,19 @@ class GenerativeSpec:
             parts.append(part)
         return Sums(kernels.class_weights(y, weight, n_classes), chunk.n_rows, tuple(parts))
 
-    def sums_of_parts(self, chunk: Chunk, size: int, schema: Schema, n_classes: int) -> list[Sums] | None:
-        """What `sums` gives of every `size` rows, if families have it by one call and nothing is odd."""
+    def sums_of_parts(self, chunk: Chunk, size: int, n_classes: int) -> "BlockParts | None":
+        """What `sums` gives of every `size` rows, if all families have it by compiled code."""
         y, weight = chunk.y, chunk.weight
-        suspicious = _suspicious(weight)
-        blocks: list[list[Statistics]] = []
+        found = []
         for block in self.blocks:
             family = block.family
             if not family.takes_tables or family.reads != "values" or not chunk.is_in_place(block.columns):
                 return None
-            with np.errstate(over="ignore", invalid="ignore"):
-                parts = family.summarize_parts(chunk.table(block.columns), y, weight, n_classes, size)
-            if parts is None or not all(
-                part.magnitude < suspicious ** (1 / part.degree) and not len(part.faint) for part in parts
-            ):
+            parts = family.summarize_parts(chunk.table(block.columns), y, weight, n_classes, size)
+            if parts is None:
                 return None
-            blocks.append(parts)
-        return [Sums(parts[0].class_weight, size, parts) for parts in zip(*blocks, strict=True)] or None
+            found.append(parts)
+        return BlockParts(found, chunk.n_rows // size, size, _suspicious(weight)) if found else None
 
     def statistics(self, sums: Sums, schema: Schema, classes: AnyArray) -> ClassStatistics:
         """Sums with what gives their positions a meaning."""
@@ -283,9 +280,48 @@ class BlockSums:
         """The sums of a chunk."""
         return self.spec.sums(chunk, self.schema, self.n_classes)
 
-    def of_parts(self, chunk: Chunk, size: int) -> list[Sums] | None:
-        """The sums of every `size` rows of a chunk, if they can be had at once."""
-        return self.spec.sums_of_parts(chunk, size, self.schema, self.n_classes)
+    @property
+    def cells(self) -> int:
+        """About how many cells the sums of a chunk have."""
+        K = self.n_classes
+        blocks = ((block.family, len(block.columns)) for block in self.spec.blocks)
+        return 1 + sum(4 * K * d + family.size(K, d) for family, d in blocks)
+
+    def of_parts(self, chunk: Chunk, size: int) -> "BlockParts | None":
+        """The sums of every `size` rows of a chunk, if compiled code has them."""
+        return self.spec.sums_of_parts(chunk, size, self.n_classes)
+
+
+@dataclass(frozen=True)
+class BlockParts:
+    """The sums of `n` parts of `size` rows each, which several threads work out."""
+
+    blocks: Sequence[Parts[Any]]
+    n: int
+    size: int
+    suspicious: float
+
+    def run(self) -> None:
+        """Work out parts until none is left, as every thread does."""
+        for parts in self.blocks:
+            parts.run()
+
+    def nodes(self) -> list[Node[Any]] | None:
+        """The complete nodes of the tree over all parts; None where one has gaps or odd numbers."""
+        found = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for parts in self.blocks:
+                stack = parts.whole()
+                if stack is None or len(stack.faint) or not stack.magnitude < self.suspicious:
+                    return None
+                found.append(nodes(stack, self.n))
+        return [
+            Node(
+                level, place, Sums(first.class_weight, self.size << level, tuple(node.total for node in same))
+            )
+            for same in zip(*found, strict=True)
+            for level, place, first in same[:1]
+        ]
 
 
 def _suspicious(weight: Floats | None) -> float:

@@ -20,6 +20,7 @@ from posterior.kernels.gaps import (
     pairs_there,
 )
 from posterior.kernels.gaussian import (
+    SumsOfParts,
     class_moments,
     class_weights,
     complete_scatter,
@@ -27,6 +28,7 @@ from posterior.kernels.gaussian import (
     expected_sums,
     gappy_log_density,
     moments_of_parts,
+    scatter_of_pairs,
     scatter_of_parts,
     worth_a_factor,
 )
@@ -51,6 +53,7 @@ from posterior.kernels.reference import (
 from posterior.kernels.row_scores import (
     WIDEST_QUADRATIC,
     Answer,
+    AnswersOfParts,
     RowScores,
     linear_scores,
     normal_scores,
@@ -72,6 +75,7 @@ from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 __all__ = [
     "WIDEST_QUADRATIC",
     "Answer",
+    "AnswersOfParts",
     "BinaryLookUps",
     "ClassMoments",
     "ClassScatter",
@@ -86,6 +90,7 @@ __all__ = [
     "ParentSums",
     "RowScores",
     "SeparateColumns",
+    "SumsOfParts",
     "WholeCodes",
     "add_to_rows",
     "are_counts",
@@ -132,6 +137,7 @@ __all__ = [
     "rounding_of",
     "rows_by_class",
     "rows_times",
+    "scatter_of_pairs",
     "scatter_of_parts",
     "scratch",
     "tiles",

@@ -1,5 +1,7 @@
 """Sums and scores of Gaussian blocks: compiled code for many cells, the reference for few."""
 
+from typing import Protocol, TypeVar
+
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
@@ -9,6 +11,8 @@ from posterior.kernels.gaps import ExpectedSums, Gaussians
 from posterior.kernels.layouts import NumberTable, in_rows
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments, ClassScatter
+
+S_co = TypeVar("S_co", covariant=True)
 
 # With more classes than this the counters would not stay in the cache.
 MANY = 1 << 10
@@ -27,26 +31,48 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     return moments
 
 
+class SumsOfParts(Protocol[S_co]):
+    """Sums of every so many rows, which threads work out side by side: each of them runs once."""
+
+    def run(self) -> None:
+        """Work out parts until none is left."""
+
+    def whole(self) -> S_co | None:
+        """The sums, with an axis for the parts in front; None where cells are missing."""
+
+
 def moments_of_parts(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
-) -> list[ClassMoments] | None:
-    """What `class_moments` gives of every `size` rows; None where cells are missing, or parts are small."""
+) -> SumsOfParts[ClassMoments] | None:
+    """What `class_moments` gives of every `size` rows; None where parts are small."""
     kernel = compiled("moments", size * table.shape[1], size)
-    found: list[ClassMoments] | None = (
-        None if kernel is None else kernel.moments_of_parts(table, y, weight, n_classes, size)
+    parts: SumsOfParts[ClassMoments] | None = (
+        None if kernel is None else kernel.MomentParts(table, y, weight, n_classes, size)
     )
-    return found
+    return parts
 
 
 def scatter_of_parts(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
-) -> list[tuple[ClassScatter, Floats]] | None:
-    """What `complete_scatter` gives of every `size` rows; None where cells are missing or parts small."""
+) -> SumsOfParts[tuple[ClassScatter, Floats]] | None:
+    """What `complete_scatter` gives of every `size` rows; None where parts are small, or rows wide."""
     kernel = compiled("scatter", size * table.shape[1], size)
-    found: list[tuple[ClassScatter, Floats]] | None = (
-        None if kernel is None else kernel.scatter_of_parts(table, y, weight, n_classes, size, pooled=pooled)
+    if kernel is None or table.shape[1] > kernel.OURS:
+        return None
+    parts: SumsOfParts[tuple[ClassScatter, Floats]] = kernel.ScatterParts(
+        table, y, weight, n_classes, size, pooled=pooled
     )
-    return found
+    return parts
+
+
+def scatter_of_pairs(one: Floats, other: Floats, pull: Floats) -> Floats:
+    """Scatter matrices (n, K, d, d) of pairs of parts together; √(share of weight) · shift is their pull."""
+    kernel = compiled("scatter", one.size)
+    if kernel is None:
+        return np.asarray(one + other + pull[..., :, None] * pull[..., None, :])
+    out = np.empty(one.shape)
+    kernel.add_pairs(one, other, np.ascontiguousarray(pull), out)
+    return out
 
 
 def complete_scatter(

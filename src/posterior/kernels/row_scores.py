@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ WIDEST_QUADRATIC = 48
 MOST_NOISE = 256.0
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 NO_FACTORS = np.empty(0, np.float32)
+# Rows that a thread takes at a time, and how often before Python may act on Ctrl-C.
+PIECE_ROWS, PIECES_AT_ONCE = 2_048, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +65,25 @@ class RowScores:
 
         None where compiled code is not worth its wait, and nothing was written.
         """
-        kernel = compiled("row_scores", table.size, len(table))
-        level = self.level + log_prior
-        if kernel is None:
+        parts = self.answers_of_parts(_within_reach(table), log_prior, out, answer, len(table))
+        if parts is None:
             return None
-        table = _within_reach(table)  # which must live as long as its addresses are read from
+        parts.run()
+        return parts.odd_of(0)
+
+    def answers_of_parts(
+        self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
+    ) -> "AnswersOfParts | None":
+        """What `answer` writes of every `size` rows, by several threads; None too where this takes a copy."""
+        kernel = compiled("row_scores", size * table.shape[1], size)
+        level = self.level + log_prior
+        if kernel is None or _within_reach(table) is not table or not np.isfinite(level).all():
+            return None  # not finite: a class that no row can be of
         factors = self.factors
         if out.dtype == np.float32 and len(self._single_factors):
             factors = self._single_factors
         odd = np.empty(len(table), dtype=np.bool_)
-        count = kernel.answer_rows(factors, out)(
+        arguments = (
             KINDS[self.kind],
             *_source(table),
             len(table),
@@ -84,9 +95,40 @@ class RowScores:
             out,
             odd,
         )
-        if count < 0:  # a class that no row can be of
-            return None
-        return odd if count else NONE_ODD
+        return AnswersOfParts(kernel.answer_rows(factors, out), arguments, table, odd, size)
+
+
+class AnswersOfParts:
+    """Answers to every `size` rows, which several threads write: each of them runs once."""
+
+    def __init__(
+        self, kernel: Any, arguments: tuple[Any, ...], table: NumberTable, odd: Bools, size: int
+    ) -> None:
+        self._kernel, self._arguments = kernel, arguments
+        self._table = table  # which must live as long as its addresses are read from
+        self._odd, self._size = odd, size
+        # Threads take less than a part at a time, so that they end at about the same time.
+        self._piece = PIECE_ROWS if size % PIECE_ROWS == 0 else size
+        self._counts = np.zeros(-(-len(odd) // max(self._piece, 1)), np.int64)
+        self._counter = np.zeros(1, np.int64)
+
+    def run(self) -> None:
+        """Answer rows until none is left."""
+        shared = self._counter, PIECES_AT_ONCE, self._piece, self._counts
+        while self._counter[0] < len(self._counts):
+            self._kernel(*self._arguments, *shared)
+
+    def odd_parts(self) -> list[int]:
+        """The parts in which a row is odd."""
+        pieces = np.flatnonzero(self._counts)
+        return np.unique(pieces // (self._size // self._piece)).tolist() if len(pieces) else []
+
+    def odd_of(self, part: int) -> Bools:
+        """Which rows of a part are odd; empty where none is."""
+        several = self._size // max(self._piece, 1)
+        if not self._counts[part * several : (part + 1) * several].any():
+            return NONE_ODD
+        return self._odd[part * self._size : (part + 1) * self._size]
 
 
 NONE_ODD = np.empty(0, dtype=np.bool_)

@@ -75,7 +75,7 @@ def by_some_rows(objective: Objective, point: Point) -> Certificate | None:
         step = objective.scan.n_rows // (times * max(SAMPLE, 10 * objective.size))
         if step <= 1:
             break
-        part = objective.every(step).curvature(point.theta, point.weight)
+        part = objective.every(step).in_memory().curvature(point.theta, point.weight)
         proof = by_curvature(objective, point, part)
         if proof is not None:
             return proof

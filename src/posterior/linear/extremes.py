@@ -11,6 +11,7 @@ import numpy as np
 from posterior import kernels
 from posterior._types import Floats
 from posterior.dataset import Chunk, Rows
+from posterior.kernels.choice import compiled
 from posterior.schema import Schema
 from posterior.schema.kinds import LARGEST, SMALLEST, faint_message, overflow_message
 from posterior.stats.base import FieldSums
@@ -52,6 +53,20 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
         if (first.spread >= smallest).all() and -largest <= matrix.min() and matrix.max() <= largest:
             return replace(first, exact=False)
         return cls._of_all(matrix)
+
+    @classmethod
+    def of_harmless(cls, table: Any, largest: float, smallest: float) -> "Ranges | None":
+        """The ranges of rows that lie one after the other, all finite and harmless; None of any others.
+
+        They are read once, as they lie.
+        """
+        if not isinstance(table, np.ndarray) or not table.flags.c_contiguous or not len(table):
+            return None
+        kernel = compiled("magnitudes", table.size) if table.dtype in (np.float64, np.float32) else None
+        if kernel is None or not kernel.largest_size(table.reshape(-1)) <= largest:
+            return None
+        first = cls._of_all(table[:FIRST].astype(np.float64))
+        return replace(first, exact=False) if (first.spread >= smallest).all() else None
 
     @classmethod
     def _of_all(cls, matrix: Floats) -> "Ranges":

@@ -31,10 +31,11 @@ def learnt_design(rows: Rows, design: Design, degree: int) -> tuple[Design, Rang
     """
     numbers, largest, smallest = design.numbers, *limits(degree)
     learns = design.learns_means(degree)
-    only_numbers = bool(numbers) and not design.factors and design.fill is None and not learns
+    # Rows of nothing but numbers, of which nothing more is to be learnt.
+    plain = bool(numbers) and not learns and not design.factors
 
     def look(chunk: Chunk) -> FirstLook:
-        as_they_lie = _ranges_in_place(chunk, numbers) if only_numbers else None
+        as_they_lie = _ranges_in_place(chunk, numbers, largest, smallest) if plain else None
         if as_they_lie is not None:
             return FirstLook(0, as_they_lie, 0)
         gaps = 0 if design.fill is not None else design.count_gaps(chunk)
@@ -49,9 +50,11 @@ def learnt_design(rows: Rows, design: Design, degree: int) -> tuple[Design, Rang
     return design.learnt(rows, degree, found.seen if learns else None), ranges
 
 
-def _ranges_in_place(chunk: Chunk, numbers: tuple[int, ...]) -> Ranges | None:
-    """The ranges of columns that lie apart, without a copy; None of others, or where a number is missing."""
-    table = chunk.table(numbers) if chunk.is_in_place(numbers) else None
-    if not isinstance(table, SeparateColumns) or not len(table):
+def _ranges_in_place(chunk: Chunk, numbers: tuple[int, ...], largest: float, smallest: float) -> Ranges | None:
+    """The ranges of rows or columns as they lie, without a copy; None of others, or where one is missing."""
+    if not chunk.is_in_place(numbers):
         return None
-    return Ranges.of_columns([array[table.start : table.stop] for array in table.arrays])
+    table = chunk.table(numbers)
+    if isinstance(table, SeparateColumns) and len(table):
+        return Ranges.of_columns([array[table.start : table.stop] for array in table.arrays])
+    return Ranges.of_harmless(table, largest, smallest)

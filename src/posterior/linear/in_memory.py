@@ -2,18 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
+from posterior.engines.adding import TreeSum
 from posterior.linear.scan import RowBlock, Scan
 
 S = TypeVar("S")
 
 # Cells that a row counts for at least: parts of some thousand rows, so that many threads have one each.
 ROW_CELLS = 64
+# Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
+PART_ROWS, PART_CELLS = 1_280, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,9 @@ class InMemoryScan(Scan):
         if self.block is None:
             return super().fold(work, as_stored=as_stored)
         block = self.block
+        whole: S | None = _shared_out(block, work)
+        if whole is not None:
+            return whole
         sums: dict[int, S] = {}
 
         def add(_: Chunk, places: Ints) -> None:
@@ -65,3 +72,19 @@ class InMemoryScan(Scan):
 
     def _over_places(self, work: Callable[[Chunk, Ints], None]) -> None:
         self.dataset.fill(work, np.arange(self.n_rows), dense=max(self.design.dense, ROW_CELLS))
+
+
+def _shared_out(block: RowBlock, work: Any) -> Any:
+    """The sum of `work` over parts of a block that threads share out; None where it is not made for that."""
+    if not hasattr(work, "of_parts"):
+        return None
+    n = len(block.target)
+    size = max(PART_ROWS, -(-n * work.cells // PART_CELLS))
+    parts = work.of_parts(block, size)
+    if parts is None:
+        return None
+    each(lambda _: parts.run(), min(n_threads(), -(-n // size)))
+    total: TreeSum[Any] = TreeSum()
+    for level, place, node in parts.nodes():
+        total.put(place, node, level)
+    return total.whole()

@@ -6,6 +6,7 @@ Blocks are worked through in tiles that stay in the processor's cache.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss, from_upper_triangles, upper_triangle
 from posterior.linear.scan import RowBlock
 from posterior.stats.base import FieldSums
+from posterior.stats.parts import Node, nodes
 
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
@@ -129,6 +131,62 @@ def slope_and_curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> S
         return SlopeAndCurvature(slope_of(block, loss, line), curvature_of(block, loss, line))
     weight = block.total
     return SlopeAndCurvature(SlopeSums(weight, *fused[:3]), CurvatureSums(weight, fused[3]))
+
+
+@dataclass(frozen=True, eq=False)
+class LossSums:
+    """What is asked for of blocks of rows: of one, or of many parts by several threads."""
+
+    loss: Loss
+    line: LinearScores
+    asked: Literal["slope", "curvature", "both"]
+
+    def __call__(self, block: RowBlock) -> Any:
+        """The sums of a block."""
+        work = {"slope": slope_of, "curvature": curvature_of, "both": slope_and_curvature_of}[self.asked]
+        return work(block, self.loss, self.line)
+
+    @property
+    def cells(self) -> int:
+        """About how many cells the sums of a part have."""
+        R, q = len(self.line.coef), self.line.coef.shape[1] + 1
+        curved: int = R * (R + 1) * q * (q + 1) // 4
+        slope: int = 4 * R * q
+        return slope + (0 if self.asked == "slope" else curved)
+
+    def of_parts(self, block: RowBlock, size: int) -> "LossParts | None":
+        """The sums of every `size` rows of a block, if compiled code has them."""
+        curved = self.asked != "slope"
+        sums = self.loss.sums_of_parts(block, self.line, size, curved=curved)
+        return None if sums is None else LossParts(self.asked, sums, block, size)
+
+
+@dataclass(frozen=True, eq=False)
+class LossParts:
+    """The sums of parts of `size` rows of a block, which several threads work out."""
+
+    asked: Literal["slope", "curvature", "both"]
+    sums: Any
+    block: RowBlock
+    size: int
+
+    def run(self) -> None:
+        """Work out parts until none is left, as every thread does."""
+        self.sums.run()
+
+    def nodes(self) -> list[Node[Any]]:
+        """The complete nodes of the tree over all parts."""
+        n, w = len(self.block.target), self.block.weight
+        ranges = [slice(at, min(at + self.size, n)) for at in range(0, n, self.size)]
+        weight = np.array([float(r.stop - r.start if w is None else w[r].sum()) for r in ranges])
+        value, pull, level, triangles = self.sums.whole()
+        slope = SlopeSums(weight, value, pull, level)  # type: ignore[arg-type]  # of every part
+        if self.asked == "slope":
+            return nodes(slope, len(weight))
+        curvature = CurvatureSums(weight, triangles)  # type: ignore[arg-type]
+        if self.asked == "curvature":
+            return nodes(curvature, len(weight))
+        return nodes(SlopeAndCurvature(slope, curvature), len(weight))
 
 
 def _tiles(

@@ -1,5 +1,6 @@
 """A fitted linear model: coefficients, and scores of new rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -8,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from posterior import kernels
-from posterior._types import AnyArray, Floats, FloatType, Ints
+from posterior._types import AnyArray, Bools, Floats, FloatType, Ints
 from posterior.linear.design import Matrix
 from posterior.linear.scan import RowBlock, Scan
 from posterior.math import log_softmax, softmax
@@ -74,7 +75,8 @@ class LinearModel:
             with np.errstate(over="ignore"):
                 scores = scan.each(lambda block: self.scores(block.matrix)).astype(dtype, copy=False)
         else:
-            scores = scan.fill(self._write, _answers(scan, len(self.coef), dtype))
+            write = _Answering(self, "scores", self._write_in_steps)
+            scores = scan.fill(write, _answers(scan, len(self.coef), dtype))
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(scores.sum()):  # which all scores must be for that
                 self._refuse_overflow(scan)
@@ -123,15 +125,13 @@ class LinearModel:
             return np.asarray(model.read(scan).argmax(axis=1), dtype=np.int64)
         even = np.zeros(len(model.coef))
 
-        def write(block: RowBlock, out: Ints) -> None:
-            if model._answered(block, out, "best"):
-                return
+        def in_steps(block: RowBlock, out: Ints) -> None:
             scores = np.empty((len(block.target), len(model.coef)))
             model._write_in_steps(block, scores)
             if not kernels.best(scores, even, out):
                 model._refuse_overflow(scan)
 
-        return scan.fill(write, np.empty(scan.n_rows, dtype=np.int64))
+        return scan.fill(_Answering(model, "best", in_steps), np.empty(scan.n_rows, dtype=np.int64))
 
     @property
     def of_every_class(self) -> "LinearModel":
@@ -148,14 +148,13 @@ class LinearModel:
             return np.asarray(found.astype(dtype, copy=False))
         even = np.zeros(len(model.coef))
 
-        def write(block: RowBlock, out: Floats) -> None:
-            if model._answered(block, out, "log posteriors" if logs else "posteriors"):
-                return
+        def in_steps(block: RowBlock, out: Floats) -> None:
             with kernels.in_double(out) as scores:
                 model._write_in_steps(block, scores)
                 if not kernels.posteriors(scores, even, logs=logs):
                     model._refuse_overflow(scan)
 
+        write = _Answering(model, "log posteriors" if logs else "posteriors", in_steps)
         return scan.fill(write, _answers(scan, len(model.coef), dtype))
 
     @cached_property
@@ -163,17 +162,8 @@ class LinearModel:
         """The scores as compiled code reads them."""
         return kernels.linear_scores(self.coef.T, self.level, self.centre, np.zeros(len(self.centre)))
 
-    def _answered(self, block: RowBlock, out: AnyArray, answer: kernels.Answer) -> bool:
-        """Whether compiled code wrote what was asked for of all rows."""
-        odd = self._row_scores.answer(block.matrix, np.zeros(len(self.level)), out, answer)
-        return odd is not None and not len(odd)
-
-    def _write(self, block: RowBlock, out: Floats) -> None:
-        """Write the scores of dense rows; not finite where they overflow."""
-        if not self._answered(block, out, "scores"):
-            self._write_in_steps(block, out)
-
     def _write_in_steps(self, block: RowBlock, out: Floats) -> None:
+        """Write the scores of dense rows; not finite where they overflow."""
         X = block.packed().matrix
         with np.errstate(over="ignore", invalid="ignore"), kernels.in_double(out) as scores:
             np.matmul(X - self.centre if self.far else X, self.coef.T, out=scores)
@@ -204,6 +194,33 @@ class LinearModel:
         row = int(wrong[0])
         name = scan.design.names[int(found[row, 0])]
         raise ValueError(overflow_message(name, found[row, 1].item(), row))
+
+
+@dataclass(frozen=True, eq=False)
+class _Answering:
+    """Writes what is asked for of a block by compiled code, else in steps; or of many parts by threads."""
+
+    model: LinearModel
+    answer: kernels.Answer
+    in_steps: Callable[[RowBlock, Any], None]
+
+    def __call__(self, block: RowBlock, out: AnyArray) -> None:
+        """Write the answers to a block."""
+        odd = self.model._row_scores.answer(block.matrix, self._even, out, self.answer)
+        if odd is None or len(odd):
+            self.in_steps(block, out)
+
+    def of_parts(self, block: RowBlock, size: int, out: AnyArray) -> kernels.AnswersOfParts | None:
+        """What writes the answers to every `size` rows, if compiled code does it."""
+        return self.model._row_scores.answers_of_parts(block.matrix, self._even, out, self.answer, size)
+
+    def settle(self, block: RowBlock, out: AnyArray, _: Bools) -> None:
+        """Write the answers to a block in which some rows are odd."""
+        self.in_steps(block, out)
+
+    @property
+    def _even(self) -> Floats:
+        return np.zeros(len(self.model.level))
 
 
 def _answers(scan: Scan, n_scores: int, dtype: FloatType) -> Floats:

@@ -19,11 +19,9 @@ from posterior.linear.in_memory import InMemoryScan
 from posterior.linear.loss_sums import (
     CurvatureSums,
     LinearScores,
+    LossSums,
     SlopeAndCurvature,
     SlopeSums,
-    curvature_of,
-    slope_and_curvature_of,
-    slope_of,
 )
 from posterior.linear.losses import Loss, unpacked
 from posterior.linear.penalties import ElasticNet
@@ -159,11 +157,9 @@ class Objective:
     def _slope_sums(self, theta: Floats, line: LinearScores) -> SlopeSums:
         loss = self.loss  # alone: what is folded may travel to where the rows are
         if not self.reads_once:
-            sums: SlopeSums = self.scan.fold(lambda block: slope_of(block, loss, line), as_stored=True)
+            sums: SlopeSums = self.scan.fold(LossSums(loss, line, "slope"), as_stored=True)
             return sums
-        found: SlopeAndCurvature = self.scan.fold(
-            lambda block: slope_and_curvature_of(block, loss, line), as_stored=True
-        )
+        found: SlopeAndCurvature = self.scan.fold(LossSums(loss, line, "both"), as_stored=True)
         self._last.clear()
         self._last[theta.tobytes()] = found.curvature
         return found.slope
@@ -210,7 +206,7 @@ class Objective:
 
     def _curvature_sums(self, theta: Floats, *, centred: bool) -> CurvatureSums:
         loss, line = self.loss, self.line(theta, centred=centred)
-        sums: CurvatureSums = self.scan.fold(lambda block: curvature_of(block, loss, line), as_stored=True)
+        sums: CurvatureSums = self.scan.fold(LossSums(loss, line, "curvature"), as_stored=True)
         return sums
 
     def ridge(self) -> Floats:
@@ -261,11 +257,14 @@ class Objective:
         centre, is_sparse = self.basis.centre, self.scan.sparse
         apart = self.basis.far and not is_sparse
         level = turned[-1] if apart else turned[-1] - centre @ turned[:-1]
+        triangle: list[Floats] = []
 
         def longest(block: RowBlock) -> "_Largest":
             fast = None if is_sparse else compiled("longest", block.matrix.size, len(block.target))
             if fast is not None:
-                return _Largest(fast.longest(block.matrix, centre, turned))
+                if not triangle:
+                    triangle.append(fast.triangle_of(turned))
+                return _Largest(fast.longest(block.matrix, centre, triangle[0]))
             block = block.packed()
             z = (block.matrix - centre if apart else block.matrix) @ turned[:-1] + level
             np.square(z, out=z)

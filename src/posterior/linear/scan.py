@@ -10,7 +10,7 @@ from scipy import sparse
 
 from posterior import kernels
 from posterior._blas import one_blas_thread
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import KEPT_CELLS, Chunk, Dataset
 from posterior.linear.design import Design, Matrix
 from posterior.linear.extremes import Ranges
@@ -140,6 +140,9 @@ class Scan:
         if self._is_small:
             with one_blas_thread:
                 return work(self._stored if as_stored else self._packed)
+        if as_stored and hasattr(work, "of_parts") and not (self.sparse or self.selective):
+            found: S = self.dataset.reduce(_OfChunks(self, work), dense=self._dense)
+            return found
         block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)
 
@@ -162,6 +165,8 @@ class Scan:
 
     def fill(self, write: Callable[[RowBlock, A], None], out: A) -> A:
         """Let `write(block, part)` write all rows of `out`; blocks are small, in the table's layout."""
+        if hasattr(write, "of_parts") and not (self.sparse or self.selective):
+            return self.dataset.fill(_ToChunks(self, write), out, dense=self._dense)
         return self.dataset.fill(
             lambda chunk, part: write(self._block_as_stored(chunk), part), out, dense=self._dense
         )
@@ -182,3 +187,43 @@ class Scan:
         if self.sparse or not self.design.as_it_is:
             return self._block(chunk)
         return RowBlock(chunk.table(self.design.numbers), chunk.y, chunk.weight)
+
+    def _block_in_place(self, chunk: Chunk) -> RowBlock | None:
+        """The rows where they lie; None where reading them would be a copy."""
+        if not self.design.as_it_is or not chunk.is_in_place(self.design.numbers):
+            return None
+        return self._block_as_stored(chunk)
+
+
+class _OfChunks:
+    """Work on blocks as work on the chunks that they are read from, of one or of many at a time."""
+
+    def __init__(self, scan: Scan, work: Any) -> None:
+        self._scan, self._work, self.cells = scan, work, work.cells
+
+    def __call__(self, chunk: Chunk) -> Any:
+        return self._work(self._scan._block_as_stored(chunk))
+
+    def of_parts(self, chunk: Chunk, size: int) -> Any:
+        """What sums up every `size` rows, if they lie where compiled code reads them."""
+        block = self._scan._block_in_place(chunk)
+        return None if block is None else self._work.of_parts(block, size)
+
+
+class _ToChunks:
+    """Writing for blocks as writing for the chunks that they are read from, of one or of many at a time."""
+
+    def __init__(self, scan: Scan, write: Any) -> None:
+        self._scan, self._write = scan, write
+
+    def __call__(self, chunk: Chunk, out: AnyArray) -> None:
+        self._write(self._scan._block_as_stored(chunk), out)
+
+    def of_parts(self, chunk: Chunk, size: int, out: AnyArray) -> Any:
+        """What answers every `size` rows, if they lie where compiled code reads them."""
+        block = self._scan._block_in_place(chunk)
+        return None if block is None else self._write.of_parts(block, size, out)
+
+    def settle(self, chunk: Chunk, out: AnyArray, odd: Bools) -> None:
+        """Write what is missing of a chunk in which some rows are odd."""
+        self._write.settle(self._scan._block_as_stored(chunk), out, odd)

@@ -19,6 +19,7 @@ from posterior.stats.base import (
     within,
 )
 from posterior.stats.location import Location, merge_locations
+from posterior.stats.parts import Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +42,15 @@ class Moments(Statistics):
     @classmethod
     def of_parts(
         cls, values: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
-    ) -> list[Self] | None:
-        """The moments of every `size` rows; None where cells are missing, or parts are small."""
+    ) -> Parts[Self] | None:
+        """The moments of every `size` rows; None where parts are small."""
         found = kernels.moments_of_parts(values, y, weight, n_classes, size)
-        return None if found is None else [cls._of(m) for m in found]
+        return None if found is None else Parts(found, cls._of)
+
+    def at(self, places: Any) -> Self:
+        """Those of some parts, where there is an axis for parts in front."""
+        sums = self.weight[places], self.location[places], self.scatter[places], self.mark[places]
+        return type(self)(*sums)
 
     @classmethod
     def _of(cls, m: kernels.ClassMoments) -> Self:
@@ -63,7 +69,7 @@ class Moments(Statistics):
     @property
     def faint(self) -> Ints:
         """Columns whose sum of squares is zero or nearly so."""
-        return np.flatnonzero(self.scatter.sum(axis=0) < VANISHING)
+        return np.flatnonzero(np.atleast_2d(self.scatter.sum(axis=-2) < VANISHING).any(axis=0))
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(

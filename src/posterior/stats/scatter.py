@@ -1,7 +1,7 @@
 """Mean vector and scatter matrix of every class: all that a Gaussian block needs."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from posterior.stats.base import (
 )
 from posterior.stats.location import Location, merge_locations
 from posterior.stats.moments import Moments
+from posterior.stats.parts import Parts
 
 T = TypeVar("T")
 
@@ -81,10 +82,15 @@ class Scatter(Statistics):
         size: int,
         *,
         pooled: bool = False,
-    ) -> list[Self] | None:
-        """The scatter of every `size` rows; None where cells are missing, or parts are small."""
+    ) -> Parts[Self] | None:
+        """The scatter of every `size` rows; None where parts are small, or rows wide."""
         found = kernels.scatter_of_parts(values, y, weight, n_classes, size, pooled=pooled)
-        return None if found is None else [cls._of(*part, pooled=pooled) for part in found]
+        return None if found is None else Parts(found, lambda sums: cls._of(*sums, pooled=pooled))
+
+    def at(self, places: Any) -> Self:
+        """Those of some parts without gaps, where there is an axis for parts in front."""
+        sums = self.weight[places], self.location[places], self.scatter[places], self.rounding[places]
+        return type(self)(*sums, pooled=self.pooled)
 
     @classmethod
     def _of(cls, s: kernels.ClassScatter, rounding: Floats, *, pooled: bool) -> Self:
@@ -117,7 +123,7 @@ class Scatter(Statistics):
     def magnitude(self) -> float:
         """About the largest number among the rows; not finite if one was not."""
         size = np.abs(self.location.pivot).max(initial=0.0)
-        spread = np.sqrt(np.einsum("kjj->", self.scatter))
+        spread = np.sqrt(np.einsum("...jj->...", self.scatter).sum())
         return float(size + spread) + (0.0 if self.gaps is None else self.gaps.magnitude)
 
     @property
@@ -128,7 +134,8 @@ class Scatter(Statistics):
     @property
     def faint(self) -> Ints:
         """Columns whose sum of squares is zero or nearly so."""
-        return np.flatnonzero(np.einsum("kjj->j", self.scatter) < VANISHING ** (1 / self.degree))
+        squares = np.einsum("...kjj->...j", self.scatter)
+        return np.flatnonzero(np.atleast_2d(squares < VANISHING ** (1 / self.degree)).any(axis=0))
 
     @property
     def has_gaps(self) -> bool:
@@ -146,24 +153,17 @@ class Scatter(Statistics):
 
     def __add__(self, other: Self) -> Self:
         weight, location, shift, share = merge_locations(
-            self.weight[:, None], self.location, other.weight[:, None], other.location
+            self.weight[..., None], self.location, other.weight[..., None], other.location
         )
         # The root on both sides keeps the products symmetric to the bit.
-        pull = np.sqrt(self.weight[:, None] * share) * shift
-        scatter = self.scatter + other.scatter
-        if self.pooled:
-            scatter += pull.T @ pull
-        elif scatter.size <= SMALL:
-            scatter += pull[:, :, None] * pull[:, None, :]
-        else:
-            for k, apart in enumerate(pull):  # one by one: there may be many
-                scatter[k] += apart[:, None] * apart
+        pull = np.sqrt(self.weight[..., None] * share) * shift
+        scatter = self._scatter_with(other, pull)
         third, fourth = None, None
         if self.third is not None and other.third is not None:
             a, b = self._recentred(share * shift), other._recentred((share - 1) * shift)
             third, fourth = a[0] + b[0], a[1] + b[1]
         return type(self)(
-            weight[:, 0],
+            weight[..., 0],
             location,
             scatter,
             np.maximum(self.rounding, other.rounding),
@@ -173,6 +173,20 @@ class Scatter(Statistics):
             _added(self.gaps, other.gaps),
             _added(self.pairs, other.pairs),
         )
+
+    def _scatter_with(self, other: Self, pull: Floats) -> Floats:
+        """The scatter of both sets of rows, or of every pair of parts, about their common means."""
+        if not self.pooled and pull.ndim > 2:
+            return kernels.scatter_of_pairs(self.scatter, other.scatter, pull)
+        scatter = self.scatter + other.scatter
+        if self.pooled:
+            scatter += (pull.swapaxes(-1, -2) @ pull)[..., None, :, :]
+        elif scatter.size <= SMALL:
+            scatter += pull[:, :, None] * pull[:, None, :]
+        else:
+            for k, apart in enumerate(pull):  # one by one: there may be many
+                scatter[k] += apart[:, None] * apart
+        return scatter
 
     def _recentred(self, by: Floats) -> tuple[Floats, Floats]:
         """Third and fourth moments about the mean moved by `by` (K, d), by expanding (z − by)."""

@@ -53,9 +53,14 @@ def largest_square(X: Floats, shift: Floats, upper: Floats) -> float:
     return largest
 
 
-def longest(table: Any, shift: Floats, turn: Floats) -> float:
-    """Max ‖(x − shift, 1)·turn‖² over rows, turn being (d + 1, q)."""
+def triangle_of(turn: Floats) -> Floats:
+    """The upper triangular U with ‖U z‖ = ‖z·turn‖, turn being (d + 1, q)."""
     upper = np.linalg.qr(turn.T, mode="r")
     square = np.zeros((len(turn), len(turn)))
     square[: len(upper)] = upper
+    return square
+
+
+def longest(table: Any, shift: Floats, square: Floats) -> float:
+    """Max ‖U (x − shift, 1)‖² over rows, U being what `triangle_of` gives."""
     return max(float(largest_square(X, shift, square)) for _, X in tiles(table))

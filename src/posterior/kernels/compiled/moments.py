@@ -25,6 +25,7 @@ from posterior.kernels.compiled.moment_sums import (
     find_first,
     find_pivots,
 )
+from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
@@ -101,7 +102,10 @@ def mark_sums(sums: Floats, mark: Floats) -> None:
                 mark[j] += mixed * (sums[s, k, j] + 2.0)
 
 
-PARTS = f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, float64[:, :, :, ::1], {TABLE})"
+PARTS = (
+    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {COUNTER}, int64, float64[:, :, :, ::1], "
+    f"{TABLE})"
+)
 
 
 def summing(add_moments: Any, *sources: str) -> Any:
@@ -115,27 +119,34 @@ def summing(add_moments: Any, *sources: str) -> Any:
         y: Ints,
         weight: Floats,
         size: int,
+        counter: Ints,
+        most: int,
         found: Floats,
         mark: Floats,
     ) -> bool:
-        """The moments of every `size` rows: weight, pivot, remainder and scatter.
+        """The moments of the next parts of `size` rows: weight, pivot, remainder and scatter.
 
         False where a cell is missing or not finite: rows must be complete.
         """
         n_classes, d = found.shape[2], found.shape[3]
         sums = np.empty((4, n_classes, d))
-        for p in range(len(found)):
+        for _ in range(most):
+            p = take_next(counter)
+            if p >= len(found):
+                break
             at, end = p * size, min((p + 1) * size, len(y))
             first, own, some = start + at, y[at:end], weight[at:end] if len(weight) else weight
             peek = room[: min(PEEK, len(own))]
             load_rows(source, first, peek)
             if np.isnan(total_of(peek)):
+                counter[0] = len(found)  # the others need not go on
                 return False
             take_pivots(source, first, own, sums[0], room[:1])
             for again in range(2):
                 sums[1:] = 0.0
                 add_moments(source, first, own, some, sums[0], sums[1], sums[2], sums[3])
                 if not np.isfinite(total_of(sums[3])):
+                    counter[0] = len(found)
                     return False
                 for k in range(n_classes):
                     sums[1, k, 1:] = sums[1, k, 0]
@@ -154,32 +165,46 @@ def summing(add_moments: Any, *sources: str) -> Any:
 of_columns, of_rows = summing(add_columns, CODES), summing(add_complete, ROWS, SINGLE_ROWS)
 
 
+class MomentParts:
+    """The moments of every `size` rows, as several threads work them out."""
+
+    def __init__(self, table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int) -> None:
+        d = table.shape[1]
+        self._table, self._y, self._weight, self._size = table, codes_of(y), weights_of(weight), size
+        n = len(range(0, max(len(y), 1), size))
+        self._found, self._marks = np.empty((n, 4, n_classes, d)), np.empty((n, d))
+        self._source, self._start = row_source(table)
+        self._counter, self._complete = np.zeros(1, np.int64), True
+
+    def run(self) -> None:
+        """Take parts until none is left, or one has a gap."""
+        d, n = self._table.shape[1], len(self._found)
+        room = scratch("tile", tile_rows(d), d)
+        rows = self._source, self._start, room, self._y, self._weight, self._size
+        sum_parts = of_columns if self._source.ndim == 1 else of_rows
+        while self._counter[0] < n:
+            if not sum_parts(*rows, self._counter, MOST, self._found, self._marks):
+                self._complete = False
+
+    def whole(self) -> ClassMoments | None:
+        """The moments of all parts, with an axis for them in front; None where a cell is missing."""
+        if not self._complete:
+            return None
+        found, in_order = self._found, np.sort(self._marks, axis=1)
+        for p in np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1)).tolist():
+            rows = slice(p * self._size, (p + 1) * self._size)
+            self._marks[p] = _marks_by_cells(self._table[rows], self._weight[rows], self._table.shape[1])
+        return ClassMoments(found[:, 0], found[:, 1], found[:, 2], found[:, 3], self._marks)
+
+
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
     """Moments by class and column over the cells that are not missing."""
-    found = moments_of_parts(table, y, weight, n_classes, max(len(y), 1))
+    parts = MomentParts(table, y, weight, n_classes, max(len(y), 1))
+    parts.run()
+    found = parts.whole()
     if found is None:
         return _moments_there(table, codes_of(y), weights_of(weight), (n_classes, table.shape[1]))
-    return found[0]
-
-
-def moments_of_parts(
-    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int
-) -> list[ClassMoments] | None:
-    """The moments of every `size` rows, by one compiled call; None where a cell is missing."""
-    y, w, d = codes_of(y), weights_of(weight), table.shape[1]
-    starts = range(0, max(len(y), 1), size)
-    found, marks = np.empty((len(starts), 4, n_classes, d)), np.empty((len(starts), d))
-    source, start = row_source(table)
-    sum_parts = of_columns if source.ndim == 1 else of_rows
-    if not sum_parts(source, start, scratch("tile", tile_rows(d), d), y, w, size, found, marks):
-        return None
-    parts = []
-    for at, sums, mark in zip(starts, found, marks, strict=True):
-        if len(set(mark.tolist())) < d:
-            rows = slice(at, at + size)
-            mark = _marks_by_cells(table[rows], w[rows], d)  # noqa: PLW2901  (a better one)
-        parts.append(ClassMoments(sums[0], sums[1], sums[2], sums[3], mark))
-    return parts
+    return ClassMoments(*(sums[0] for sums in found))
 
 
 def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int, int]) -> ClassMoments:

@@ -15,6 +15,7 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
+from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.tile_vectors import (
     SQUARE,
     TILE,
@@ -373,7 +374,10 @@ def odd_rows(x: Floats, n_rows: int) -> int:
     return count
 
 
-ANSWERED = f"int64(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1])"
+ANSWERED = (
+    f"boolean(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
+    f"{COUNTER}, int64, int64, int64[::1])"
+)
 
 
 def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write: Any) -> Any:
@@ -399,16 +403,21 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         what: int,
         out: AnyArray,
         odd: Bools,
-    ) -> int:
-        """Answer n rows, except those marked as odd; how many these are, −1 if a level is not finite.
+        counter: Ints,
+        most: int,
+        part: int,
+        counts: Ints,
+    ) -> bool:
+        """Answer the next parts of n rows, except rows marked as odd; false if a level is not finite.
 
-        Arithmetic is in the precision of the factors; in single precision a row is odd, too, if half its
-        squared distance from the likeliest class is beyond the limit.
+        `counts` gets the number of odd rows of each part. Arithmetic is in the precision of the factors; in
+        single precision a row is odd, too, if half its squared distance from the likeliest class is beyond
+        the limit.
         """
         d, n_classes = len(addresses), len(level)
         for k in range(n_classes):
             if not abs(level[k]) < np.inf:
-                return -1
+                return False
         even = n_classes + n_classes % 2
         to_single = factors.itemsize == 4
         size, wide = 4 if single else 8, max(d, SQUARE)
@@ -418,27 +427,34 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         room = np.zeros((n_classes, TILE), out.dtype)
         peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
         sums = n_classes if kind == QUADRATIC else even
-        total = 0
-        for first in range(0, n, TILE):
-            rows = min(TILE, n - first)
-            # Of a narrow row more cells are read than it has, which must be there: those of the next rows.
-            left = stride * (n - first - TILE) + size * d
-            if rows < TILE or (by_rows and left < size * SQUARE):
-                load_cells(addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check)
-            else:
-                load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
-            if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
-                odd[first : first + rows] = True
-                total += rows
-                continue
-            sums_of_tile(kind, x[:d], factors, squares[:sums], scores[:sums])
-            find_peaks(kind, level, squares, scores, peak, half, mark)
-            for r in range(rows):
-                wrong = (mark[r] != 0.0) | (half[r] > limit)
-                odd[first + r] = wrong
-                total += wrong
-            write(scores[:n_classes], peak, room, what, first, rows, out)
-        return total
+        for _ in range(most):
+            p = take_next(counter)
+            if p >= len(counts):
+                break
+            end, total = min(part * (p + 1), n), 0
+            for first in range(part * p, end, TILE):
+                rows = min(TILE, end - first)
+                # Of a narrow row more cells are read than it has: those of the next rows must be there.
+                left = stride * (end - first - TILE) + size * d
+                if rows < TILE or (by_rows and left < size * SQUARE):
+                    load_cells(
+                        addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check
+                    )
+                else:
+                    load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
+                if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
+                    odd[first : first + rows] = True
+                    total += rows
+                    continue
+                sums_of_tile(kind, x[:d], factors, squares[:sums], scores[:sums])
+                find_peaks(kind, level, squares, scores, peak, half, mark)
+                for r in range(rows):
+                    wrong = (mark[r] != 0.0) | (half[r] > limit)
+                    odd[first + r] = wrong
+                    total += wrong
+                write(scores[:n_classes], peak, room, what, first, rows, out)
+            counts[p] = total
+        return True
 
     return answer_rows
 

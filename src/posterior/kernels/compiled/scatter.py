@@ -25,6 +25,7 @@ from posterior.kernels.compiled.jit import (
 )
 from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots, total_of
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
+from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.compiled.wide_scatter import wide_scatter
 from posterior.kernels.layouts import NumberTable
 from posterior.kernels.memory import codes_of, scratch, weights_of
@@ -168,9 +169,24 @@ def centre(
     return any_far
 
 
+ANY_STACKS = "Array(float64, 4, 'A', True)"
+
+
+@kernel(f"void({ANY_STACKS}, {ANY_STACKS}, float64[:, :, ::1], float64[:, :, :, ::1])", fastmath=EXACT)
+def add_pairs(one: Floats, other: Floats, pull: Floats, out: Floats) -> None:
+    """The scatter of pairs of parts together: their sum and the products of what pulls their means apart."""
+    n, n_classes, d = pull.shape
+    for p in range(n):
+        for k in range(n_classes):
+            for i in range(d):
+                for j in range(d):
+                    both = one[p, k, i, j] + other[p, k, i, j]
+                    out[p, k, i, j] = both + pull[p, k, i] * pull[p, k, j]
+
+
 PARTS = (
-    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {TABLE}, {TABLE}, float64[:, :, :, ::1], "
-    f"float64[:, :, :, ::1], {TABLE})"
+    f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {COUNTER}, int64, {TABLE}, {TABLE}, "
+    f"float64[:, :, :, ::1], float64[:, :, :, ::1], {TABLE})"
 )
 
 
@@ -182,19 +198,24 @@ def sum_parts(
     y: Ints,
     weight: Floats,
     size: int,
+    counter: Ints,
+    most: int,
     buffer: Floats,
     total: Floats,
     found: Floats,
     second: Floats,
     rounding: Floats,
 ) -> bool:
-    """The scatter of every `size` rows, with pivot and remainder in `found`.
+    """The scatter of the next parts of `size` rows, with pivot and remainder in `found`.
 
     False where a cell is missing or not finite.
     """
     n_classes, width = found.shape[2], buffer.shape[1]
     pivot, first, largest = np.empty((n_classes, width)), np.empty((n_classes, width)), np.empty(width)
-    for p in range(len(found)):
+    for _ in range(most):
+        p = take_next(counter)
+        if p >= len(found):
+            break
         at, end = p * size, min((p + 1) * size, len(y))
         own, some = y[at:end], weight[at:end] if len(weight) else weight
         sums = pivot, total[p], first, largest
@@ -207,6 +228,7 @@ def sum_parts(
             add_scatter(source, start + at, room, own, some, sums, buffer, second[p])
             for g in range(second.shape[1]):
                 if not np.isfinite(total_of(second[p, g])):
+                    counter[0] = len(found)  # the others need not go on
                     return False
             if not centre(pivot, total[p], first, second[p], found[p, 1], again == 0):
                 break
@@ -217,35 +239,53 @@ def sum_parts(
     return True
 
 
+class ScatterParts:
+    """The scatter of every `size` rows, as several threads work it out; not of wide tables."""
+
+    def __init__(
+        self, table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
+    ) -> None:
+        self._y, self._weight, self._size = codes_of(y), weights_of(weight), size
+        d, n = table.shape[1], len(range(0, max(len(y), 1), size))
+        self._d, self._n_groups, self._width = d, 1 if pooled else n_classes, -(-d // ACROSS) * ACROSS
+        self._total, self._rounding = np.empty((n, n_classes)), np.empty((n, d))
+        self._found = np.empty((n, 2, n_classes, d))
+        self._second = np.empty((n, self._n_groups, -(-d // DOWN) * DOWN, self._width))
+        self._source, self._start = row_source(table)
+        self._counter, self._complete = np.zeros(1, np.int64), True
+
+    def run(self) -> None:
+        """Take parts until none is left, or one has a gap."""
+        n, d, width = len(self._found), self._d, self._width
+        of_classes = min(ROWS_OF_A_CLASS * self._n_groups, MOST_TOGETHER // width)
+        buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
+        buffer[:, d:] = 0.0
+        room = scratch("tile", len(buffer), d)
+        rows = self._source, self._start, room, self._y, self._weight, self._size
+        sums = buffer, self._total, self._found, self._second, self._rounding
+        while self._counter[0] < n:
+            if not sum_parts(*rows, self._counter, MOST, *sums):
+                self._complete = False
+
+    def whole(self) -> tuple[ClassScatter, Floats] | None:
+        """Scatter and rounding of all parts, with an axis for them in front; None where there are gaps."""
+        if not self._complete:
+            return None
+        found, second = self._found, self._second[:, :, : self._d, : self._d]
+        return ClassScatter(self._total, found[:, 0], found[:, 1], second, None, None), self._rounding
+
+
 def class_scatter(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, *, pooled: bool
 ) -> tuple[ClassScatter, Floats] | None:
     """Scatter about the class means, and the rounding of the columns; None where a cell is not finite."""
     if table.shape[1] > OURS:
         return wide_scatter(table, codes_of(y), weights_of(weight), n_classes, pooled=pooled)
-    found = scatter_of_parts(table, y, weight, n_classes, max(len(y), 1), pooled=pooled)
-    return None if found is None else found[0]
-
-
-def scatter_of_parts(
-    table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
-) -> list[tuple[ClassScatter, Floats]] | None:
-    """What `class_scatter` gives of every `size` rows, by one compiled call; None also of wide tables."""
-    y, w, d = codes_of(y), weights_of(weight), table.shape[1]
-    if d > OURS:
+    parts = ScatterParts(table, y, weight, n_classes, max(len(y), 1), pooled=pooled)
+    parts.run()
+    whole = parts.whole()
+    if whole is None:
         return None
-    n_groups, width = 1 if pooled else n_classes, -(-d // ACROSS) * ACROSS
-    of_classes = min(ROWS_OF_A_CLASS * n_groups, MOST_TOGETHER // width)
-    buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
-    buffer[:, d:] = 0.0
-    n = len(range(0, max(len(y), 1), size))
-    total, rounding, found = np.empty((n, n_classes)), np.empty((n, d)), np.empty((n, 2, n_classes, d))
-    second = np.empty((n, n_groups, -(-d // DOWN) * DOWN, width))
-    source, start = row_source(table)
-    room = scratch("tile", len(buffer), d)
-    if not sum_parts(source, start, room, y, w, size, buffer, total, found, second, rounding):
-        return None
-    return [
-        (ClassScatter(total[p], found[p, 0], found[p, 1], second[p, :, :d, :d], None, None), rounding[p])
-        for p in range(n)
-    ]
+    found, rounding = whole
+    of_all = ClassScatter(found.weight[0], found.pivot[0], found.remainder[0], found.scatter[0], None, None)
+    return of_all, rounding[0]

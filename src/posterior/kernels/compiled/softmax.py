@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, TABLE, kernel, step
+from posterior._types import Floats, Ints
+from posterior.kernels.compiled.jit import CODES, NUMBERS, STACK, TABLE, kernel, step
 from posterior.kernels.compiled.line_products import EIGHT, FOUR, add_all, add_upper, turn_8
-from posterior.kernels.compiled.row_tiles import PLACES, TILE, load_tile, parts, room_for, whole
+from posterior.kernels.compiled.loss_parts import LossParts
+from posterior.kernels.compiled.row_tiles import PLACES, TILE, load_tile, room_for, whole
 from posterior.kernels.compiled.series import add_up, log1p, share, sum_of_tile
+from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.vectors import WIDTH
-from posterior.kernels.memory import codes_of, scratch, weights_of
+from posterior.kernels.memory import scratch
 
 # Lines of TILE numbers beside the scores: peak, below, own, others, weight, pace.
 LINES = 6
@@ -148,7 +150,10 @@ def _add_blocks(rows: Floats, columns: Floats, on_side: Floats, out: Floats) -> 
 ROWS = f"{PLACES}, {CODES}, {NUMBERS}, {NUMBERS}, {TABLE}, int64"
 
 
-@kernel(f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {LINE}, {TABLE}, {TABLE})")
+@kernel(
+    f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {STACK}, "
+    f"{STACK})"
+)
 def add_sums(
     addresses: Ints,
     stride: int,
@@ -164,81 +169,104 @@ def add_sums(
     lines: Floats,
     on_side: Floats,
     upright_pairs: Floats,
-    value: Floats,
-    pull: Floats,
-    bend: Floats,
+    counter: Ints,
+    most: int,
+    part: int,
+    values: Floats,
+    pulls: Floats,
+    bends: Floats,
 ) -> None:
-    """Add the loss of rows to the sum of `value`, its derivatives to `pull`, the second ones to `bend`.
+    """Add the loss of the next parts to the sums of `values`, its derivatives to `pulls` and `bends`.
 
-    The coefficients, with the level last, are a multiple of 4 lines of a multiple of 8 numbers, as is `pull`.
-    `bend` has lines for every two columns, as in `np.triu_indices`, of numbers for every two scores, both up
-    to a multiple of 8; without `upright_pairs` it has a square for every two scores, written to from the
-    diagonal on. Empty, it is not asked for.
+    A part has `part` rows, and each of these arrays an entry for it. The coefficients, with the level last,
+    are a multiple of 4 lines of a multiple of 8 numbers, as are pulls. Second derivatives have lines for
+    every two columns, as in `np.triu_indices`, of numbers for every two scores, both up to a multiple of 8.
+    Without `upright_pairs` they have a square for every two scores, written to from the diagonal on; without
+    lines, they are not asked for.
     """
-    (R4, q), m = coef.shape, len(target)
+    R4, q = coef.shape
     line, side = WIDTH * q, WIDTH * TILE
-    n_kept = n_classes if len(bend) else 0
+    n_kept = n_classes if bends.shape[1] else 0
     first = len(lines) - R4 - LINES - 2 * n_kept
     e, room = lines[: first + R4], lines[first + R4 : first + R4 + LINES]
     p, after = lines[first + R4 + LINES : len(lines) - n_kept], lines[len(lines) - n_kept :]
     own = e[first:].ctypes.data
-    for at in range(0, m, TILE):
-        k = min(TILE, m - at)
-        load_tile(addresses, stride, size, upright, at, k, shift, rows, columns)
-        for c in range(len(e)):
-            for r in range(TILE):
-                e[c, r] = 0.0
-        add_all(coef.ctypes.data, line, WIDTH, columns.ctypes.data, side, q, R4, TILE, own, side)
-        some = weight[at : at + k] if len(weight) else weight
-        add_up(value, turn_to_forces(e, n_classes, first, target[at : at + k], some, room, p))
-        add_all(own, side, WIDTH, rows.ctypes.data, line, TILE, R4, q, pull.ctypes.data, line)
-        if len(bend):
-            _bends(p, first, room[4], room[3], after, on_side)
-            if len(upright_pairs):
-                _turn(on_side, upright_pairs)
-                _add_pairs(columns, len(shift) + 1, upright_pairs, on_side[len(on_side) - q :], bend)
-            else:
-                _add_blocks(rows, columns, on_side, bend)
+    for _ in range(most):
+        place = take_next(counter)
+        if place >= len(values):
+            break
+        value, pull, bend = values[place], pulls[place], bends[place]
+        end = min((place + 1) * part, len(target))
+        for at in range(place * part, end, TILE):
+            k = min(TILE, end - at)
+            load_tile(addresses, stride, size, upright, at, k, shift, rows, columns)
+            for c in range(len(e)):
+                for r in range(TILE):
+                    e[c, r] = 0.0
+            add_all(coef.ctypes.data, line, WIDTH, columns.ctypes.data, side, q, R4, TILE, own, side)
+            some = weight[at : at + k] if len(weight) else weight
+            add_up(value, turn_to_forces(e, n_classes, first, target[at : at + k], some, room, p))
+            add_all(own, side, WIDTH, rows.ctypes.data, line, TILE, R4, q, pull.ctypes.data, line)
+            if len(bend):
+                _bends(p, first, room[4], room[3], after, on_side)
+                if len(upright_pairs):
+                    _turn(on_side, upright_pairs)
+                    _add_pairs(columns, len(shift) + 1, upright_pairs, on_side[len(on_side) - q :], bend)
+                else:
+                    _add_blocks(rows, columns, on_side, bend)
 
 
-def sums(
-    table: Any,
-    target: AnyArray,
-    weight: Floats | None,
-    shift: Floats | None,
-    coef: Floats,
-    offset: Floats,
-    n_classes: int,
-    *,
-    curved: bool,
-) -> tuple[float, Floats, Floats, Floats | None]:
-    """Σ w ℓ of scores coef (x − shift) + offset, and its derivatives by coefficients (R, d) and offsets.
+class SoftmaxParts(LossParts):
+    """Σ w ℓ of scores coef (x − shift) + offset, and its derivatives, of every `size` rows.
 
-    And Σ w ∂²ℓ (x − shift, 1)(x − shift, 1)', pairs of scores by pairs of columns as in `np.triu_indices`,
-    where that is asked for. Where there is one class more than scores, the score of the first is 0.
+    Where there is one class more than scores, the score of the first is 0.
     """
-    R, d = coef.shape
-    first, base = n_classes - R, np.zeros(d) if shift is None else shift
-    y, w = codes_of(target), weights_of(weight)
-    R4, q = whole(R, FOUR), whole(d + 1)
-    beta = np.zeros((R4, q))
-    beta[:R, :d], beta[:R, d] = coef, offset
-    value, pull = np.zeros(2), np.zeros((R4, q))
-    n_pairs, n_products = R * (R + 1) // 2, (d + 1) * (d + 2) // 2
-    few = n_pairs < FEW_PAIRS
-    lines = scratch("scores", first + R4 + LINES + (2 * n_classes if curved else 0), TILE)
-    on_side = scratch("pairs on side", whole(n_pairs) + q, TILE)
-    on_side[n_pairs:] = 0.0  # what is left there might be numbers so small that products with them take long
-    upright = scratch("pairs", 0 if few else TILE, whole(n_pairs))
-    shape = (n_pairs * q, q) if few else (whole(n_products), whole(n_pairs))
-    bend = np.zeros(shape if curved else (0, 0))
-    room = *room_for(d), lines, on_side, upright
-    for some, at, _ in parts(table):
-        add_sums(*at, y[some], w[some], base, beta, n_classes, *room, value, pull, bend)
-    paired = None
-    if curved and few:
-        i, j = np.triu_indices(d + 1)
-        paired = bend.reshape(n_pairs, q, q)[:, i, j]
-    elif curved:
-        paired = np.ascontiguousarray(bend[:n_products, :n_pairs].T)
-    return float(value.sum()), pull[:R, :d], pull[:R, d], paired
+
+    def __init__(self, *given: Any, curved: bool, **rows: Any) -> None:
+        super().__init__(*given, **rows)
+        (R, d), K = self.coef.shape, self.n_classes
+        self._shape, self._curved, self._first = (R, d), curved, K - R
+        R4, q = whole(R, FOUR), whole(d + 1)
+        self._beta = np.zeros((R4, q))
+        self._beta[:R, :d], self._beta[:R, d] = self.coef, self.offset
+        self._n_pairs, self._n_products = R * (R + 1) // 2, (d + 1) * (d + 2) // 2
+        self._few = self._n_pairs < FEW_PAIRS
+        few = (self._n_pairs * q, q)
+        shape = few if self._few else (whole(self._n_products), whole(self._n_pairs))
+        self._sums = (
+            np.zeros((self.n, 2)),
+            np.zeros((self.n, R4, q)),
+            np.zeros((self.n, *(shape if curved else (0, 0)))),
+        )
+
+    def _room(self) -> tuple[Floats, ...]:
+        """Memory of this thread."""
+        (R4, q), d = self._beta.shape, self._shape[1]
+        kept = 2 * self.n_classes if self._curved else 0
+        lines = scratch("scores", self._first + R4 + LINES + kept, TILE)
+        on_side = scratch("pairs on side", whole(self._n_pairs) + q, TILE)
+        on_side[self._n_pairs :] = 0.0  # what is left there may be so small that products with it take long
+        return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
+
+    def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
+        arguments: list[Any] = [*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums]
+        add_sums(*arguments)
+
+    def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """Sums of every part: losses, derivatives by coefficients (R, d) and offsets, and second ones.
+
+        These are pairs of scores by pairs of columns as in `np.triu_indices`, where they are asked for.
+        """
+        (R, d), (value, pull, bend) = self._shape, self._sums
+        paired = None
+        if self._curved and self._few:
+            i, j = np.triu_indices(d + 1)
+            paired = bend.reshape(self.n, self._n_pairs, *2 * (self._beta.shape[1],))[:, :, i, j]
+        elif self._curved:
+            paired = bend[:, : self._n_products, : self._n_pairs].swapaxes(1, 2)
+        return value.sum(axis=1), pull[:, :R, :d], pull[:, :R, d], paired
+
+
+def sums(*given: Any, curved: bool) -> tuple[float, Floats, Floats, Floats | None]:
+    """The sums of `SoftmaxParts`, of all rows."""
+    return SoftmaxParts(*given, curved=curved).of_all()

@@ -156,6 +156,10 @@ class Loss(ABC):
         """
         return None
 
+    def sums_of_parts(self, block: "RowBlock", line: "LinearScores", size: int, *, curved: bool) -> Any:
+        """The same of every `size` rows, as threads work them out side by side; None: one by one."""
+        return None
+
     # Whether compiled code takes steps row by row: those of softmax or, without classes, of squared errors.
     compiled_steps: ClassVar[bool] = False
 

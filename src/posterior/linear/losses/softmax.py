@@ -217,6 +217,20 @@ class SoftmaxLoss(Loss):
             sums = fast.sums(*block, line.shift, line.coef, line.offset, self.n_classes, curved=curved)
         return sums
 
+    def sums_of_parts(self, block: "RowBlock", line: "LinearScores", size: int, *, curved: bool) -> Any:
+        """One reading of many rows that are not wide, shared out among threads."""
+        d = block.matrix.shape[1]
+        most = FUSED_SQUARES if curved else FUSED_COLUMNS
+        if kernels.is_sparse(block.matrix) or (d > most and (curved or self.n_scores > 1)):
+            return None
+        fast = compiled("logistic" if self.n_scores == 1 else "softmax", block.matrix.size, len(block.target))
+        if fast is None:
+            return None
+        kind = fast.LogisticParts if self.n_scores == 1 else fast.SoftmaxParts
+        scores = line.shift, line.coef, line.offset
+        parts = kind(*block, *scores, self.n_classes, curved=curved, size=size)
+        return parts if parts.in_place else None
+
     def compiled_forces(self, block: "RowBlock") -> Any:
         """For several scores."""
         if self.n_scores == 1:

@@ -1,0 +1,67 @@
+"""Sums of a loss over parts of the rows, which several threads share out among themselves."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from posterior._types import AnyArray, Floats
+from posterior.kernels.compiled.row_tiles import parts, places_of
+from posterior.kernels.memory import codes_of, weights_of
+
+# Rows that a call takes at most, if they are of several parts: between two calls Python may act on Ctrl-C.
+MOST_ROWS = 1 << 16
+
+
+class LossParts(ABC):
+    """Sums of a loss of scores coef (x − shift) + offset over every `size` rows of a table, 0 for all."""
+
+    def __init__(
+        self,
+        table: Any,
+        target: AnyArray,
+        weight: Floats | None,
+        shift: Floats | None,
+        coef: Floats,
+        offset: Floats,
+        n_classes: int = 2,
+        size: int = 0,
+    ) -> None:
+        self.coef, self.offset, self.n_classes = coef, offset, n_classes
+        self._table, self._y, self._w = table, codes_of(target), weights_of(weight)
+        self._base = np.zeros(table.shape[1]) if shift is None else shift
+        self._size = size or max(len(target), 1)
+        self.n = max(1, -(-len(target) // self._size))
+        self._places, self._counter = places_of(table), np.zeros(1, np.int64)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether compiled code reads the table where it lies."""
+        return self._places is not None
+
+    def run(self) -> None:
+        """Sum up parts until none is left, as every thread does."""
+        if self._places is None:
+            raise ValueError("these rows are summed up in copies, by `of_all`")
+        self._run(self._places, self._y, self._w, self._size)
+
+    def _run(self, places: tuple[Any, ...], y: AnyArray, w: Floats, size: int) -> None:
+        shared = self._counter, max(1, MOST_ROWS // size), size
+        while self._counter[0] < self.n:
+            self._add((*places, y, w, self._base), shared)
+
+    @abstractmethod
+    def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
+        """Add what the next parts have, by a compiled call."""
+
+    @abstractmethod
+    def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """Losses, derivatives by coefficients and by offsets, and second ones, of every part."""
+
+    def of_all(self) -> tuple[float, Floats, Floats, Floats | None]:
+        """The sums of all rows, where these are one part."""
+        for some, places, _ in parts(self._table):
+            self._counter[0] = 0
+            self._run(places, self._y[some], self._w[some], self._size)
+        value, pull, level, paired = self.whole()
+        return float(value[0]), pull[0], level[0], None if paired is None else np.ascontiguousarray(paired[0])
