@@ -90,7 +90,7 @@ class Chromium:
         """Keep a picture of the whole page, or of a part of it."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         whole = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
-        how: dict[str, Any] = {"format": form} if form == "png" else {"format": form, "quality": 60}
+        how: dict[str, Any] = {"format": form} if form == "png" else {"format": form, "quality": 45}
         shot = self.call("Page.captureScreenshot", **how, clip=clip or whole, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
