@@ -103,7 +103,7 @@ def mark_counts(block: Any) -> Any:
 
 def known_counts(block: Any) -> bool:
     """Whether these are sparse rows of which it is known that all stored cells are counts."""
-    return getattr(block, "posterior_counts", False)
+    return bool(getattr(block, "posterior_counts", False))
 
 
 def are_counts(block: Any) -> bool:
