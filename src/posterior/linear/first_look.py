@@ -50,7 +50,9 @@ def learnt_design(rows: Rows, design: Design, degree: int) -> tuple[Design, Rang
     return design.learnt(rows, degree, found.seen if learns else None), ranges
 
 
-def _ranges_in_place(chunk: Chunk, numbers: tuple[int, ...], largest: float, smallest: float) -> Ranges | None:
+def _ranges_in_place(
+    chunk: Chunk, numbers: tuple[int, ...], largest: float, smallest: float
+) -> Ranges | None:
     """The ranges of rows or columns as they lie, without a copy; None of others, or where one is missing."""
     if not chunk.is_in_place(numbers):
         return None
