@@ -22,9 +22,9 @@ from scripts.make_big_parquet import main as write_files
 
 import posterior
 from benchmarks.measure import timed
-from posterior.engines.adding import added
 from posterior.engines.arrow import FileEngine
 from posterior.engines.base import FragmentSum
+from posterior.stats.adding import added
 
 TIMES = 3
 

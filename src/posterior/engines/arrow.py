@@ -19,7 +19,6 @@ from pyarrow import csv
 
 from posterior._loading import load_module
 from posterior._text import listed
-from posterior.engines.adding import added, added_or_none
 from posterior.engines.base import (
     BATCH_ROWS,
     SUM_ROWS,
@@ -33,6 +32,7 @@ from posterior.engines.base import (
 )
 from posterior.engines.workers import in_order
 from posterior.files.options import USUAL_MISSING
+from posterior.stats.adding import added, added_or_none
 
 S = TypeVar("S")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeVar
 
-from posterior.engines.adding import added_or_none
+from posterior.stats.adding import added_or_none
 
 S = TypeVar("S")
 

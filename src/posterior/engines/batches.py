@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from posterior.engines.adding import added
 from posterior.engines.arrow import batch_work
 from posterior.engines.base import BATCH_ROWS, Engine, Place, Work, taken
 from posterior.engines.workers import in_order
+from posterior.stats.adding import added
 
 S = TypeVar("S")
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from posterior._text import listed
-from posterior.engines.adding import added, added_or_none
 from posterior.engines.arrow import FileEngine, plain_type, readable
 from posterior.engines.base import Engine, Fragment, FragmentSum, Work
 from posterior.engines.batches import even_batches
 from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum
 from posterior.engines.workers import in_order
+from posterior.stats.adding import added, added_or_none
 
 try:
     import dask

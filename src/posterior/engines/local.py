@@ -11,10 +11,10 @@ from posterior._blas import one_blas_thread
 from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
-from posterior.engines.adding import TreeSum
 from posterior.engines.workers import in_order
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Encoded, Mixed, Schema
+from posterior.stats.adding import TreeSum
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)

@@ -10,10 +10,10 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from posterior._text import listed
-from posterior.engines.adding import PairwiseSum
 from posterior.engines.arrow import FileEngine
 from posterior.engines.base import Engine, FragmentSum, Work
 from posterior.engines.workers import in_order
+from posterior.stats.adding import PairwiseSum
 
 S = TypeVar("S")
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from posterior._text import counted, listed
 from posterior._types import AnyArray, Floats, Progress
-from posterior.engines.adding import added
 from posterior.engines.base import Engine, FragmentError, Place
 from posterior.engines.labels import read_numbers
 from posterior.engines.remote import read_weight, table_of
@@ -21,6 +20,7 @@ from posterior.engines.survey import as_array, counting_rows
 from posterior.engines.workers import in_order
 from posterior.files import write_batches
 from posterior.notices import Notice, gathered, warn_once
+from posterior.stats.adding import added
 
 # Rows by which the columns of scores are found out before all rows are scored.
 SHOWN_ROWS = 64

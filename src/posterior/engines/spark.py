@@ -16,11 +16,11 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from posterior.engines.adding import added, added_or_none
 from posterior.engines.arrow import FileEngine, plain_type
 from posterior.engines.base import Engine, Fragment, FragmentError, FragmentSum, Work
 from posterior.engines.batches import even_batches
 from posterior.engines.clusters import BLOCK, ArrivedRows, FilesOnCluster, fragment_sum
+from posterior.stats.adding import added, added_or_none
 
 try:
     from pyspark import SparkContext, TaskContext

@@ -9,8 +9,8 @@ import numpy as np
 from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
-from posterior.engines.adding import TreeSum
 from posterior.linear.scan import RowBlock, Scan
+from posterior.stats.adding import TreeSum
 
 S = TypeVar("S")
 

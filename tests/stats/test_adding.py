@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posterior.engines import local, threads
-from posterior.engines.adding import NoRowsError, TreeSum, added, added_or_none
 from posterior.engines.clusters import BLOCK
 from posterior.schema import Schema, read_table
+from posterior.stats.adding import NoRowsError, TreeSum, added, added_or_none
 from posterior.stats.parts import nodes
 
 parts = st.lists(st.none() | st.floats(-1e6, 1e6).map(np.float64), max_size=200)
