@@ -1,6 +1,7 @@
 """BLAS held to one thread, where results must have the same bits whatever the machine."""
 
 import os
+import sys
 import threading
 from typing import Any
 
@@ -17,14 +18,16 @@ class _OneBlasThread:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
-        self._libraries: list[Any] | None = None
+        self._libraries: list[Any] = []
+        self._modules = 0
         self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._depth == 0:
-                if self._libraries is None:
+                if self._modules != len(sys.modules):  # a module may have brought another library
                     self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                    self._modules = len(sys.modules)
                 # One by one: threadpoolctl's limiter has each library say all it knows of itself, which took
                 # a quarter of the time of a prediction of a hundred rows.
                 self._before = [library.num_threads for library in self._libraries]
@@ -40,7 +43,7 @@ class _OneBlasThread:
 
     def _set(self, limits: list[int]) -> None:
         _take_control()
-        for library, n in zip(self._libraries or [], limits, strict=True):
+        for library, n in zip(self._libraries, limits, strict=True):
             library.set_num_threads(n)
 
 

@@ -1,6 +1,8 @@
 """Work on several threads: the pool is kept, errors come out, and threads of the pool work alone."""
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -117,3 +119,18 @@ def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():
                 assert set(limits()) == {1}
             assert set(limits()) == {1}  # the outer one still holds it
         assert limits() == before
+
+
+def test_blas_that_is_loaded_later_is_held_to_one_thread_too():
+    told = """
+import numpy
+from posterior._blas import one_blas_thread
+from threadpoolctl import threadpool_info, threadpool_limits
+with one_blas_thread:
+    pass
+import scipy.linalg  # which has a BLAS of its own
+with threadpool_limits(limits=2, user_api="blas"), one_blas_thread:
+    print({library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"})
+"""
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{1}"
