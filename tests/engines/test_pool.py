@@ -132,5 +132,5 @@ import scipy.linalg  # which has a BLAS of its own
 with threadpool_limits(limits=2, user_api="blas"), one_blas_thread:
     print({library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"})
 """
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)  # noqa: S603 -- our own
     assert done.stdout.strip() == "{1}"
