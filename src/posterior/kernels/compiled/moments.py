@@ -29,6 +29,7 @@ from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
+from posterior.kernels.shares import take_parts
 
 # A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
 FAR_PIVOT = 100.0
@@ -182,9 +183,12 @@ class MomentParts:
         room = scratch("tile", tile_rows(d), d)
         rows = self._source, self._start, room, self._y, self._weight, self._size
         sum_parts = of_columns if self._source.ndim == 1 else of_rows
-        while self._counter[0] < n:
+
+        def work() -> None:
             if not sum_parts(*rows, self._counter, MOST, self._found, self._marks):
                 self._complete = False
+
+        take_parts(self._counter, n, work)
 
     def whole(self) -> ClassMoments | None:
         """The moments of all parts, with an axis for them in front; None where a cell is missing."""
