@@ -5,10 +5,10 @@ import threading
 import numpy as np
 import pytest
 
-from posterior import QDA, GaussianNB, LogisticRegression, threads
+from posterior import QDA, GaussianNB, threads
 from posterior.engines import local
 from posterior.kernels.choice import using
-from posterior.kernels.compiled import logistic, moments, scatter
+from posterior.kernels.compiled import moments, scatter
 from posterior.kernels.shares import take_parts
 
 
@@ -60,7 +60,6 @@ Y = (X[:, 0] > 0).astype(int)
     [
         (GaussianNB(), moments, "of_rows"),
         (QDA(), scatter, "sum_parts"),
-        (LogisticRegression(), logistic, "add_sums"),
     ],
     ids=lambda each: type(each).__name__,
 )
@@ -68,7 +67,6 @@ def test_ctrl_c_ends_the_sums_of_all_threads(model, module, name, monkeypatch):
     monkeypatch.setattr(local, "CHUNK_ROWS", 256)
     for each in (moments, scatter):
         monkeypatch.setattr(each, "MOST", 1)
-    monkeypatch.setattr("posterior.kernels.compiled.loss_parts.MOST_ROWS", 1)
     kernel = Interrupted(getattr(module, name))
     monkeypatch.setattr(module, name, kernel)
     with using("compiled"), threads(2), pytest.raises(KeyboardInterrupt):
