@@ -1,5 +1,7 @@
 """Logistic and softmax regression of arrays of another library: passes there, the small systems here."""
 
+from types import SimpleNamespace
+
 import array_api_strict as xp
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from sklearn.base import clone
 
 from posterior import LogisticRegression
 from posterior.engines.device.arrays import bytes_to_host
+from posterior.engines.device.cuda import linear as cuda_linear
 
 N, D = 600, 4
 CASES = {
@@ -87,3 +90,14 @@ def test_gaps_and_infinity_are_named():
             LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
         with pytest.raises(ValueError, match=message):
             model.predict_proba(xp.asarray(X))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "d", "exact"),
+    [(10**6, 2, 60, False), (10**6, 2, 61, True), (10**6, 33, 4, True), (1000, 2, 4, True)],
+)
+def test_only_slopes_of_a_kernel_in_single_precision_are_less_exact(n_rows, n_classes, d, exact, monkeypatch):
+    monkeypatch.setattr(cuda_linear, "gpu", lambda _: "a GPU")
+    rows = SimpleNamespace(single=True, library=None, n_rows=n_rows)
+    found = cuda_linear.slope_rounding(rows, n_classes, d)
+    assert (found == np.finfo(np.float64).eps) == exact

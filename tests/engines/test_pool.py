@@ -14,6 +14,8 @@ from posterior import GaussianNB, threads
 from posterior._blas import one_blas_thread
 from posterior._pool import each, n_threads, pool
 from posterior.engines import local
+from posterior.schema import read_table
+from posterior.stats.adding import NoRowsError
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -101,6 +103,16 @@ def test_chunks_that_are_summed_up_together_have_the_bits_of_chunks_alone(gap, d
         model = GaussianNB().fit(X, y, weight)
         found.append(model.theta_.tobytes() + model.var_.tobytes())
     assert len(set(found)) == 1
+
+
+def test_of_no_rows_there_are_no_sums_and_no_answers():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = GaussianNB().fit(X, np.arange(40) % 2).model_
+    nothing = model.schema.encode(read_table(X).take(np.zeros(0, np.int64)))
+    rows = local.LocalDataset(model.schema, nothing, np.zeros(0, np.int64))
+    assert model.best(rows).shape == (0,)
+    with pytest.raises(NoRowsError):
+        model.spec.summarize(rows, np.array([0, 1]))
 
 
 def test_all_threads_of_a_pool_run_before_its_first_piece_of_work():

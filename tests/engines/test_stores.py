@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import traceback
 
 import fsspec
 import numpy as np
@@ -174,6 +175,28 @@ def test_wrong_credentials_are_told_with_what_to_set(bucket):
     with pytest.raises(OSError, match=r"(?i)s3://flights.*access.denied.*AWS_ACCESS_KEY_ID") as error:
         scan("s3://flights/parquet", "late", filesystem=bucket.filesystem(key="somebody"))
     assert "\n" not in str(error.value)
+
+
+def test_credentials_in_an_address_are_used_and_not_shown(bucket):
+    key, secret = (bucket.environment[f"AWS_{name}"] for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"))
+    where = f"?endpoint_override={bucket.address}&scheme=http&region=us-east-1"
+    rows = scan(f"s3://{key}:{secret}@flights/parquet{where}", "late")
+    same(LDA().fit(rows), LDA())
+    assert f"s3://{key}:***@flights" in rows.engine.name
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["s3://me:tiger@b/x?no_such=1", "s3://me:ti/tiger@b", "s3://b/x?secret_key=tiger&no_such=1"],
+)
+def test_no_message_repeats_the_secrets_of_an_address(address, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises((OSError, ImportError)) as error:
+        scan(address, "late")
+    assert "tiger" not in "".join(traceback.format_exception(error.value))
+    with pytest.raises(ValueError, match="some are in a store") as error:
+        scan([address, "here.parquet"], "late")
+    assert "tiger" not in "".join(traceback.format_exception(error.value))
 
 
 def test_what_is_no_file_system_is_refused(tmp_path):

@@ -413,3 +413,22 @@ def test_the_first_infinite_number_is_the_one_that_is_refused(n, monkeypatch):
         for act in (model.predict_proba, lambda x: QDA().fit(x, y)):
             with pytest.raises(ValueError, match="row 3000"):
                 act(x)
+
+
+def test_marks_of_twin_columns_are_the_same_with_any_number_of_threads():
+    x, y, weight = rows(13, 256 * 9 + 30, 6, 3)
+    x[:, 4] = x[:, 1]
+    found = []
+    for n in (1, 4):
+        parts = moments.MomentParts(x, y, weight, 3, 256)
+        parts.run()
+        with threads(n):
+            found.append(parts.whole().mark)
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0][:, 4], found[0][:, 1])
+    assert all(len(set(mark.tolist())) == 5 for mark in found[0])
+    want = [
+        moments.class_moments(x[at : at + 256], y[at : at + 256], weight[at : at + 256], 3).mark
+        for at in range(0, len(x), 256)
+    ]
+    np.testing.assert_array_equal(found[0], want)

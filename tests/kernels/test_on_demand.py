@@ -189,6 +189,18 @@ def test_other_sources_have_other_files(monkeypatch):
     assert kept.file_name("f", "void(int64)", ()) != before
 
 
+def test_sources_changed_since_they_were_imported_are_not_those_of_the_code_at_hand(folder, monkeypatch):
+    stamps = kept._stamps()
+    fresh()(NUMBERS)
+    (file,) = folder.iterdir()
+    file.write_bytes(b"")
+    monkeypatch.setattr(kept, "_stamps", lambda: [*stamps, ("new.py", 1, 1)])
+    with Compiled() as names:
+        assert fresh()(NUMBERS) == fresh()(NUMBERS) == 12.0
+    assert names.count("doubled") == 2
+    assert file.read_bytes() == b""
+
+
 PROGRAM = """
 import sys
 import numpy as np

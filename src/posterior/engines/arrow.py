@@ -289,7 +289,8 @@ def opened(source: Any, engine: Any = None, filesystem: Any = None) -> Engine:
     addresses = [stores.is_address(each) and not str(each).startswith("file://") for each in given]
     elsewhere = filesystem is not None or all(addresses)
     if any(addresses) and not elsewhere:
-        raise ValueError(f"{listed(list(map(str, given)), 2)}: some are in a store and some are not")
+        named = [stores.shown(str(each)) for each in given]
+        raise ValueError(f"{listed(named, 2)}: some are in a store and some are not")
     if not elsewhere:
         given = [stores.local_path(each) if stores.is_address(each) else each for each in given]
     if engine is None or engine == "arrow":

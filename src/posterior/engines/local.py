@@ -195,7 +195,7 @@ class LocalDataset:
                 return summarize(chunks[0])
         total: TreeSum[S] = TreeSum()
         done = 0
-        if self.step == 1 and getattr(summarize, "of_parts", None) is not None:
+        if chunks and self.step == 1 and hasattr(summarize, "of_parts"):
             done = self._put_parts(summarize, chunks, total)
         each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
         return total.whole()
@@ -258,7 +258,7 @@ class LocalDataset:
             with one_blas_thread:
                 self._write_part(write, out, size, 0)
             return out
-        if self.step == 1 and hasattr(write, "of_parts"):
+        if n_chunks and self.step == 1 and hasattr(write, "of_parts"):
             done = self._fill_parts(write, out, size)
         each(lambda i: self._write_part(write, out, size, done + i), n_chunks - done)
         return out

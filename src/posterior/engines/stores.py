@@ -46,6 +46,21 @@ CREDENTIALS = {
     "abfs": "the account's key or identity, or filesystem=pyarrow.fs.AzureFileSystem(…)",
 }
 ALSO = {"gcs": "gs", "abfss": "abfs", "az": "abfs"}
+# Passwords before the bucket, in which those of Amazon may have a slash, and settings that are secret.
+SECRETS = re.compile(
+    r"(?<=s3://)([^/@:\s]*:)[^@\s]+(?=@)|(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)"
+    r"|((?:key|secret|token|password|credential|sas)[a-z_]*=)[^&\s'\"]+",
+    re.IGNORECASE,
+)
+
+
+def shown(text: str) -> str:
+    """An address, or a message that repeats it, without the secrets in it.
+
+    >>> shown("s3://me:ti/ger@bucket/data?secret_key=lion&region=eu"), shown("abfs://data@account/x")
+    ('s3://me:***@bucket/data?secret_key=***&region=eu', 'abfs://data@account/x')
+    """
+    return SECRETS.sub(lambda found: f"{found[1] or found[2] or found[3]}***", text)
 
 
 def is_address(source: Any) -> bool:
@@ -178,21 +193,22 @@ def _connected(scheme: str, named: str, query: str) -> Any:
     except (OSError, pa.ArrowException) as error:
         remedy = CREDENTIALS.get(ALSO.get(scheme, scheme))
         told = f"; check the name, the network and credentials ({remedy})" if remedy else ""
-        raise OSError(f"{address} cannot be reached: {_line(error)}{told}") from error
+        # Not `from error`: Arrow repeats an address that it cannot read, with its password.
+        raise OSError(f"{shown(address)} cannot be reached: {shown(_line(error))}{told}") from None
 
 
 def _by_fsspec(address: str) -> Any:
     try:
         import fsspec  # noqa: PLC0415  (only for what Arrow does not know)
-    except ImportError as error:
+    except ImportError:
         raise ImportError(
-            f"{address}: Arrow knows no such file system here; pip install fsspec with what it needs for it, "
-            "or pass filesystem="
-        ) from error
+            f"{shown(address)}: Arrow knows no such file system here; pip install fsspec with what it needs "
+            "for it, or pass filesystem="
+        ) from None
     try:
         return _of_arrow(fsspec.core.url_to_fs(address)[0])
     except (ImportError, ValueError) as error:
-        raise ImportError(f"{address}: {_line(error)}; or pass filesystem=") from error
+        raise ImportError(f"{shown(address)}: {shown(_line(error))}; or pass filesystem=") from None
 
 
 def _of_arrow(filesystem: Any) -> Any:
@@ -229,7 +245,8 @@ class StoredFiles(FileEngine):
         for each in self._given:
             other, named = opened_store(each, filesystem)
             if store is not None and (other.prefix, other.filesystem) != (store.prefix, store.filesystem):
-                raise ValueError(f"{self._given[0]} and {each} are in two stores; scan those of one")
+                first, second = shown(self._given[0]), shown(each)
+                raise ValueError(f"{first} and {second} are in two stores; scan those of one")
             store = other
             self._stored += other.found(named)
         if store is None:
@@ -246,7 +263,7 @@ class StoredFiles(FileEngine):
     @property
     def name(self) -> str:
         """The files: one or two by themselves, more as they were named."""
-        return listed(self.paths if len(self._stored) <= 2 else self._given, 2)
+        return listed(self.paths if len(self._stored) <= 2 else [shown(each) for each in self._given], 2)
 
     @property
     def paths(self) -> Sequence[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
+from posterior.kernels.shares import take_parts
 
 Answer = Literal["scores", "posteriors", "log posteriors", "best"]
 KINDS = {"linear": 0, "normal": 1, "quadratic": 2}
@@ -115,8 +116,7 @@ class AnswersOfParts:
     def run(self) -> None:
         """Answer rows until none is left."""
         shared = self._counter, PIECES_AT_ONCE, self._piece, self._counts
-        while self._counter[0] < len(self._counts):
-            self._kernel(*self._arguments, *shared)
+        take_parts(self._counter, len(self._counts), lambda: self._kernel(*self._arguments, *shared))
 
     def odd_parts(self) -> list[int]:
         """The parts in which a row is odd."""

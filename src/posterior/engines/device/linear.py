@@ -114,7 +114,7 @@ class DeviceObjective(Objective):
     @property
     def rounding(self) -> float:
         """How exact the value is, relative to itself: rows may be scored in single precision."""
-        return cuda.slope_rounding(self._rows)
+        return cuda.slope_rounding(self._rows, self._classes.n_classes, self._rows.table.shape[1])
 
     @property
     def noise(self) -> float:

@@ -3,7 +3,8 @@
 What a file holds follows from its name, a fingerprint of everything that the code depends on: the sources of
 all kernels, which may call each other, the types, the processor and the versions of the compiler. So two
 versions of the package share a folder, no file is ever wrong for its reader, and it does not matter which of
-several writers comes last. A file that cannot be read or written costs time, never the result.
+several writers comes last. A file that cannot be read or written costs time, never the result. A process
+whose sources were changed on disk after it imported them, as an upgrade does, neither reads nor writes any.
 """
 
 import os
@@ -23,6 +24,17 @@ from numba.misc.appdirs import AppDirs
 
 HERE = Path(__file__).parent
 DIGEST = 32  # bytes of the checksum that a file begins with
+
+
+def _stamps() -> list[tuple[str, int, int]]:
+    """What tells whether sources were changed, without reading them."""
+    found = ((file.name, file.stat()) for file in HERE.glob("*.py"))
+    return sorted((name, state.st_size, state.st_mtime_ns) for name, state in found)
+
+
+# When the first of the kernels was imported. Those of a process that goes on with what it has imported would
+# be kept under the name of other sources.
+IMPORTED = _stamps()
 
 
 @lru_cache(maxsize=1)
@@ -48,7 +60,7 @@ def file_name(function: str, signature: str, target: Any) -> str:
 
 def load(name: str, target_context: Any) -> Any:
     """The code of that file, None where there is none."""
-    for folder in folders():
+    for folder in folders() if _stamps() == IMPORTED else ():
         try:
             found = (folder / name).read_bytes()
         except OSError:
@@ -60,7 +72,7 @@ def load(name: str, target_context: Any) -> Any:
 
 def save(name: str, result: Any) -> None:
     """Keep the code in that file, where that is possible."""
-    if result.library.has_dynamic_globals:  # addresses of this process
+    if result.library.has_dynamic_globals or _stamps() != IMPORTED:  # globals: addresses of this process
         return
     written = dumps(result._reduce())
     for folder in folders():

@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats
 from posterior.kernels.compiled.row_tiles import parts, places_of
 from posterior.kernels.memory import codes_of, weights_of
+from posterior.kernels.shares import take_parts
 
 # Rows that a call takes at most, if they are of several parts: between two calls Python may act on Ctrl-C.
 MOST_ROWS = 1 << 16
@@ -47,8 +48,7 @@ class LossParts(ABC):
 
     def _run(self, places: tuple[Any, ...], y: AnyArray, w: Floats, size: int) -> None:
         shared = self._counter, max(1, MOST_ROWS // size), size
-        while self._counter[0] < self.n:
-            self._add((*places, y, w, self._base), shared)
+        take_parts(self._counter, self.n, lambda: self._add((*places, y, w, self._base), shared))
 
     @abstractmethod
     def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from posterior._pool import each
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.compiled.columns import load_rows, row_source
 from posterior.kernels.compiled.jit import (
@@ -29,6 +30,7 @@ from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
+from posterior.kernels.shares import take_parts
 
 # A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
 FAR_PIVOT = 100.0
@@ -111,7 +113,7 @@ PARTS = (
 def summing(add_moments: Any, *sources: str) -> Any:
     """The kernel that sums up moments of these sources, by a kernel that adds them up."""
 
-    @kernel(*(PARTS.format(each) for each in sources))
+    @kernel(*(PARTS.format(source) for source in sources))
     def sum_parts(
         source: AnyArray,
         start: int,
@@ -182,18 +184,26 @@ class MomentParts:
         room = scratch("tile", tile_rows(d), d)
         rows = self._source, self._start, room, self._y, self._weight, self._size
         sum_parts = of_columns if self._source.ndim == 1 else of_rows
-        while self._counter[0] < n:
+
+        def work() -> None:
             if not sum_parts(*rows, self._counter, MOST, self._found, self._marks):
                 self._complete = False
+
+        take_parts(self._counter, n, work)
 
     def whole(self) -> ClassMoments | None:
         """The moments of all parts, with an axis for them in front; None where a cell is missing."""
         if not self._complete:
             return None
         found, in_order = self._found, np.sort(self._marks, axis=1)
-        for p in np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1)).tolist():
-            rows = slice(p * self._size, (p + 1) * self._size)
-            self._marks[p] = _marks_by_cells(self._table[rows], self._weight[rows], self._table.shape[1])
+        alike = np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1)).tolist()
+
+        def mark(i: int) -> None:
+            rows = slice(alike[i] * self._size, (alike[i] + 1) * self._size)
+            by_cells = _marks_by_cells(self._table[rows], self._weight[rows], self._table.shape[1])
+            self._marks[alike[i]] = by_cells
+
+        each(mark, len(alike))  # by threads: it takes several times as long as the sums
         return ClassMoments(found[:, 0], found[:, 1], found[:, 2], found[:, 3], self._marks)
 
 

@@ -375,7 +375,7 @@ def odd_rows(x: Floats, n_rows: int) -> int:
 
 
 ANSWERED = (
-    f"boolean(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
+    f"void(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
     f"{COUNTER}, int64, int64, int64[::1])"
 )
 
@@ -407,17 +407,14 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         most: int,
         part: int,
         counts: Ints,
-    ) -> bool:
-        """Answer the next parts of n rows, except rows marked as odd; false if a level is not finite.
+    ) -> None:
+        """Answer the next parts of n rows, except rows marked as odd; levels must be finite.
 
         `counts` gets the number of odd rows of each part. Arithmetic is in the precision of the factors; in
         single precision a row is odd, too, if half its squared distance from the likeliest class is beyond
         the limit.
         """
         d, n_classes = len(addresses), len(level)
-        for k in range(n_classes):
-            if not abs(level[k]) < np.inf:
-                return False
         even = n_classes + n_classes % 2
         to_single = factors.itemsize == 4
         size, wide = 4 if single else 8, max(d, SQUARE)
@@ -454,7 +451,6 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
                     total += wrong
                 write(scores[:n_classes], peak, room, what, first, rows, out)
             counts[p] = total
-        return True
 
     return answer_rows
 

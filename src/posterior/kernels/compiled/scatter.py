@@ -30,6 +30,7 @@ from posterior.kernels.compiled.wide_scatter import wide_scatter
 from posterior.kernels.layouts import NumberTable
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter
+from posterior.kernels.shares import take_parts
 
 # Cells that are put together for one product, and rows at least; of many classes, rows of each and cells.
 TOGETHER, FEWEST = 1 << 14, 256
@@ -251,6 +252,7 @@ class ScatterParts:
         self._total, self._rounding = np.empty((n, n_classes)), np.empty((n, d))
         self._found = np.empty((n, 2, n_classes, d))
         self._second = np.empty((n, self._n_groups, -(-d // DOWN) * DOWN, self._width))
+        self._table = table  # which must live as long as its addresses are read from
         self._source, self._start = row_source(table)
         self._counter, self._complete = np.zeros(1, np.int64), True
 
@@ -263,9 +265,12 @@ class ScatterParts:
         room = scratch("tile", len(buffer), d)
         rows = self._source, self._start, room, self._y, self._weight, self._size
         sums = buffer, self._total, self._found, self._second, self._rounding
-        while self._counter[0] < n:
+
+        def work() -> None:
             if not sum_parts(*rows, self._counter, MOST, *sums):
                 self._complete = False
+
+        take_parts(self._counter, n, work)
 
     def whole(self) -> tuple[ClassScatter, Floats] | None:
         """Scatter and rounding of all parts, with an axis for them in front; None where there are gaps."""

@@ -20,8 +20,8 @@ def softmax_slope(
     rows: Any, coef: Floats, offset: Floats, shift: Floats | None
 ) -> tuple[float, Floats, Floats] | None:
     """Σ w ℓ and its derivatives by coefficients (K, d) and levels (K,); None where there is no kernel."""
-    n_classes, d = coef.shape
-    if gpu(rows.library) is None or d > WIDEST or n_classes > MOST_CLASSES or rows.n_rows < FEWEST_ROWS:
+    d = coef.shape[1]
+    if not _has_kernel(rows, *coef.shape):
         return None
     with beside(rows.library) as cupy:
         cells = Cells(rows, range(d))
@@ -31,9 +31,18 @@ def softmax_slope(
         return value, sums[:, :-1], sums[:, -1]
 
 
-def slope_rounding(rows: Any) -> float:
-    """How exact the value of `softmax_slope` is, relative to itself: errors of many rows cancel out."""
-    if not rows.single or gpu(rows.library) is None or rows.n_rows < FEWEST_ROWS:
+def _has_kernel(rows: Any, n_classes: int, d: int) -> bool:
+    """Whether slopes of so many classes and columns are summed up by a kernel of our own."""
+    there = gpu(rows.library) is not None and rows.n_rows >= FEWEST_ROWS
+    return there and d <= WIDEST and n_classes <= MOST_CLASSES
+
+
+def slope_rounding(rows: Any, n_classes: int, d: int) -> float:
+    """How exact the value is, relative to itself: errors of many rows cancel out.
+
+    Without a kernel of our own sums are in double precision.
+    """
+    if not rows.single or not _has_kernel(rows, n_classes, d):
         return float(np.finfo(np.float64).eps)
     return float(16 * np.finfo(np.float32).epsneg / np.sqrt(rows.n_rows))
 
