@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 # What a terminal or a page obeys instead of showing it: controls (an escape sequence begins with one), lone
@@ -66,6 +67,28 @@ def printable(name: Any) -> str:
     """
     letters = str(name).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return one_line(letters)
+
+
+def nearest(name: str, names: Iterable[Any], n: int = 3) -> list[str]:
+    """At most n of some names that are nearly this one, whatever their capitals; the nearest first.
+
+    >>> nearest("STATUS", ["status", "age"]), nearest("agee", ["age"]), nearest("x", ["status"])
+    (['status'], ['age'], [])
+    """
+    by_letters: dict[str, str] = {}
+    for each in names:
+        by_letters.setdefault(str(each).casefold(), str(each))
+    return [by_letters[found] for found in get_close_matches(name.casefold(), by_letters, n=n)]
+
+
+def did_you_mean(name: str, names: Iterable[Any], n: int = 3) -> str:
+    """A question that names what is nearly as written, or nothing.
+
+    >>> did_you_mean("Spend", ["spend", "age"])
+    "did you mean 'spend'?"
+    """
+    near = nearest(name, names, n)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def cut(text: str, width: int) -> str:

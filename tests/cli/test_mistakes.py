@@ -71,6 +71,7 @@ MISTAKES = [
     (["compare", "nothing", "-t", "bought"], ["nothing"]),
     (["compare", "good.csv"], ["--target", "'size'", "'bought'"]),
     (["compare", "good.csv", "-t", "bougth"], ["'bougth'", "did you mean 'bought'?"]),
+    (["compare", "good.csv", "-t", "BOUGHT"], ["'BOUGHT'", "did you mean 'bought'?"]),
     (["compare", "empty.csv", "-t", "bought"], ["empty"]),
     (["compare", "header.csv", "-t", "bought"], ["header.csv", "row"]),
     (["compare", "one_row.csv", "-t", "bought"], ["class"]),
@@ -86,6 +87,10 @@ MISTAKES = [
     (["compare", "good.csv", "-t", "bought", "--models", "lda,magic"], ["magic", "naive-bayes"]),
     (["compare", "good.csv", "-t", "bought", "--costs", "yes:no"], ["--costs", "bad:good=5"]),
     (["compare", "good.csv", "-t", "bought", "--costs", "maybe:no=3"], ["'maybe'", "yes"]),
+    (
+        ["compare", "good.csv", "-t", "bought", "--costs", "no:yess=3"],
+        ["'yess'", "did you mean 'yes'?", "add yes:yess="],
+    ),
     (["compare", "good.csv", "-t", "bought", "--positive", "maybe"], ["'maybe'", "no, yes"]),
     (["compare", "good.csv", "-t", "bought", "--groups", "who"], ["--groups", "'who'"]),
     (["compare", "good.csv", "-t", "bought", "--folds", "1"], ["--folds", "2"]),

@@ -248,6 +248,7 @@ def test_an_empty_file_among_others_adds_nothing(tmp_path):
     ("options", "match"),
     [
         ({"target": "z"}, r"target='z' is no column of .*; it has 'a', 'b', 'y'"),
+        ({"target": "Y"}, r"target='Y' is no column of .*; did you mean 'y'\? It has 'a', 'b', 'y'"),
         ({"target": "y", "weight": "z"}, r"weight='z' is no column"),
         ({"target": "y", "columns": ["a", "q"]}, r"'q' is no column"),
         ({"target": "y", "columns": ["y"]}, r"no column to learn from"),

@@ -334,6 +334,35 @@ def test_partial_fit_reads_the_columns_of_the_first_part_by_their_names(table, t
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("columns", [["x", "day"], ["town", "x"], ["price", "town", "day"]], ids="-".join)
+@pytest.mark.filterwarnings("ignore:column .town.:posterior.notices.DataWarning")
+def test_partial_fit_reads_dates_numbers_and_spellings_as_the_first_part_does(columns, table, tmp_path):
+    rng = np.random.default_rng(5)
+    told = (
+        table.select(["x", "label"])
+        .append_column(
+            "day", pa.array([f"{k % 28 + 1:02d}.{k % 12 + 1:02d}.{2019 + k % 5}" for k in range(N)])
+        )
+        .append_column(
+            "town",
+            pa.array(rng.choice(["Graz", "Linz", "Wien", "GRAZ", "linz"], N, p=[0.3] * 3 + [0.05] * 2)),
+        )
+        .append_column("price", pa.array([f"€{v:.2f}" for v in rng.uniform(1, 90, N)]))
+    )
+    for k, part in enumerate([told[: N // 3], told[N // 3 :]]):
+        pq.write_table(part, tmp_path / f"{k}.parquet")
+    plain = NaiveBayes(weights=1.0, tied=False)
+    found = clone(plain)
+    for k in range(2):
+        found.partial_fit(scan(tmp_path / f"{k}.parquet", "label", columns=columns))
+    X = told.select(columns)
+    expected = clone(plain).fit(X, told["label"].to_numpy(zero_copy_only=False))
+    assert found.schema_.names == expected.schema_.names
+    np.testing.assert_allclose(
+        found.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-8, atol=1e-8
+    )
+
+
 def test_a_column_that_is_filled_later_joins_the_model(table, tmp_path):
     empty = table.select(["x", "label"]).append_column("late", pa.nulls(N, pa.float64()))
     pq.write_table(empty, tmp_path / "empty.parquet")

@@ -72,7 +72,10 @@ OTHERS = {
     "csv": (lambda path: path.write_text("größe,art\n1,ä\n" * 9), "but a text"),
     "json": (lambda path: path.write_text('{"a": [1, 2, 3], "b": null}'), "but a JSON document"),
     "html": (lambda path: path.write_text("<!doctype html><html></html>"), "but a web page"),
-    "noise": (lambda path: path.write_bytes(bytes(range(9, 99))), "is not a model file of posterior"),
+    "noise": (
+        lambda path: path.write_bytes(bytes(range(9, 99))),
+        "is not a model file of posterior; `posterior fit`",
+    ),
     "one byte": (lambda path: path.write_bytes(b"\x00"), "is not a model file of posterior"),
     "another's safetensors": (foreign, "is a safetensors file, but none that posterior has written"),
     "a beginning": (beginning, "it was cut off, or altered"),

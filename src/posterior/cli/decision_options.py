@@ -12,6 +12,7 @@ import typer
 import posterior
 from posterior import files
 from posterior._plain import written
+from posterior._text import did_you_mean
 from posterior.notices import DataWarning, warn
 
 COSTS = (
@@ -119,8 +120,10 @@ def read_costs(text: str, classes: Sequence[Any]) -> dict[Any, dict[Any, float]]
     others = [action for action in dict.fromkeys(action for _, action in given) if action not in classes]
     for truth, action in ((t, a) for a in others for t in classes):
         if action not in costs[truth]:
+            meant = did_you_mean(str(action), classes, 1)
             raise ValueError(
-                f"--costs: what does {action!r} cost where {truth} is the truth? Add {truth}:{action}=…"
+                f"--costs: {action!r} is no class; {meant + ' ' if meant else ''}"
+                f"another action needs a cost for each class: add {truth}:{action}=…"
             )
     return {truth: {a: row[a] for a in (*classes, *others)} for truth, row in costs.items()}
 

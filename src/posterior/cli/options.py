@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from posterior import files
-from posterior._text import listed
+from posterior._text import did_you_mean, listed
 
 if TYPE_CHECKING:  # the schema is imported when a table is read
     from posterior.schema import Kind
@@ -142,9 +141,10 @@ def known_column(name: str, names: Sequence[str], option: str) -> str:
     """A column's name, or the error that suggests others."""
     if name in names:
         return name
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"{option}: there is no column {name!r}; {hint}{listed_columns(names)}")
+    hint = did_you_mean(name, names, 1)
+    raise ValueError(
+        f"{option}: there is no column {name!r}; {hint}{' ' if hint else ''}{listed_columns(names)}"
+    )
 
 
 def listed_columns(names: Sequence[str]) -> str:

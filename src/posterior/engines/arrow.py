@@ -351,7 +351,7 @@ def _files_of(path: Path) -> list[Path]:
     inside = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in FORMATS and each.is_file()]
     shown = [each for each in inside if is_shown(each.relative_to(path))]
     if not shown:
-        raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files")
+        raise ValueError(f"{path} is a folder without {', '.join(FORMATS)} files; name one that has some")
     return shown
 
 

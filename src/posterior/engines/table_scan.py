@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from posterior._text import listed
+from posterior._text import did_you_mean, listed
 from posterior._types import AnyArray, Floats, Progress
 from posterior.engines.base import Engine, ScannedTable
 from posterior.engines.class_sample import draw_by_class
@@ -64,14 +64,16 @@ class TableScan(ScannedTable):
         names = engine.schema.names
         for role, name in (("target", target), ("weight", weight)):
             if name is not None and name not in names:
-                raise ValueError(f"{role}={name!r} is no column of {engine.name}; it has {listed(names, 12)}")
+                raise ValueError(f"{role}={name!r} is no column of {engine.name}; {_columns(name, names)}")
         if isinstance(columns, str):
             raise TypeError(
                 f"columns must be a list of names, found the string {columns!r}: use [{columns!r}]"
             )
         unknown = [name for name in columns or () if name not in names]
         if unknown:
-            raise ValueError(f"{listed(unknown)} is no column of {engine.name}; it has {listed(names, 12)}")
+            raise ValueError(
+                f"{listed(unknown)} is no column of {engine.name}; {_columns(unknown[0], names)}"
+            )
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{engine.name} has several columns called {listed(twice)}; rename them")
@@ -332,3 +334,9 @@ class TableScan(ScannedTable):
         target = None if self.target is None else as_array(drawn.column(self.target))
         weight = None if self.weight is None else read_weight(drawn.column(self.weight), self.weight)
         return drawn.select(list(self.names)), target, weight
+
+
+def _columns(name: str, names: Sequence[str]) -> str:
+    """The columns there are, after the one that may have been meant."""
+    meant = did_you_mean(name, names, 1)
+    return f"{meant} {'It' if meant else 'it'} has {listed(names, 12)}".strip()

@@ -44,12 +44,13 @@ def _grown_model(estimator: Any, table: Any, classes: Any) -> GenerativeModel:
     seen: Schema = estimator.model_.schema
     named = columns_of(seen).get("feature_names_in_")
     table = table.read_as(None if named is None else named.tolist(), seen.n_inputs, type(estimator).__name__)
-    few = read_table(table.source.native)
-    spec, before = estimator._grown(table.source, None, few)
+    # Dates, numbers in disguise and spellings are read as the first part showed them.
+    source, few = seen.read(table.source), seen.read(read_table(table.source.native))
+    spec, before = estimator._grown(source, None, few)
     tuning = estimator.model_.tuning
     if tuning is not None and not estimator._first_part_chooses:
-        estimator._refuse_unmergeable(estimator._spec(seen, table.source), seen)
-    schema = estimator._schema(table.source, estimator._kinds_so_far)
+        estimator._refuse_unmergeable(estimator._spec(seen, source), seen)
+    schema = estimator._schema(source, estimator._kinds_so_far)
     known = _with(classes, table.classes)
     rows = table.rows(schema, known)
     model: GenerativeModel = spec.estimate(before + spec.summarize(rows, known))

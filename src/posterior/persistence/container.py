@@ -47,6 +47,7 @@ MOST_VALUES = 1 << 22
 MOST_DIGITS = 20
 MOST_DIMENSIONS = 8
 
+MADE_BY = "`posterior fit` and `posterior.save` write them"
 UNREADABLE = "has a header that cannot be read: it is damaged"
 OTHER = "is a safetensors file, but none that posterior has written: it holds no model"
 CUT = "has {found:,} bytes where its header asks for {expected:,}: it was cut off, or altered"
@@ -153,7 +154,9 @@ def read_header(stream: BufferedIOBase, size: int) -> Header:
     if not start or not start.startswith(START[: min(len(start), 2)]):
         found = described(first + start)
         found += ", which may run any program when it is opened (it was not opened)" * (found == PICKLE)
-        raise ModelFileError("is not a model file of posterior" + (f", but {found}" if found else ""))
+        raise ModelFileError(
+            "is not a model file of posterior" + (f", but {found}" if found else "") + "; " + MADE_BY
+        )
     if length > MOST_HEADER:
         raise ModelFileError(
             f"has a header of {length:,} bytes, and {MOST_HEADER:,} is the limit: it is damaged, or not ours"

@@ -1,6 +1,5 @@
 """Which columns a user means: by name, position, slice, pattern, mask or selector."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -8,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from posterior._text import listed
+from posterior._text import did_you_mean, listed
 from posterior._types import SupportsArray
 from posterior.schema.sources import FrameSource, Source
 
@@ -86,8 +85,7 @@ def resolve_each(
 def _by_name(name: str, names: tuple[str, ...]) -> int:
     if name in names:
         return names.index(name)
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the columns are {listed(names, 10)}"
+    hint = did_you_mean(name, names) or f"the columns are {listed(names, 10)}"
     raise ValueError(f"there is no column {name!r}; {hint}")
 
 
