@@ -7,11 +7,11 @@ from numba import carray
 from numba.extending import overload
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ROWS, CODES, ROWS, SINGLE_ROWS, kernel
+from posterior.kernels.compiled.jit import CODES, ROWS, SINGLE_ROWS, kernel
 from posterior.kernels.compiled.vectors import WIDTH, doubles_at
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
 
-__all__ = ["SOURCES", "TILE", "WIDTH", "doubles_at", "load_rows", "pack", "source_of"]
+__all__ = ["ROW_SOURCES", "TILE", "WIDTH", "doubles_at", "load_rows", "pack", "row_source"]
 
 TILE = 512
 
@@ -42,17 +42,8 @@ def pack(addresses: Ints, start: int, out: Floats) -> None:
             j += 1
 
 
-# The types of what `load_rows` reads: the addresses of columns, or an array of any order.
-SOURCES = (CODES, ANY_ROWS, "Array(float32, 2, 'A', True)")
-# The same where arrays have their rows one after the other.
+# The types of what `load_rows` reads: the addresses of columns, or an array of rows one after the other.
 ROW_SOURCES = (CODES, ROWS, SINGLE_ROWS)
-
-
-def source_of(table: NumberTable) -> tuple[AnyArray, int] | None:
-    """What `load_rows` reads a table from, and its first row there; None where it does not know how."""
-    if isinstance(table, SeparateColumns):
-        return table.addresses, table.start
-    return (table, 0) if table.dtype in (np.float64, np.float32) else None
 
 
 def row_source(table: NumberTable) -> tuple[AnyArray, int]:

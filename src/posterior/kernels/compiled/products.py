@@ -1,7 +1,5 @@
 """Products of every two columns, added up over rows in registers; of the upper triangle only."""
 
-import numpy as np
-
 from posterior._types import Floats
 from posterior.kernels.compiled.columns import WIDTH
 from posterior.kernels.compiled.jit import TABLE, kernel
@@ -24,9 +22,3 @@ def add_square(rows: Floats, n: int, d: int, out: Floats) -> None:
     for i in range(0, d, DOWN):
         for j in range(i // ACROSS * ACROSS, d, ACROSS):
             add_products(rows.ctypes.data, line, n, i, j, out.ctypes.data, line)
-
-
-def mirrored(square: Floats, d: int) -> Floats:
-    """What `add_square` added up, above and below the diagonal, (d, d)."""
-    upper = np.triu(square[:d, :d])
-    return np.asarray(upper + np.triu(upper, 1).T)

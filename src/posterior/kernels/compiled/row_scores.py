@@ -48,7 +48,7 @@ SCORES, POSTERIORS, LOG_POSTERIORS, BEST = 0, 1, 2, 3
 COORDINATES = 4
 # Rows of a tile with a gap up to which the others are answered.
 FEW_GAPS = 16
-SINGLE_LINE, SINGLE_TABLE = "float32[::1]", "float32[:, ::1]"
+SINGLE_TABLE = "float32[:, ::1]"
 SINGLE_NUMBERS = "Array(float32, 1, 'C', True)"
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
