@@ -94,6 +94,22 @@ def processors() -> int:
     return multiprocessors(_cupy().cuda.runtime.getDevice())
 
 
+# Bytes of shared memory of a block where CUDA does not say, and what kernels have beside what is asked for.
+LARGEST_BLOCK, BESIDE = 227_000, 4_096
+
+
+@cache
+def _shared_memory(device: int) -> int:
+    found = _cupy().cuda.runtime.getDeviceProperties(device).get("sharedMemPerBlockOptin")
+    return int(found or LARGEST_BLOCK)
+
+
+def room_of_block() -> int:
+    """Bytes of shared memory that a kernel may ask for a block of threads on the current GPU."""
+    cupy = _cupy()
+    return (LARGEST_BLOCK if cupy is None else _shared_memory(cupy.cuda.runtime.getDevice())) - BESIDE
+
+
 def is_aligned(array: Any, size: int = 16) -> bool:
     """Whether the memory of an array of CuPy begins where vectors of so many bytes do."""
     return bool(array.data.ptr % size == 0)

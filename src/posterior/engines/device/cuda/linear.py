@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats
-from posterior.engines.device.cuda.device import CELLS, beside, gpu, is_aligned, module
+from posterior.engines.device.cuda.device import CELLS, beside, gpu, is_aligned, module, room_of_block
 from posterior.engines.device.cuda.prediction import MOST_ARGUMENTS, Parameters, as_arguments, scored
 from posterior.engines.device.cuda.score_sources import SLOPE
 from posterior.engines.device.cuda.sums import SHARED, TILES, Cells, folded
@@ -33,8 +33,16 @@ def softmax_slope(
 
 def _has_kernel(rows: Any, n_classes: int, d: int) -> bool:
     """Whether slopes of so many classes and columns are summed up by a kernel of our own."""
-    there = gpu(rows.library) is not None and rows.n_rows >= FEWEST_ROWS
-    return there and d <= WIDEST and n_classes <= MOST_CLASSES
+    if gpu(rows.library) is None or rows.n_rows < FEWEST_ROWS or d > WIDEST or n_classes > MOST_CLASSES:
+        return False
+    return _room(n_classes, d, 4 if rows.single else 8, THREADS) <= room_of_block()
+
+
+def _room(n_classes: int, d: int, size: int, threads: int) -> int:
+    """Bytes of shared memory: two tiles of rows, their forces, and numbers that are no arguments."""
+    blocks, fours = -(-d // 4), -(-n_classes // 4)
+    row, numbers = 4 * (2 * (blocks | 1) + (fours | 1)), 4 * (fours + (n_classes + 1) * blocks)
+    return max(size * (threads * row + (0 if size * numbers <= MOST_ARGUMENTS else numbers)), 8 * threads)
 
 
 def slope_rounding(rows: Any, n_classes: int, d: int) -> float:
@@ -72,8 +80,7 @@ def slope_sums(
     wide = np.pad(np.vstack([coef, near]), ((0, 0), (0, 4 * blocks - d)))
     numbers = np.concatenate([np.pad(offset, (0, 4 * fours - n_classes)), wide.ravel()]).astype(dtype)
     few = numbers.nbytes <= MOST_ARGUMENTS
-    row = 4 * (2 * (blocks | 1) + (fours | 1)) * size
-    room = max(threads * row + (0 if few else numbers.nbytes), 8 * threads)
+    room = _room(n_classes, d, size, threads)
     kernel = module(
         SLOPE,
         *cells.defines,

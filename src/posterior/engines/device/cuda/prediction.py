@@ -17,6 +17,7 @@ from posterior.engines.device.cuda.device import (
     is_aligned,
     module,
     processors,
+    room_of_block,
 )
 from posterior.engines.device.cuda.score_sources import ANSWERS
 from posterior.engines.device.cuda.sums import SHARED
@@ -118,7 +119,7 @@ def scored(rows: Any, columns: Any, found: Parameters, what: str) -> Any:
         if X.dtype.name not in CELLS:
             return None
         plan = _plan(found, X.dtype.name, d, MODES[what])
-        if plan.room > MOST_SHARED:
+        if plan.room > min(MOST_SHARED, room_of_block()):
             return None
         shape = X.shape[0] if plan.mode in (2, 4) else (X.shape[0], n_classes)
         out, odd = cupy.empty(shape, np.int64 if plan.mode == 2 else X.dtype), cupy.zeros(1, np.int32)

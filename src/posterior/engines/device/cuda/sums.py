@@ -17,9 +17,10 @@ from posterior.engines.device.cuda.device import (
     is_aligned,
     module,
     processors,
+    room_of_block,
 )
 from posterior.engines.device.cuda.sources import FOLD, MOMENTS, PIVOTS, SCATTER
-from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products
+from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products, wide_room
 from posterior.stats import Location, Moments, Scatter
 
 # Classes that a block of threads keeps apart, columns whose products it keeps, and most threads of a block.
@@ -150,7 +151,8 @@ def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats
     nd = -(-width // blocks)
     groups = max(1, THREADS // (n_classes * nd))
     threads = -(-groups * n_classes * nd // 32) * 32
-    tile = max(32, min(512, TILE_BYTES // (nd * size) // 32 * 32))
+    most = min(TILE_BYTES, room_of_block() // 2)
+    tile = max(32, min(512, most // (nd * size) // 32 * 32))
     vector = blocks == 1 and is_aligned(cells.X)
     room = max(2 * tile * nd * size, 8 * threads)
     beside = 2 * tile + 4 * (tile // 32 + 1) * (n_classes + 1) + 1024
@@ -214,7 +216,8 @@ def _kernel_for(cells: Cells, *, pooled: bool) -> Callable[..., ScatterSums] | N
     if cells.d <= NARROW and pairs <= 1024:
         return _scatter_sums
     # Double precision has fast products in the array's own library.
-    return _wide_sums if cells.d <= MOST_COLUMNS and cells.X.dtype == np.float32 else None
+    known = cells.X.dtype == np.float32 and cells.d <= MOST_COLUMNS
+    return _wide_sums if known and wide_room(cells.d) <= room_of_block() else None
 
 
 def _scatter(sums: ScatterSums, *, pooled: bool) -> tuple[Scatter, bool] | None:
@@ -243,7 +246,8 @@ def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
     sets = 1 if pooled else n_classes
     pairs = sets * blocks * (blocks + 1) // 2
     threads = -(-max(pairs, THREADS // pairs * pairs) // 32) * 32
-    tile = max(32, min(256, SCATTER_BYTES // (4 * blocks * size) // 32 * 32))
+    most = min(SCATTER_BYTES, room_of_block() - (n_classes * 4 * blocks + 256) * size)
+    tile = max(32, min(256, most // (4 * blocks * size) // 32 * 32))
     room = max((tile + n_classes) * 4 * blocks * size + tile * size, 8 * threads)
     vector = cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X)
     kernel = module(

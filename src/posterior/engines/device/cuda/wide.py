@@ -14,13 +14,18 @@ MOST_COLUMNS = 256
 TILE, ROWS, BLOCKS = 32, 4096, 1024
 
 
+def wide_room(d: int, size: int = 4) -> int:
+    """Bytes of two tiles of rows of d columns."""
+    return 2 * TILE * 8 * -(-d // 8) * size
+
+
 def wide_products(cupy: Any, cells: Any, *, pooled: bool) -> Floats:
     """Products of the columns about the pivots, (K or 1, d, d)."""
     d, n_classes, size = cells.d, cells.n_classes, cells.X.dtype.itemsize
     eights = -(-d // 8)
     pairs = eights * (eights + 1) // 2
     threads = -(-max(pairs, 256 // pairs * pairs) // 32) * 32
-    room = max(2 * TILE * 8 * eights * size, 8 * threads)
+    room = max(wide_room(d, size), 8 * threads)
     order, parts = _in_one(cells.n) if pooled else _by_class(cupy, cells)
     kernel = module(
         WIDE_SCATTER,
