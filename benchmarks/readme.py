@@ -135,7 +135,10 @@ def bars(document: dict[str, Any]) -> str:
         [
             v["bar"],
             v["asked"],
-            "–" if v["figure"] is None else f"{v['figure']:.3g} {v['unit']}",
+            # A digit more where a bar is missed, which may be by that digit.
+            "–"
+            if v["figure"] is None
+            else f"{v['figure']:.{4 if v['reached'] is False else 3}g} {v['unit']}",
             words[v["reached"]],
         ]
         for v in document["bars"]

@@ -449,7 +449,7 @@ def test_mistakes_are_named(settings, message):
         (np.zeros(344), "got 1 class"),
         (np.arange(344), "each of 344 rows has a class of its own"),
         (np.linspace(0, 1, 344), "y holds 344 different numbers, where classes were expected"),
-        (np.arange(344) % 3 / 2, "Unknown label type: continuous"),
+        (np.arange(344) % 3 / 2, "Unknown label type: continuous.*such as 0.5, no classes.*LinearRegression"),
     ],
     ids=["misspelt", "none", "one class", "all different", "numbers", "few numbers"],
 )

@@ -84,7 +84,7 @@ def test_one_that_cannot_take_the_table_is_left_out_with_what_it_says():
     X[3, 1] = np.nan
     found = Comparison.of(X, y, models=["majority", TheirLogisticRegression()], folds=3, repeats=1)
     assert "NaN" in found.left_out["LogisticRegression"]
-    with pytest.raises(ValueError, match="or pass an estimator with fit and predict_proba"):
+    with pytest.raises(ValueError, match="or pass an estimator with fit, predict and"):
         Comparison.of(X, y, models=[DecisionTreeClassifier])
 
 

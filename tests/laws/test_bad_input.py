@@ -146,7 +146,7 @@ FIT_CASES = {
     ),
     "no classes": (X, None, {}, ["y is None", "pass the class column"]),
     "y of another length": (X, Y[:-1], {}, ["60", "59", "for each row"]),
-    "y continuous": (X, RNG.normal(size=N), {}, ["continuous", "discrete classes"]),
+    "y continuous": (X, RNG.normal(size=N), {}, ["continuous", "no classes", "LinearRegression"]),
     "y infinite": (X, np.where(ROW < 1, np.inf, ROW % 3), {}, ["infinity", "finite"]),
     "y in two columns": (X, np.column_stack([ROW % 2, ROW % 3]), {}, [r"\(60, 2\)", "1d"]),
     "y of mixed types": (

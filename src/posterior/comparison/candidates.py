@@ -407,7 +407,7 @@ def candidates_named(names: Sequence[Any] | None) -> list[Candidate]:
     if unknown or not wanted:
         raise ValueError(
             f"there is no model {listed(unknown) or 'to try'}; choose among {', '.join(MODELS)}, or pass an "
-            "estimator with fit and predict_proba"
+            "estimator with fit, predict and, for probabilities, predict_proba"
         )
     found: dict[str, Candidate] = {}
     for each in wanted:

@@ -103,9 +103,21 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
             raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
         if types == ["str"]:
             return np.asarray(labels)
+    if labels.dtype.kind == "f" and np.isfinite(labels).all():
+        _refuse_numbers(labels)
     if labels.dtype.kind not in "iubU":  # whole numbers and strings are classes, however many
         check_classification_targets(labels)
     return np.asarray(labels)
+
+
+def _refuse_numbers(labels: AnyArray) -> None:
+    """Raise the error of numbers that are no classes; its first words are those of scikit-learn."""
+    broken = labels[labels % 1 != 0]
+    if len(broken):
+        raise ValueError(
+            f"Unknown label type: continuous. y holds numbers such as {broken[0]:g}, no classes; a number is "
+            "predicted by LinearRegression"
+        )
 
 
 def refuse_unlabelled(gaps: int, n_rows: int) -> None:
@@ -144,7 +156,9 @@ def read_numbers(y: Any, n_rows: int, who: str) -> Floats:
     try:
         numbers = target.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must be numbers, one for each row: {error}") from error
+        raise ValueError(
+            f"y must be numbers, one for each row: {error}; classes are predicted by a classifier"
+        ) from error
     bad = ~np.isfinite(numbers)
     if bad.any():
         what = "NaN" if np.isnan(numbers).any() else "infinity"
