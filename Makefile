@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## compare models of the bundled penguins and write report.html
 	$(BIN)/posterior compare penguins --report report.html
 
-test: $(READY) ## the test suite (nine minutes on two cores)
+test: $(READY) ## the test suite (a quarter of an hour on two cores)
 	$(PYTEST) -m "not long and not spark"
 
 test-all: $(READY) ## the suite and the long runs
