@@ -28,8 +28,10 @@ test: $(READY) ## the test suite (a quarter of an hour on two cores)
 test-all: $(READY) ## the suite and the long runs
 	$(PYTEST) -m "not spark" --hypothesis-profile many
 
+# SELECT="long and not spark": without the many examples of properties that `make test` tries with few.
+SELECT ?= (long or hypothesis) and not spark
 test-long: $(READY) ## the long runs alone (fuzzing, simulations, all combinations, many examples)
-	$(PYTEST) -m "(long or hypothesis) and not spark" --hypothesis-profile many
+	$(PYTEST) -m "$(SELECT)" --hypothesis-profile many
 
 # In one process: Spark has workers of its own.
 test-scale: $(READY) ## what runs on Spark; installs it, and Java where apt-get can

@@ -115,8 +115,8 @@ def _refuse_numbers(labels: AnyArray) -> None:
     broken = labels[labels % 1 != 0]
     if len(broken):
         raise ValueError(
-            f"Unknown label type: continuous. y holds numbers such as {broken.min():g}, no classes; a number is "
-            "predicted by LinearRegression"
+            f"Unknown label type: continuous. y holds numbers such as {broken.min():g}, no classes; a number "
+            "is predicted by LinearRegression"
         )
 
 
