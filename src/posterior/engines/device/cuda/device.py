@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from posterior._loading import load_module
-from posterior._types import AnyArray
+from posterior._types import AnyArray, Floats
 from posterior.engines.device.arrays import ArrayLibrary, count_moved
+from posterior.engines.device.cuda.sources import FOLD
 
 # Types of cells and of codes, as CUDA C calls them.
 CELLS = {"float32": "float", "float64": "double"}
@@ -113,3 +114,16 @@ def room_of_block() -> int:
 def is_aligned(array: Any, size: int = 16) -> bool:
     """Whether the memory of an array of CuPy begins where vectors of so many bytes do."""
     return bool(array.data.ptr % size == 0)
+
+
+def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
+    """Partial sums of blocks (B, size) added in the order of the blocks; with what else is to be fetched."""
+    blocks, size = part.shape
+    more = 0 if beside is None else beside.size
+    out = cupy.empty(size + more)
+    fold = module(FOLD).get_function("fold")
+    fold((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
+    if beside is not None:
+        out[size:] = beside
+    found = fetched(out)
+    return found[:size], found[size:]

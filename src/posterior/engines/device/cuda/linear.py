@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats
-from posterior.engines.device.cuda.device import CELLS, beside, gpu, is_aligned, module, room_of_block
+from posterior.engines.device.cuda.device import CELLS, beside, folded, gpu, is_aligned, module, room_of_block
 from posterior.engines.device.cuda.prediction import MOST_ARGUMENTS, Parameters, as_arguments, scored
 from posterior.engines.device.cuda.score_sources import SLOPE
-from posterior.engines.device.cuda.sums import SHARED, TILES, Cells, folded
+from posterior.engines.device.cuda.sums import SHARED, TILES, Cells
 
 # Rows from which on a kernel of our own is worth its launch, columns and classes that it takes.
 FEWEST_ROWS, WIDEST, MOST_CLASSES = 500_000, 60, 32

@@ -13,13 +13,14 @@ from posterior.engines.device.cuda.device import (
     as_cupy,
     beside,
     fetched,
+    folded,
     gpu,
     is_aligned,
     module,
     processors,
     room_of_block,
 )
-from posterior.engines.device.cuda.sources import FOLD, MOMENTS, PIVOTS, SCATTER
+from posterior.engines.device.cuda.sources import MOMENTS, PIVOTS, SCATTER
 from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products, wide_room
 from posterior.stats import Location, Moments, Scatter
 
@@ -94,19 +95,6 @@ class Cells:
         """The arguments that all kernels begin with; `near` are pivots, or other numbers."""
         weight = np.uint64(0) if self.weight is None else self.weight
         return self.X, self.codes, weight, near
-
-
-def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
-    """Partial sums of blocks (B, size) added in the order of the blocks; with what else is to be fetched."""
-    blocks, size = part.shape
-    more = 0 if beside is None else beside.size
-    out = cupy.empty(size + more)
-    fold = module(FOLD).get_function("fold")
-    fold((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
-    if beside is not None:
-        out[size:] = beside
-    found = fetched(out)
-    return found[:size], found[size:]
 
 
 def class_moments(rows: Any, columns: Sequence[int]) -> Moments | None:

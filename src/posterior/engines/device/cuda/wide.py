@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats, Ints
-from posterior.engines.device.cuda.device import fetched, is_aligned, module
-from posterior.engines.device.cuda.sources import FOLD, WIDE_SCATTER
+from posterior.engines.device.cuda.device import fetched, folded, is_aligned, module
+from posterior.engines.device.cuda.sources import WIDE_SCATTER
 
 # Most columns whose products the threads of a block have in their registers.
 MOST_COLUMNS = 256
@@ -45,17 +45,8 @@ def wide_products(cupy: Any, cells: Any, *, pooled: bool) -> Floats:
         kernel((len(some),), (threads,), arguments, shared_mem=room)
         for k in np.unique(some[:, 0]).tolist():
             mine = np.flatnonzero(some[:, 0] == k)
-            total[k] += _folded(cupy, part[mine[0] : mine[-1] + 1]).reshape(d, d)
+            total[k] += folded(cupy, part[mine[0] : mine[-1] + 1])[0].reshape(d, d)
     return total
-
-
-def _folded(cupy: Any, part: Any) -> Floats:
-    """The sums of blocks, added in their order."""
-    blocks, size = part.shape
-    out = cupy.empty(size)
-    module(FOLD).get_function("fold")((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
-    found: Floats = fetched(out)
-    return found
 
 
 def _in_one(n: int) -> tuple[Any, Ints]:
