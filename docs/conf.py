@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from jupyter_cache.cache.db import create_db
+
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "src"
 sys.path[:0] = [str(HERE / "_ext"), str(SOURCES)]
@@ -48,6 +50,9 @@ nb_merge_streams = True
 for _old in (_build / "executed").glob("*"):
     if str(_old) != nb_execution_cache_path:
         shutil.rmtree(_old, ignore_errors=True)
+Path(nb_execution_cache_path).mkdir(parents=True, exist_ok=True)
+# Made before pages are read in parallel: two readers at once would both make its tables.
+create_db(nb_execution_cache_path)
 
 # What every page runs first: figures in the colours of the page.
 _startup = _build / "ipython" / "profile_default" / "startup"
