@@ -22,20 +22,23 @@ def weight_of(path: Path) -> tuple[int, int]:
     return max((weight for words, weight in RUNS if words in text), default=0), len(text)
 
 
-def dealt(names: list[str], weights: list[tuple[int, int]], sizes: list[int]) -> list[str]:
+def dealt(names: list[str], weights: list[tuple[int, int]], sizes: list[int], n_processes: int) -> list[str]:
     """Names in an order in which pieces of these sizes have about the same weight: dealt out like cards.
 
-    >>> dealt(["a", "b", "c", "d", "e"], [(2, 1), (2, 1), (0, 1), (0, 1), (0, 1)], [2, 2, 1])
-    ['a', 'd', 'b', 'e', 'c']
+    Pieces that are left when every process has had as many as the others hold the lightest: some processes
+    have nothing to do beside them.
+
+    >>> dealt(["a", "b", "c", "d", "e"], [(2, 1), (2, 1), (0, 1), (0, 1), (0, 1)], [2, 2, 1], 2)
+    ['a', 'c', 'b', 'd', 'e']
     """
     heaviest_first = sorted(range(len(names)), key=lambda i: (-weights[i][0], -weights[i][1], names[i]))
     pieces: list[list[str]] = [[] for _ in sizes]
-    at = 0
-    for i in heaviest_first:
-        while len(pieces[at % len(sizes)]) == sizes[at % len(sizes)]:
-            at += 1
-        pieces[at % len(sizes)].append(names[i])
-        at += 1
+    n_even = len(sizes) - len(sizes) % n_processes
+    for some in (range(n_even), range(n_even, len(sizes))):
+        for turn in range(max((sizes[k] for k in some), default=0)):
+            for k in some:
+                if turn < sizes[k]:
+                    pieces[k].append(names[heaviest_first.pop(0)])
     return [name for piece in pieces for name in piece]
 
 
@@ -44,7 +47,8 @@ def spread(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     if app.parallel < 2 or not docnames:
         return
     sizes = [len(piece) for piece in make_chunks(docnames, app.parallel)]
-    docnames[:] = dealt(docnames, [weight_of(Path(env.doc2path(name))) for name in docnames], sizes)
+    weights = [weight_of(Path(env.doc2path(name))) for name in docnames]
+    docnames[:] = dealt(docnames, weights, sizes, app.parallel)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
