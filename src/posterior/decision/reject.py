@@ -143,9 +143,14 @@ class RejectionCost:
     def __post_init__(self) -> None:
         _require_number("cost", self.cost)
 
+    @property
+    def limit(self) -> float:
+        """The largest expected cost at which a row is answered."""
+        return self.cost + SAME * abs(self.cost)
+
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, (n,)."""
-        return np.asarray(risk > self.cost + SAME * abs(self.cost))
+        return np.asarray(risk > self.limit)
 
     def risk_limit(self, coverage: Floats, risk: Floats, costly: bool) -> float | None:
         """The cost of rejecting."""
@@ -165,9 +170,14 @@ class Limit:
 
     risk: float
 
+    @property
+    def limit(self) -> float:
+        """The largest expected cost at which a row is answered."""
+        return self.risk + CLOSE * abs(self.risk)
+
     def rejects(self, log_posterior: Floats, risk: Floats) -> Bools:
         """Whether each row is rejected, (n,)."""
-        return np.asarray(risk > self.risk + CLOSE * abs(self.risk))
+        return np.asarray(risk > self.limit)
 
     def __str__(self) -> str:
         return f"every action is expected to cost more than {self.risk:.3g}"

@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores
 from posterior.decision.scaling import CALIBRATORS
-from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
+from posterior.estimators.device import DeviceTable, on_the_host, predicted
+from posterior.estimators.device_decisions import adjusted_logs, answers_there, device_answer, in_parts
 from posterior.estimators.fitted_classifier import (
     Adjustment,
     FittedClassifier,
@@ -92,8 +93,8 @@ class CalibratedClassifier(ScoresScans, MetaClassifier):
         Parameters
         ----------
         X : table of shape (n_samples, n_features), or scan
-            Whatever the estimator takes. All rows of a scan train the classifier; rows are held out of a
-            sample of 100,000.
+            Whatever the estimator takes. All rows of a scan, or on a device, train the classifier; rows are
+            held out of a sample of 100,000.
         y : array-like of shape (n_samples,)
             The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -112,8 +113,7 @@ class CalibratedClassifier(ScoresScans, MetaClassifier):
         if self.cv is None and not is_frozen(self.estimator):
             raise ValueError("cv=None holds out no rows to calibrate with; pass a number of folds")
         rows = self._rows(X, y, sample_weight, fit_params)
-        scan = X if isinstance(X, ScannedTable) else None
-        learnt = fit_classifier(self.estimator, *rows, needs_held_out=True, scan=scan)
+        learnt = fit_classifier(self.estimator, *rows, needs_held_out=True)
         install(self, learnt_=learnt, scaling_=learnt.scaling_by(self.method))
         return self
 
@@ -143,8 +143,30 @@ class CalibratedClassifier(ScoresScans, MetaClassifier):
     def predict_log_proba(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:
         """Log posterior of each class, scaled."""
         check_is_fitted(self)
-        adjustment = Adjustment(self.learnt_.to_observed(), self.scaling_)
-        return adjustment.apply(log_posterior_of(self.estimator_, X))
+        return self._adjustment.apply(log_posterior_of(self.estimator_, X))
+
+    @property
+    def _adjustment(self) -> Adjustment:
+        return Adjustment(self.learnt_.to_observed(), self.scaling_)
+
+    def _device_scores(self, method: str, table: DeviceTable) -> Any:
+        """What a method says of rows on a device."""
+        if not answers_there(self.estimator_):
+            return getattr(self, method)(on_the_host(table.table))
+        if method == "predict":
+            return predicted(table, self.classes_, self._device_codes(table))
+        return in_parts(table, len(self.classes_), lambda part: device_answer(method, part, self._logs(part)))
+
+    def _device_codes(self, table: DeviceTable) -> Any:
+        """The code of the most probable class of each row on a device."""
+        if not answers_there(self.estimator_):
+            logs = self.predict_log_proba(on_the_host(table.table))
+            return table.library.to_device(logs.argmax(axis=1))
+        xp = table.library.xp
+        return in_parts(table, len(self.classes_), lambda part: xp.argmax(self._logs(part), axis=1))
+
+    def _logs(self, part: DeviceTable) -> Any:
+        return adjusted_logs(self.estimator_, self._adjustment, part)
 
     @scores_scans
     def decision_function(self, X: AnyRows, **writing: Unpack[Writing]) -> Floats:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.bayes import given_priors
 from posterior.decision.cost_table import Costs, read_costs
 from posterior.decision.outliers import refuse_rate
@@ -14,6 +14,8 @@ from posterior.decision.reject import LearntRejectRule, read_reject
 from posterior.decision.rule import DecisionRule, as_labels
 from posterior.decision.shift import PriorEstimate
 from posterior.estimators.classifiers import log_posterior_of
+from posterior.estimators.device import DeviceTable
+from posterior.estimators.device_decisions import adjusted_logs, device_decisions, in_parts
 from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.parameters import ClassPriors, CostsLike, Label, Reject
@@ -105,12 +107,33 @@ class Decider:
 
     def codes(self, log_posterior: Floats, p_values: Floats | None) -> Ints:
         """Positions in `labels` of what is done with each row."""
-        outlying = None if p_values is None or self.alpha is None else p_values <= self.alpha
-        return self.rule.codes(log_posterior, outlying)
+        return self.rule.codes(log_posterior, self._outlying(p_values))
+
+    def _outlying(self, p_values: Floats | None) -> Bools | None:
+        return None if p_values is None or self.alpha is None else p_values <= self.alpha
 
     def decide(self, X: Any) -> Ints:
         """Positions in `labels` of what is done with the rows of a table."""
         return self.codes(self.log_posterior(X), self.p_values(X))
+
+    # -- rows on a device -------------------------------------------------------------------------
+
+    def device_logs(self, table: DeviceTable) -> Any:
+        """Log posteriors by which rows on a device are decided, (n, K), there."""
+        return adjusted_logs(self.learnt.model, self.adjustment, table)
+
+    def device_decide(self, table: DeviceTable) -> Any:
+        """Positions in `labels` of what is done with the rows on a device, there."""
+
+        def decided(part: DeviceTable) -> Any:
+            outlying = self._outlying(self.p_values(part.table))
+            there = None if outlying is None else part.library.to_device(outlying)
+            return device_decisions(part, self.rule, self.device_logs(part), there)
+
+        costs = self.rule.costs
+        if costs is not None and costs.matrix.ndim == 3:  # of all rows
+            return decided(table)
+        return in_parts(table, len(self.learnt.classes), decided)
 
 
 def _new_priors(learnt: FittedClassifier, priors: Any, method: str | None) -> Floats | None:

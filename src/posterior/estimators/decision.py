@@ -25,6 +25,14 @@ from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.decider import Decider, DecisionChanges, DecisionSettings
 from posterior.estimators.decision_explanations import explanations
+from posterior.estimators.device import DeviceTable, is_device_array, on_the_host, predicted
+from posterior.estimators.device_decisions import (
+    answers_there,
+    device_answer,
+    device_average,
+    device_expected_cost,
+    in_parts,
+)
 from posterior.estimators.fitted_classifier import FittedClassifier, fit_classifier
 from posterior.estimators.meta_estimator import MetaClassifier
 from posterior.estimators.outliers import OutlierRule
@@ -202,8 +210,8 @@ class DecisionClassifier(MetaClassifier):
         Parameters
         ----------
         X : table of shape (n_samples, n_features), or scan
-            Whatever the estimator takes. All rows of a scan train the classifier; rows are held out of a
-            sample of 100,000.
+            Whatever the estimator takes. All rows of a scan, or on a device, train the classifier; rows are
+            held out of a sample of 100,000.
         y : array-like of shape (n_samples,)
             The class of each row; a scan names its class column.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -224,7 +232,6 @@ class DecisionClassifier(MetaClassifier):
             *rows,
             priors=self.training_priors,
             needs_held_out=needed,
-            scan=X if isinstance(X, ScannedTable) else None,
         )
         learnt = replace(learnt, outliers=self._fitted_outlier_rule(rows[0]), asked=self.outliers)
         settings = self._settings()
@@ -405,7 +412,22 @@ class DecisionClassifier(MetaClassifier):
     def expected_cost(self, X: AnyRows, costs: CostsLike | None = None) -> Floats:
         """Expected cost of each action for each row; these actions come first in `actions_`."""
         decider = self._decider(costs)
+        if is_device_array(X) and answers_there(self.estimator_):
+            table = DeviceTable(X)
+            there: Floats = device_expected_cost(table, decider.rule, decider.device_logs(table))
+            return there
         return decider.rule.expected_cost(decider.log_posterior(X))
+
+    def _device_scores(self, method: str, table: DeviceTable, costs: CostsLike | None = None) -> Any:
+        """What a method says of rows on a device."""
+        if not answers_there(self.estimator_):
+            given = {} if costs is None else {"costs": costs}
+            return getattr(self, method)(on_the_host(table.table), **given)
+        decider = self._decider(costs)
+        if method == "predict":
+            return predicted(table, decider.labels, decider.device_decide(table))
+        answer = partial(device_answer, method)
+        return in_parts(table, len(self.classes_), lambda part: answer(part, decider.device_logs(part)))
 
     def score(
         self,
@@ -425,6 +447,10 @@ class DecisionClassifier(MetaClassifier):
             total, weight = summed_answers(self, "MeanScores", answer, X, y, sample_weight)
             return float(total / weight)
         decider = self._decider(costs)
+        if is_device_array(X) and answers_there(self.estimator_):
+            table = DeviceTable(X)
+            codes, who = decider.device_decide(table), type(self).__name__
+            return device_average(table, decider.rule, self.classes_, codes, y, sample_weight, who)
         codes = decider.decide(X)
         true = known_codes(read_labels(y, len(codes), type(self).__name__), self.classes_)
         weight = read_weights(sample_weight, true)

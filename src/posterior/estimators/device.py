@@ -1,19 +1,20 @@
 """Arrays of other libraries at an estimator's door, which are fitted and scored where they are."""
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._loading import load_module
-from posterior._types import AnyArray
+from posterior._types import AnyArray, Floats
 from posterior.engines.device.arrays import ArrayLibrary, explained_memory, host_array
 from posterior.engines.device.labels import label_codes
 from posterior.engines.device.prediction import Answer, affine, answer
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.source import DeviceSource
-from posterior.engines.device.sums import TrainingRows
+from posterior.engines.device.sums import TrainingRows, class_weights
 from posterior.estimators.target import (
     may_be_wild,
     read_labels,
@@ -21,13 +22,14 @@ from posterior.estimators.target import (
     refuse_unlabelled,
     refuse_wild_weights,
 )
-from posterior.schema import read_table
+from posterior.schema import Schema, read_table
 from posterior.schema.classes import distinct, places_among, refuse_one_class, refuse_other_type
 from posterior.schema.opening import refuse_shape
 
 __all__ = [
     "ANSWERS",
     "DeviceTable",
+    "RowsThere",
     "Training",
     "affine",
     "answer",
@@ -36,10 +38,13 @@ __all__ = [
     "explained_memory",
     "host_array",
     "is_device_array",
+    "labels_of",
     "on_the_host",
     "predicted",
     "refused_method",
+    "rows_on_the_host",
     "training_of",
+    "weights_of",
 ]
 
 
@@ -147,6 +152,11 @@ class Training:
         """Nothing was declared of the columns."""
         return
 
+    @property
+    def class_weights(self) -> Floats:
+        """The weight of each class."""
+        return class_weights(self.rows(Schema(())))
+
     def sample(self, n: int) -> tuple[AnyArray, AnyArray, AnyArray | None]:
         """Some rows, spread over the table, on the host: table, labels and weights."""
         library, step = self.table.library, max(1, -(-self.table.n_rows // n))
@@ -157,13 +167,44 @@ class Training:
     sample_by_class = sample
 
 
+@dataclass(frozen=True, eq=False)
+class RowsThere:
+    """All rows on a device, for an estimator with another one inside, which sees them as it does a scan.
+
+    `fit_arguments` are what the `fit` of the inner one is given.
+    """
+
+    training: Training
+    fit_arguments: tuple[Any, ...]
+    resume: None = None
+
+    @property
+    def classes(self) -> AnyArray:
+        """Sorted classes."""
+        return self.training.classes
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.training.table.n_rows
+
+    @property
+    def class_weights(self) -> Floats:
+        """The weight of each class."""
+        return self.training.class_weights
+
+    def sample(self, n: int) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+        """Some rows, spread over the table, on the host: table, labels and weights."""
+        return self.training.sample(n)
+
+
 def training_of(
     X: Any, y: Any, sample_weight: Any, who: str, *, any_classes: bool, classes: Any = None
 ) -> Training:
     """The rows of training on a device that count, checked as those in memory are."""
     table = DeviceTable(X)
     found, codes = labels_of(table, y, who)
-    weight = _weights(table, sample_weight)
+    weight = weights_of(table, sample_weight)
     if weight is not None:
         xp, library = table.library.xp, table.library
         counts = weight > 0
@@ -185,6 +226,17 @@ def training_of(
     return Training(table, found, codes, weight)
 
 
+def rows_on_the_host(X: Any, y: Any, sample_weight: Any, n: int, who: str) -> tuple[Any, Any, Any]:
+    """Some rows of a table on a device, spread over it, with their labels and weights, on the host."""
+    if y is not None:
+        return training_of(X, y, sample_weight, who, any_classes=True).sample(n)
+    table = DeviceTable(X)
+    step = max(1, -(-table.n_rows // n))
+    weight, library = weights_of(table, sample_weight), table.library
+    rows = library.to_host(table.table[::step, :])
+    return rows, None, None if weight is None else library.to_host(weight[::step])
+
+
 def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:
     """Sorted classes on the host, and the code of each row on the device."""
     if not is_device_array(y):
@@ -201,7 +253,7 @@ def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:
     return found, codes
 
 
-def _weights(table: DeviceTable, sample_weight: Any) -> Any:
+def weights_of(table: DeviceTable, sample_weight: Any) -> Any:
     """Row weights on the device, or None where all are 1."""
     if sample_weight is None:
         return None
@@ -266,7 +318,7 @@ def _accuracy(estimator: Any, table: DeviceTable, y: Any, sample_weight: Any) ->
     known = np.where(classes[places] == found, places, -1)
     truth = xp.take(library.to_device(known), library.indices(codes), axis=0)
     right = xp.astype(truth == library.indices(best), library.floats)
-    weight = _weights(table, sample_weight)
+    weight = weights_of(table, sample_weight)
     if weight is None:
         return float(library.scalar(xp.mean(right)))
     return float(library.scalar(xp.sum(right * weight) / xp.sum(weight)))

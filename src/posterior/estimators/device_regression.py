@@ -9,7 +9,6 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.engines.device.linear import DeviceProblem, DeviceScan
 from posterior.engines.device.rows import TO_THE_HOST
-from posterior.engines.device.sums import class_weights
 from posterior.estimators.device import Training
 from posterior.estimators.training_rows import TrainingRows
 from posterior.linear import Design, Newton, Problem, Scan, Solver
@@ -48,7 +47,7 @@ class RowsOnDevice(TrainingRows):
     @cached_property
     def class_weights(self) -> Floats:
         """The weight of each class."""
-        return class_weights(self.training.rows(Schema(())))
+        return self.training.class_weights
 
     @property
     def strata(self) -> tuple[Ints, Floats | None]:

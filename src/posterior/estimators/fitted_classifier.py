@@ -263,37 +263,38 @@ def fit_classifier(
     table: LabelledTable,
     fit_params: dict[str, Any],
     cv: Any,
+    elsewhere: Any = None,
     *,
     priors: Any = None,
     needs_held_out: bool,
-    scan: Any = None,
 ) -> FittedClassifier:
     """Fit a classifier to all rows, and hold rows out where that was asked for, or is needed.
 
-    The rows of a `scan` stay where they are; the table is then a sample of them, and those that are held out
-    are scored by classifiers of the others in the sample.
+    Rows `elsewhere`, of a scan or on a device, stay where they are; the table is then a sample of them, and
+    those that are held out are scored by classifiers of the others in the sample.
     """
     frozen = is_frozen(estimator)
     if frozen:
         check_is_fitted(estimator)
     labels = table.labels
     model = estimator
-    if not frozen and scan is not None:
-        model = fit_elsewhere(estimator, scan)
+    if not frozen and elsewhere is not None:
+        model = fit_elsewhere(estimator, elsewhere)
     elif not frozen:
         model = fit_inside(clone(estimator), rows_for(estimator, table), labels, **fit_params)
     classes = classes_of(model)
     table = table.among(classes)
     refuse_one_class(classes)
     count = np.bincount(table.codes, table.weight, len(classes)).astype(np.float64)
-    if scan is not None and not frozen:
-        count = scan.class_weights
+    weight = weight_taken(estimator, fit_params)
+    if elsewhere is not None and not frozen:
+        count = elsewhere.class_weights
+        labels, weight = classes, count  # the classes of all rows, not of a sample
     why = ""
     if priors is not None:
         priors = given_priors(priors, classes)
     else:
         try:
-            weight = weight_taken(estimator, fit_params)
             priors = training_priors(model, None if frozen else labels, weight, classes)
         except RefusedError as error:  # said when they are needed
             why = str(error)

@@ -14,7 +14,8 @@ from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import check_method_params, num_samples
 from posterior.estimators.callbacks import CallbackSupport
 from posterior.estimators.classifiers import routed
-from posterior.estimators.device import on_the_host
+from posterior.estimators.device import RowsThere, is_device_array, on_the_host, training_of
+from posterior.estimators.device_decisions import answers_there
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights, scanned_table
 from posterior.estimators.training_rows import refuse_one_reading, sampled_table
@@ -29,18 +30,21 @@ class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseE
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]
-    ) -> tuple[LabelledTable, dict[str, Any], Any]:
-        """The rows that count, what goes to `fit` with them, and their `cv`.
+    ) -> tuple[LabelledTable, dict[str, Any], Any, Any]:
+        """The rows that count, what goes to `fit` with them, their `cv`, and all rows if these are elsewhere.
 
-        A row of weight zero is not there at all. The table is left to the estimator to read. Of a scan these
-        are a sample, of which rows are held out.
+        A row of weight zero is not there at all. The table is left to the estimator to read. Of a scan, and
+        of rows on a device, the table is a sample, of which rows are held out.
         """
-        if isinstance(X, ScannedTable):
-            scan = scanned_table(X, y, sample_weight, type(self).__name__)
-            refuse_one_reading(scan, type(self).__name__)
+        elsewhere = self._elsewhere(X, y, sample_weight)
+        if elsewhere is not None:
             if fit_params:
-                raise TypeError(f"{listed(list(fit_params))}: fit to a scan takes no parameters of its rows")
-            return (table := sampled_table(scan)), routed(self, self.estimator, table.weight, {}), self.cv
+                raise TypeError(
+                    f"{listed(list(fit_params))}: fit to a scan, or to rows on a device, takes no parameters "
+                    "of its rows"
+                )
+            table = sampled_table(elsewhere)
+            return table, routed(self, self.estimator, table.weight, {}), self.cv, elsewhere
         if isinstance(X, LabelledTable):
             table, sample_weight = X.present(), X.weight
         else:
@@ -54,7 +58,19 @@ class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseE
                 cv = read_folds(cv, np.zeros(len(table), np.int64)).numbers[rows]
             params = check_method_params(table.codes, params, indices=rows)
             table = table.part(rows).present()
-        return table, params, cv
+        return table, params, cv, None
+
+    def _elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """A scan, or rows on a device that the estimator is fitted to there; None for any other table."""
+        who = type(self).__name__
+        if isinstance(X, ScannedTable):
+            scan = scanned_table(X, y, sample_weight, who)
+            refuse_one_reading(scan, who)
+            return scan
+        if is_device_array(X) and answers_there(self.estimator):
+            training = training_of(X, y, sample_weight, who, any_classes=False)
+            return RowsThere(training, (X, y) if sample_weight is None else (X, y, sample_weight))
+        return None
 
     @property
     def n_features_in_(self) -> int:

@@ -15,7 +15,7 @@ from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
-from posterior.estimators.device import on_the_host
+from posterior.estimators.device import DeviceTable, host_array, is_device_array, rows_on_the_host
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
@@ -165,7 +165,9 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             X, y, sample_weight = scan.sample(HELD_OUT_ROWS)
         if isinstance(X, LabelledTable):
             return X if X.weight is None or X.weight.all() else X.part(np.flatnonzero(X.weight))
-        table = LabelledTable.unlabelled(*indexable(on_the_host(X)))
+        if is_device_array(X):
+            X, y, sample_weight = rows_on_the_host(X, y, sample_weight, HELD_OUT_ROWS, type(self).__name__)
+        table = LabelledTable.unlabelled(*indexable(X))
         n = len(table)
         if y is not None or (
             needs_classes and is_classifier(self.estimator) and not is_frozen(self.estimator)
@@ -244,6 +246,11 @@ class OutlierRule(CallbackSupport, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------------------
 
+    def _device_scores(self, method: str, table: DeviceTable, **given: Any) -> Any:
+        """What a method says of rows on a device; one number of each comes to the host."""
+        of_rows = getattr(type(self), method).__wrapped__
+        return table.library.to_device(of_rows(self, table.table, **given))
+
     @scores_scans
     def score_samples(
         self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]
@@ -254,6 +261,8 @@ class OutlierRule(CallbackSupport, BaseEstimator):
     def _scores(self, X: TableLike, priors: ClassPriors | None, *, reports_unseen: bool = True) -> Floats:
         check_is_fitted(self, "estimator_")
         model, rows = unwrapped(self.estimator_, X)
+        if is_device_array(rows) and isinstance(model, GenerativeEstimator):
+            return np.asarray(host_array(model.score_samples(rows, priors)), dtype=np.float64)
         if priors is not None or isinstance(model, GenerativeEstimator):
             known = refuse_other_models(model, "priors=…")
             data = known._dataset(rows, reports_unseen=reports_unseen)
@@ -283,7 +292,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
     @scores_scans
     def predict(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Ints:
         """−1 for an outlier, a row with p ≤ alpha, and +1 for any other."""
-        p = self.p_values(X, priors)
+        p = self._p_values(X, priors)
         self.warn_of_too_few(self.alpha, priors)
         return np.where(p <= self.alpha, -1, 1)
 
@@ -299,7 +308,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         self._refuse_settings()
         if self.method == "conformal":
             threshold = self._calibration_rows(priors).threshold(self.alpha)
-            score = self.score_samples(X, priors)
+            score = self._scores(X, priors)
             return np.full(len(score), np.inf) if np.isneginf(threshold) else score - threshold
         squared, cells = distances(self.estimator_, X, priors)
         margin = chi2_margin(squared, cells, self.alpha)

@@ -169,7 +169,7 @@ def refuse_resume(table: Any) -> None:
 
 
 def sampled_table(table: Any) -> LabelledTable:
-    """A sample of a scan with its classes, from which rows are held out; every class must be in it."""
+    """A sample of rows elsewhere with their classes, to hold some out; every class must be in it."""
     refuse_resume(table)
     X, y, weight = table.sample(HELD_OUT_ROWS)
     found = LabelledTable.of(X, y, weight).among(table.classes)
@@ -178,20 +178,20 @@ def sampled_table(table: Any) -> LabelledTable:
         label = table.classes.tolist()[int(counts.argmin())]
         raise ValueError(
             f"{len(found):,} of {table.n_rows:,} rows are drawn to hold some of them out, and none of class "
-            f"{label!r} is among them; fit the classifier to the scan, and put it in a FrozenEstimator to be "
+            f"{label!r} is among them; fit the classifier to all rows, and put it in a FrozenEstimator to be "
             "fitted here to rows in memory that show every class"
         )
     return found
 
 
 def fit_elsewhere(estimator: Any, table: Any) -> Any:
-    """A clone of an estimator of ours, fitted to all rows of a scan where they are."""
+    """A clone of an estimator of ours, fitted to all rows of a scan, or on a device, where they are."""
     if not takes_scans(estimator):
         raise ValueError(
             f"{type(estimator).__name__} is not of this library and takes no scan; fit it to some rows: "
             "X, y, weight = scan.sample(100_000)"
         )
-    return fit_inside(clone(estimator), table)
+    return fit_inside(clone(estimator), *getattr(table, "fit_arguments", (table,)))
 
 
 def takes_scans(estimator: Any) -> bool:
