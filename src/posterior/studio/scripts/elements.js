@@ -103,14 +103,14 @@ export function oncePerFrame(work) {
 
 /**
  * Work for a part of the page that is out of sight, or not even near, waits until the part is seen or the hand rests:
- * `now` is for every frame, `rest` for the time after.
+ * `now` is for every frame, `rest` for the time after, and `seen` says whether it is in sight.
  */
 export function whileInSight(node, work) {
-  let seen = true, due = false;
+  let inSight = true, due = false;
   const done = () => { due = false; work(); };
   new IntersectionObserver(entries => {
-    seen = entries[entries.length - 1].isIntersecting;
-    if (seen && due) done();
-  }, { rootMargin: "300px" }).observe(node);
-  return { now: () => { if (seen) done(); else due = true; }, rest: () => { if (due) done(); } };
+    inSight = entries[entries.length - 1].isIntersecting;
+    if (inSight && due) done();
+  }, { rootMargin: "60px" }).observe(node);
+  return { seen: () => inSight, now: () => { if (inSight) done(); else due = true; }, rest: () => { if (due) done(); } };
 }
