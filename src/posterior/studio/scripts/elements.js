@@ -82,11 +82,14 @@ export function slider({ label, low, high, step, value, change, unit = "" }) {
   };
   const node = element("div", { class: label.length > 14 ? "slider long" : "slider" }, element("label", { for: id }, label), range,
     element("span", { class: "boxed" }, box, unit ? element("span", { class: "unit" }, unit) : null));
+  // The number of a slider that another one moves is written ten times a second: nobody reads faster, and it is slow.
+  let waiting = 0;
+  const written = () => { waiting = 0; if (document.activeElement !== box) box.value = Number(last.toPrecision(6)); };
   const set = given => {
     if (given === last) return;
     last = given;
     if (document.activeElement !== range) range.value = given;
-    if (document.activeElement !== box) box.value = Number(given.toPrecision(6));
+    waiting ||= setTimeout(written, 100);
   };
   return { node, set, range, box };
 }

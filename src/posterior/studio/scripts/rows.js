@@ -55,7 +55,7 @@ export class RowExplorer {
     this.list.replaceChildren(...part.map(s => {
       const i = shown[s], what = found.done[i];
       const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": s === setting.row ? "true" : "false" }, String(i + 1));
-      return element("tr", { class: s === setting.row ? "picked" : what < K && what !== codes[i] ? "wrong" : "" },
+      return element("tr", { class: `${s === setting.row ? "picked" : ""} ${what < K && what !== codes[i] ? "wrong" : ""}`.trim() },
         element("td", null, pick), element("td", null, named(this.data.classes[codes[i]])),
         element("td", null, named([...this.data.classes, ...this.data.labels][what])),
         element("td", { class: "number" }, percent(Math.max(...posteriorsOfRow(rows, i)))), element("td", { class: "number" }, shownNumber(risk[i])));
