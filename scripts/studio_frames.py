@@ -3,10 +3,10 @@
     python scripts/studio_frames.py [--classes 2 3 10] [--seconds 3] [--json FILE]
 
 Each control is moved by the events that a hand gives rise to, once a frame, and the page does all that it
-does for a person. Printed are the milliseconds of script a frame (the middle frame and the slowest
-of twenty), the
-processor time of the page's own thread (script, style, layout and painting; other programs on the machine
-do not change it), and the frames a second that came of it here, of at most 60. It needs Chromium on the path.
+does for a person. Printed are the milliseconds of script a frame in the page's own thread (the middle frame
+and the slowest of twenty), the processor time of that thread (script, style, layout and painting), the frames
+a second, of at most 60, and how many of them showed new results: rows are worked out in a thread beside it,
+which may need longer than a frame. It needs Chromium on the path.
 """
 
 import argparse
@@ -27,23 +27,26 @@ from studio_pages import large  # noqa: E402
 FRAMES = """
 (async (move, seconds) => {
   const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame), each = [];
-  const plain = studio.update;
-  studio.update = function () {
+  const plain = { follow: studio.follow, show: studio.show };
+  let shown = 0;
+  studio.follow = function () {
     const began = performance.now();
-    plain.call(this);
+    plain.follow.call(this);
     each.push(performance.now() - began);
   };
+  studio.show = function () { shown += 1; plain.show.call(this); };
   const began = performance.now();
   let n = 0;
   for (; performance.now() - began < 1000 * seconds; n++) {
     move(studio, 0.2 + 0.3 * (1 + Math.sin(n / 10)));
     await frame();
   }
-  const rate = 1000 * n / (performance.now() - began);
-  delete studio.update;
+  const spent = (performance.now() - began) / 1000, rate = n / spent, follows = shown / spent;
+  delete studio.follow;
+  delete studio.show;
   each.sort((a, b) => a - b);
   const slow = each[Math.floor(0.95 * each.length)];
-  return { n, updates: each.length, rate, middle: each[each.length >> 1], slow };
+  return { n, rate, follows, middle: each[each.length >> 1], slow };
 })
 """
 GIVEN = """
@@ -118,8 +121,10 @@ def main() -> int:
                 print(
                     f"{what:40} update {told['middle']:5.1f} ms, slow ones {told['slow']:5.1f} ms; processor "
                     f"{told['all']:5.1f} ms a frame (script {told['script']:.1f}, style {told['style']:.1f}, "
-                    f"layout {told['layout']:.1f}); {told['rate']:4.1f} frames a second"
+                    f"layout {told['layout']:.1f}); {told['rate']:4.1f} frames a second, "
+                    f"{told['follows']:4.1f} with new results"
                 )
+            browser.call("Page.close")
         browser.close()
     if asked.json is not None:
         asked.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

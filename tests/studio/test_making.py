@@ -156,3 +156,22 @@ def test_the_command_shows_a_model_by_its_averages_or_by_rows(folder, capsys):
     assert "averages" in " ".join(kept["notes"])
     assert rows["rows"]["n"] == said["rows"] == 400
     assert "learnt from" in rows["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "told"),
+    [
+        ("--reject", "threshold=2", "at most 1, found 2.0"),
+        ("--costs", "dog:Adelie=3", "'dog' is not a class"),
+        ("--priors", "Adelie=0.9", "give one for each class"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_compared(
+    option, given, told, folder, capsys, monkeypatch
+):
+    def never(*_, **__):
+        raise AssertionError("models were compared first")
+
+    monkeypatch.setattr(posterior.comparison.Comparison, "of", never)
+    assert run(["studio", "penguins", "-o", "s.html", option, given]) != 0
+    assert told in " ".join(capsys.readouterr().err.split())

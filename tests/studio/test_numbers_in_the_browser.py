@@ -31,6 +31,10 @@ from posterior.studio.outlying import read_back, rounded_scores, thousandths
 from studio_pages import STUDIO_PAGES
 
 SETTINGS = 100  # of each page: 1,200 in all
+DRAGS, MOVES = (
+    3,
+    4,
+)  # of one cost each: a page takes a shorter way for the third and fourth value of the same cell
 EVERY = 5  # rows are compared in their posteriors; all in what is done with them
 CHANGES = 60  # rows with some cells changed, of each page
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -85,6 +89,18 @@ def random_setting(rng: np.random.Generator, case: Case) -> dict[str, Any]:
     }
 
 
+def dragged_cost(rng: np.random.Generator, case: Case) -> list[dict[str, Any]]:
+    """A setting, and the same with one cost at other values."""
+    first = random_setting(rng, case)
+    truth, action = rng.integers(case.n_classes, size=2)
+    settings = [first]
+    for value in rng.choice([0.0, 1.0, *np.round(rng.exponential(2.0, 6), 2)], MOVES):
+        costs = [row.copy() for row in first["costs"]]
+        costs[truth][action] = float(value)
+        settings.append({**first, "costs": costs})
+    return settings
+
+
 OUTCOMES = """
 (settings => {
   const { studio, outcome, posteriorsOfRow, oddRows } = posteriorStudio, { rows, data, outliers } = studio;
@@ -107,6 +123,7 @@ def worked(case: Case, browser: Chromium) -> list[tuple[dict[str, Any], dict[str
     """Settings, and what the page makes of each."""
     rng = np.random.default_rng(len(case.name))
     settings = [random_setting(rng, case) for _ in range(SETTINGS)]
+    settings += [setting for _ in range(DRAGS) for setting in dragged_cost(rng, case)]
     found = browser.evaluate(f"{OUTCOMES.replace('EVERY', str(EVERY))}({json.dumps(settings)})")
     return list(zip(settings, found, strict=True))
 

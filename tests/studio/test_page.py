@@ -10,7 +10,7 @@ import pytest
 from chromium import Chromium
 from page_measures import CUT_OFF, EMPTY, OUT_OF_FRAME, OVERLAPPING, STICKING_OUT
 from posterior.studio import page_of
-from studio_pages import ODD_PAGES, STUDIO_PAGES, named_badly, penguins, voters
+from studio_pages import ODD_PAGES, STUDIO_PAGES, large, named_badly, penguins, voters
 
 TROUBLE = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"}
 SETTING = "posteriorStudio.studio.setting"
@@ -25,6 +25,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         **STUDIO_PAGES,
         **ODD_PAGES,
         "bad-names": named_badly,
+        "large": lambda: large(12_000, 3),
         "no-rows": lambda: penguins("logistic", rows=False),
         "begun": lambda: voters("naive-bayes", decision={"reject": {"coverage": 0.8}, "outliers": 0.05}),
     }
@@ -117,13 +118,66 @@ def test_the_address_keeps_the_setting(pages: Callable[[str], Path], browser: Ch
 def test_an_address_that_makes_no_sense_is_left_alone(
     address: str, pages: Callable[[str], Path], browser: Chromium
 ) -> None:
-    if browser.evaluate("typeof posteriorStudio") != "object":
-        browser.open(pages("penguins"), 1280, "light")
+    browser.open(pages("penguins"), 1280, "light")
     script = (
         "(({ studio, settingFromHash, settingToHash }) => settingToHash("
         f"settingFromHash({'#' + address!r}, studio.first, studio.data), studio.first))(posteriorStudio)"
     )
     assert browser.evaluate(script) == ""
+
+
+FOLLOWED = """
+(async part => {
+  const { studio } = posteriorStudio, words = '.tiles dd, .count';
+  const told = () => [...document.querySelectorAll(words)].map(each => each.textContent);
+  const before = told();
+  studio.settle = () => { throw new Error('rows were worked out in the thread of the page'); };
+  studio.change(part);
+  for (let n = 0; n < 500 && String(told()) === String(before); n++) {
+    clearTimeout(studio.saving);  // the hand does not rest
+    await new Promise(requestAnimationFrame);
+  }
+  const beside = told();
+  delete studio.settle;
+  studio.update();
+  const line = document.querySelector('.line.tenths').getAttribute('d');
+  return { before, beside, here: told(), lines: line.length };
+})
+"""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{ priors: [0.5, 0.2, 0.3] }",
+        "{ costs: [[0, 7, 1], [1, 0, 1], [1, 1, 0]] }",
+        "{ reject: ['coverage', 0.7] }",
+        "{ outliers: 0.1 }",
+    ],
+)
+def test_a_page_of_many_rows_follows_by_a_thread_beside_it_with_the_same_numbers(
+    part: str, pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, "light")
+    assert browser.evaluate("posteriorStudio.studio.beside !== null")
+    found = browser.evaluate(f"{FOLLOWED}({part})")
+    assert found["before"] != found["beside"]
+    assert found["beside"] == found["here"]
+    assert found["lines"] > 100
+    assert not [event for event in browser.events if event["method"] in TROUBLE]
+
+
+def test_without_a_thread_beside_it_a_page_works_all_out_itself(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, "light")
+    cost = "document.querySelector('.tiles .cost dd').textContent"
+    before = browser.evaluate(cost)
+    browser.evaluate("posteriorStudio.studio.beside.thread.onerror(new ErrorEvent('error'))")
+    browser.evaluate("posteriorStudio.studio.change({ priors: [0.5, 0.2, 0.3] })")
+    browser.evaluate(REST)
+    assert browser.evaluate("posteriorStudio.studio.beside") is None
+    assert browser.evaluate(cost) != before
 
 
 def test_a_capacity_is_a_coverage(pages: Callable[[str], Path], browser: Chromium) -> None:

@@ -27,6 +27,7 @@ from posterior.schema.readings.spellings import known_spelling
 from posterior.studio.content import Subject
 from posterior.studio.making import GIVEN, TRAINING, subject_of
 from posterior.studio.page import page_of
+from posterior.studio.state import page_settings
 
 
 @grouped
@@ -131,6 +132,8 @@ def _of_table(  # the options of the command, and what they were read from
     refuse_model(model, regressions=False)
     max_rows, seed = drawn
     table = read_labelled(source, target, reading, columns)
+    settings = decision.settings(table.classes.tolist())
+    page_settings(settings, table.classes)  # refused before anything is fitted
     if not console.as_json:
         show_reading(console, table)
     chosen: Any = model
@@ -147,7 +150,7 @@ def _of_table(  # the options of the command, and what they were read from
         chosen,
         rows=keep,
         seed=seed,
-        decision=decision.settings(table.classes.tolist()),
+        decision=settings,
         names={"data": source, "target": str(table.target or ""), "name": model},
     )
 

@@ -15,8 +15,8 @@ from posterior.studio.content import Subject, content
 
 # In this order no module uses a name before it is there; each is a file of its own in scripts/.
 STUDIO_MODULES = (
-    "maths", "model", "decisions", "coverage", "outcomes", "outliers", "state", "commands", "elements",
-    "charts", "tables", "whatif", "rows", "page",
+    "maths", "model", "onecost", "decisions", "coverage", "outcomes", "outliers", "beside", "state",
+    "commands", "elements", "charts", "tables", "whatif", "rows", "page",
 )  # fmt: skip
 LIVE_MODULES = (
     "maths", "gaussians", "refit", "descent", "elements", "charts", "plane", "live_gaussians", "live_points",
@@ -38,7 +38,7 @@ def page_of(subject: Subject, title: str | None = None, seed: int = 0) -> str:
     script, style = bundle(STUDIO_MODULES), _text("templates", "style.css")
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src 'none'; "
-        "base-uri 'none'; form-action 'none'"
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     parts = {
         "POLICY": escape(policy, quote=False),

@@ -1,11 +1,13 @@
 // What a setting does to single rows held out. Rows are typed arrays, read once; a setting is worked out in one pass
 // over them, without sorting and without an exponential: p(k | row) under other priors is p_k π'_k / π_k, rescaled.
+import { heldCosts, movedCell, passWithHeld } from "./onecost.js";
 
 const CLOSE = 1e-9, SAME = 1e-14;
 
 /** Bytes of a base64 text as an array of numbers, little-endian as they were written. */
 export function unpacked(text, Kind) {
-  const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i); // several times as quick as Uint8Array.from
   return new Kind(bytes.buffer);
 }
 
@@ -71,20 +73,46 @@ export function decide(rows, setting, old, observed) {
   const key = `${setting.priors}|${setting.costs}|${setting.positive}`;
   if (rows.decided?.key === key) return rows.decided;
   const { n, K, codes, weight, counts } = rows, { priors } = setting;
-  const ratio = new Float64Array(K).fill(1), likelier = new Float64Array(K).fill(1);
-  if (priors) {
-    for (let k = 0; k < K; k++) {
-      ratio[k] = old[k] > 0 ? priors[k] / old[k] : 0;
-      likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
-    }
-  }
+  const scaled = scaledBy(priors, old, K), likelier = new Float64Array(K).fill(1);
+  if (priors) for (let k = 0; k < K; k++) likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
   let total = 0;
   for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
-  const prices = priced(setting.costs), scaled = { priors, ratio, share: new Float64Array(K) };
-  const pass = K === 2 ? ofTwo : prices.plain ? likeliest : cheapest;
-  const high = pass(rows, scaled, setting.positive, prices);
-  rows.decided = { key, flat: prices.flat, likelier, high, total, scaled, sure: prices.plain, spread: null, tallied: null };
+  const prices = priced(setting.costs), before = rows.decided, others = `${priors}|${setting.positive}`;
+  const moved = before?.others === others ? movedCell(before.costs, setting.costs) : null;
+  const again = moved !== null && String(moved) === String(before.moved), pass = K === 2 ? ofTwo : prices.plain ? likeliest : cheapest;
+  // The second time that the same cost is moved a hand is dragging it. What is held stays right until something else changes.
+  const held = again ? before.held ?? heldOf(rows, moved, prices, scaled) : null;
+  const high = held ? withOneCost(rows, held, moved, prices, scaled) : pass(rows, scaled, setting.positive, prices);
+  rows.decided = { key, others, costs: setting.costs, moved, held, flat: prices.flat, likelier, high, total, scaled,
+    sure: !held && prices.plain, spread: null, tallied: null };
   return rows.decided;
+}
+
+/** What is kept of each row while one cost moves. */
+function heldOf(rows, moved, { columns, size }, scaled) {
+  const posteriorsAt = i => { const sum = unscaled(rows, i, scaled); return { part: scaled.share, sum }; };
+  return heldCosts(rows, moved, columns, posteriorsAt, CLOSE * size);
+}
+
+function withOneCost(rows, held, [truth, action], { flat, columns, size }, scaled) {
+  const { K } = rows, cost = new Float64Array(K), unsure = CLOSE * size;
+  const fully = i => {
+    const sum = unscaled(rows, i, scaled), { share } = scaled;
+    for (let a = 0; a < K; a++) {
+      cost[a] = 0;
+      for (let k = 0; k < K; k++) cost[a] += share[k] * columns[a * K + k];
+    }
+    rows.action[i] = leastOf(cost, share, flat, unsure * sum);
+    rows.risk[i] = cost[rows.action[i]] / sum;
+  };
+  return passWithHeld(rows, held, action, flat[truth * K + action], unsure, fully);
+}
+
+/** How posteriors are scaled under other class frequencies, and room for those of a row. */
+export function scaledBy(priors, old, K) {
+  const ratio = new Float64Array(K).fill(1);
+  if (priors) for (let k = 0; k < K; k++) ratio[k] = old[k] > 0 ? priors[k] / old[k] : 0;
+  return { priors, ratio, share: new Float64Array(K) };
 }
 
 /** Posteriors of a row under the class frequencies in use, times their sum, which is returned. */
@@ -99,8 +127,8 @@ function unscaled(rows, i, { priors, ratio, share }) {
 }
 
 /** Posteriors of one row under the class frequencies in use. */
-export function posteriorsOfRow(rows, i) {
-  const { scaled } = rows.decided, sum = unscaled(rows, i, scaled);
+export function posteriorsOfRow(rows, i, scaled = rows.decided.scaled) {
+  const sum = unscaled(rows, i, scaled);
   return Array.from(scaled.share, part => part / sum);
 }
 

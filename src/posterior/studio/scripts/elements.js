@@ -82,11 +82,14 @@ export function slider({ label, low, high, step, value, change, unit = "" }) {
   };
   const node = element("div", { class: label.length > 14 ? "slider long" : "slider" }, element("label", { for: id }, label), range,
     element("span", { class: "boxed" }, box, unit ? element("span", { class: "unit" }, unit) : null));
+  // The number of a slider that another one moves is written ten times a second: nobody reads faster, and it is slow.
+  let waiting = 0;
+  const written = () => { waiting = 0; if (document.activeElement !== box) box.value = Number(last.toPrecision(6)); };
   const set = given => {
     if (given === last) return;
     last = given;
     if (document.activeElement !== range) range.value = given;
-    if (document.activeElement !== box) box.value = Number(given.toPrecision(6));
+    waiting ||= setTimeout(written, 100);
   };
   return { node, set, range, box };
 }
@@ -103,14 +106,14 @@ export function oncePerFrame(work) {
 
 /**
  * Work for a part of the page that is out of sight, or not even near, waits until the part is seen or the hand rests:
- * `now` is for every frame, `rest` for the time after.
+ * `now` is for every frame, `rest` for the time after, and `seen` says whether it is in sight.
  */
 export function whileInSight(node, work) {
-  let seen = true, due = false;
+  let inSight = true, due = false;
   const done = () => { due = false; work(); };
   new IntersectionObserver(entries => {
-    seen = entries[entries.length - 1].isIntersecting;
-    if (seen && due) done();
-  }, { rootMargin: "300px" }).observe(node);
-  return { now: () => { if (seen) done(); else due = true; }, rest: () => { if (due) done(); } };
+    inSight = entries[entries.length - 1].isIntersecting;
+    if (inSight && due) done();
+  }, { rootMargin: "60px" }).observe(node);
+  return { seen: () => inSight, now: () => { if (inSight) done(); else due = true; }, rest: () => { if (due) done(); } };
 }

@@ -71,7 +71,7 @@ export class LiveGaussians {
     const preset = element("select", { "aria-label": "classes to begin with", onchange: event => this.begin(event.target.value) },
       element("option", { value: "" }, "begin with …"), Object.keys(GAUSSIAN_PRESETS).map(name => element("option", { value: name, selected: name === this.preset }, name)));
     const three = element("input", { type: "checkbox", checked: this.n === 3, onchange: event => { this.n = event.target.checked ? 3 : 2; this.build(); } });
-    this.side.replaceChildren(this.words, element("p", { class: "ticks" }, preset), element("p", { class: "aside" }, "At the diamond:"), this.bars.node, ...each(number), ...each(price),
+    this.side.replaceChildren(this.words, element("p", { class: "ticks" }, preset), element("p", { class: "aside" }, "Drag a large dot to move a class, a small one to stretch or turn it, the diamond to read the posterior there; or reach them with Tab and move them with the arrow keys. Posterior at the diamond:"), this.bars.node, ...each(number), ...each(price),
       element("p", { class: "ticks" }, element("label", null, tied, " one covariance for all (LDA)"), element("label", null, three, " a third class")));
     this.update();
   }

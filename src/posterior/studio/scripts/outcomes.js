@@ -19,9 +19,9 @@ function limitsOf(rows, setting, likelier) {
 
 /**
  * All that a page shows of a setting: the confusion table (K × K actions, rejected, outliers), costs, coverage,
- * precision and recall, curves and reliability. `odd` marks outliers, or is null.
+ * precision and recall, curves and reliability (unless nobody sees them). `odd` marks outliers, or is null.
  */
-export function outcome(rows, setting, old, observed, odd) {
+export function outcome(rows, setting, old, observed, odd, withCurves = true) {
   const decided = decide(rows, setting, old, observed), { flat, likelier, high, total } = decided;
   const { n, K, codes, counts, risk, action, done } = rows, [theta, limit] = limitsOf(rows, setting, likelier);
   const surest = theta > 0 ? surestOf(rows) : rows.surest, width = K + 2, confusion = new Float64Array(K * width);
@@ -42,14 +42,14 @@ export function outcome(rows, setting, old, observed, odd) {
     }
   }
   // What every threshold would do does not depend on the one in use, nor on outliers.
-  const bins = decided.tallied ??= new Bins(rows, setting.positive, flat, high > 0 ? high : 1);
+  const bins = withCurves ? decided.tallied ??= new Bins(rows, setting.positive, flat, high > 0 ? high : 1) : null;
   return {
-    confusion, width, done, answered, total, coverage: answered / total,
+    key: decided.key, confusion, width, done, answered, total, coverage: answered / total,
     cost: answered > 0 ? spent / answered : NaN,
     expected: answered > 0 ? expected / answered : NaN,
     costOfAll: (spent + (total - answered) * setting.look) / total,
     classes: byClass(confusion, K, width),
-    curves: bins.curves(setting, flat, K, total), reliability: bins.reliability(),
+    curves: bins?.curves(setting, flat, K, total), reliability: bins?.reliability(),
   };
 }
 

@@ -1,4 +1,5 @@
 // The studio page: controls on one side, what they do on the other, worked out at most once a frame.
+import { Beside, workBeside, workedOut } from "./beside.js";
 import { LineChart, ReliabilityDots, nice } from "./charts.js";
 import { fitCommand, predictCommand, pythonLines } from "./commands.js";
 import { posteriorsOfRow, readRows } from "./decisions.js";
@@ -18,7 +19,10 @@ export class Studio {
     this.outliers = readOutliers(data);
     this.first = firstSetting(data);
     this.setting = settingFromHash(location.hash, this.first, data);
-    this.later = oncePerFrame(() => this.update());
+    this.known = { rows: this.rows, outliers: this.outliers, old: data.old, observed: data.observed };
+    this.serial = 0; // settings that were worked out here: what the thread beside found before them is out of date
+    this.later = oncePerFrame(() => this.follow());
+    this.beside = Beside.of(this.known, told => { this.told = told; this.later(); });
     this.build(host);
     this.update();
     if (!/(^#|&)row=/.test(location.hash)) this.setting.row = this.explorer.ordered()[0] ?? 0;
@@ -36,6 +40,7 @@ export class Studio {
   /** Change a part of the setting; the page follows in the next frame. */
   change(part) {
     Object.assign(this.setting, part);
+    this.due = true;
     this.later();
   }
 
@@ -173,17 +178,57 @@ export class Studio {
 
   // -- what follows ------------------------------------------------------------------------------------
 
-  /** Work the setting out and show it. */
+  /** Work the setting out here and now, and show it. */
   update() {
-    const { setting, data } = this;
-    const odd = oddRows(this.outliers, setting.outliers, setting.priors);
-    this.found = outcome(this.rows, setting, data.old, data.observed, odd);
+    this.settle();
+    this.show();
+    this.waitForRest();
+  }
+
+  settle() {
+    this.found = workedOut(this.known, this.setting, true);
+    this.serial += 1;
+    this.due = this.unsettled = false;
+  }
+
+  /** A frame while the hand moves: the thread beside gets the newest setting, and what it found last is shown. */
+  follow() {
+    const { beside, told } = this;
+    if (beside?.failed) this.beside = null;
+    if (!this.beside) {
+      if (this.due) this.update();
+      return;
+    }
+    if (this.due) {
+      this.unsettled = true;
+      this.showControls();
+      this.waitForRest();
+      if (!beside.busy) {
+        this.due = false;
+        beside.ask(this.setting, this.following[0].seen(), this.serial);
+      }
+    }
+    this.told = null;
+    if (told?.serial !== this.serial) return;
+    this.found = { ...told.found, done: this.rows.done };
+    this.show();
+    if (this.due) this.later();
+  }
+
+  show() {
     this.showControls();
     this.showResults();
     for (const part of this.following) part.now();
-    // What nobody reads while a slider moves waits until it rests.
+  }
+
+  /** What nobody reads while a slider moves waits until it rests; single rows are then worked out here, too. */
+  waitForRest() {
     clearTimeout(this.saving);
     this.saving = setTimeout(() => {
+      if (this.unsettled) {
+        this.settle();
+        this.show();
+      }
       for (const part of this.following) part.rest();
       this.save();
       this.explorer.showList();
@@ -214,7 +259,7 @@ export class Studio {
       this.oddBox.checked = setting.outliers > 0;
       this.rate.node.hidden = !setting.outliers;
       if (setting.outliers) this.rate.set(100 * setting.outliers);
-      say(this.few, setting.outliers && this.outliers.threshold === -Infinity
+      say(this.few, setting.outliers && this.found.silent
         ? "Too few calibration rows: at this rate no row can be called an outlier." : "");
     }
   }
@@ -239,10 +284,11 @@ export class Studio {
 
   /** Curves depend on posteriors, costs and the class looked at; what is rejected only moves a mark. */
   showCharts() {
-    const { positive, look, reject: rule } = this.setting, key = `${this.rows.decided.key}|${positive}|${look}|${rule && this.charts.coverage ? this.found.coverage : ""}`;
+    if (!this.found.curves) this.settle(); // they were out of sight when the rest was worked out
+    const { found, setting, charts } = this, { curves } = found, steps = this.steps;
+    const key = `${found.key}|${setting.look}|${setting.reject && charts.coverage ? found.coverage : ""}`;
     if (key === this.charted) return;
     this.charted = key;
-    const { found, setting, charts } = this, { curves } = found, steps = this.steps;
     if (charts.cost) {
       charts.cost.setFrame(0, 1, Math.min(0, ...curves.cost), nice(Math.max(...curves.cost)));
       charts.cost.setLine(0, steps, curves.cost);
@@ -286,7 +332,8 @@ function card(title, ...children) {
   return element("section", { class: "card" }, element("h2", null, title), children);
 }
 
-const holder = document.getElementById("studio-data");
+const holder = globalThis.document?.getElementById("studio-data");
+if (!globalThis.document) workBeside(globalThis);
 if (holder) {
   const data = JSON.parse(holder.textContent);
   const notes = document.getElementById("notes");

@@ -1,6 +1,6 @@
 // Rows to look at: pick one, see what each of its columns says, change a cell and see the posterior move.
 import { PosteriorBars } from "./charts.js";
-import { posteriorsOfRow } from "./decisions.js";
+import { posteriorsOfRow, scaledBy } from "./decisions.js";
 import { classColour, element, freshId, named, percent, say, shownNumber } from "./elements.js";
 import { canChange, posteriorOf, shifted, termsOf } from "./model.js";
 import { ColumnLine, NearestRow } from "./whatif.js";
@@ -55,7 +55,7 @@ export class RowExplorer {
     this.list.replaceChildren(...part.map(s => {
       const i = shown[s], what = found.done[i];
       const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": s === setting.row ? "true" : "false" }, String(i + 1));
-      return element("tr", { class: s === setting.row ? "picked" : what < K && what !== codes[i] ? "wrong" : "" },
+      return element("tr", { class: `${s === setting.row ? "picked" : ""} ${what < K && what !== codes[i] ? "wrong" : ""}`.trim() },
         element("td", null, pick), element("td", null, named(this.data.classes[codes[i]])),
         element("td", null, named([...this.data.classes, ...this.data.labels][what])),
         element("td", { class: "number" }, percent(Math.max(...posteriorsOfRow(rows, i)))), element("td", { class: "number" }, shownNumber(risk[i])));
@@ -195,7 +195,7 @@ export class RowExplorer {
     if (data.model.why || !this.lines) return;
     const { terms, logs } = this.worked(), { of, against } = this;
     const i = data.shown.rows[studio.setting.row];
-    if (i !== undefined) this.held.set(posteriorsOfRow(studio.rows, i));
+    if (i !== undefined) this.held.set(posteriorsOfRow(studio.rows, i, scaledBy(studio.setting.priors, data.old, data.classes.length)));
     this.now.set(logs.map(Math.exp));
     say(this.total, signed(difference(logs, of, against)));
     const odds = terms.map(term => difference(term.values, of, against));

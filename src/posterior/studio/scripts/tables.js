@@ -32,9 +32,11 @@ export class ConfusionView {
   constructor(names, labels) {
     const K = names.length, heads = [...names, ...labels];
     this.K = K;
-    this.cells = names.map((_, k) => heads.map((_, a) => element("td", { class: k === a ? "hit" : a < K ? "miss" : "none" })));
-    this.recall = names.map(() => element("td", { class: "number" }));
-    this.precision = heads.map((_, a) => element("td", { class: a < K ? "number" : "none" }));
+    // Numbers have boxes of a size of their own, so that the table is not laid out again where they change.
+    const counted = kind => element("td", { class: kind }, element("span", { class: "count" }));
+    this.cells = names.map((_, k) => heads.map((_, a) => counted(k === a ? "hit" : a < K ? "miss" : "none")));
+    this.recall = names.map(() => counted("number"));
+    this.precision = heads.map((_, a) => counted(a < K ? "number" : "none"));
     this.heads = heads.map((name, a) => element("th", { scope: "col" }, named(name), a < K ? swatch(a) : null));
     this.node = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "true classes against answers" }, element("table", { class: "confusion" },
       element("thead", null, element("tr", null, element("th", { scope: "col" }, "truth\u00a0↓ said\u00a0→"), this.heads, element("th", { scope: "col" }, "recall"))),
@@ -43,17 +45,18 @@ export class ConfusionView {
   }
 
   set(found, shows) {
-    const { K } = this;
+    const { K } = this, wide = Math.max(shownNumber(found.total, 1).length, 3);
+    if (wide !== this.wide) this.node.style.setProperty("--wide", `${this.wide = wide}ch`);
     for (let k = 0; k < K; k++) {
       const own = found.classes[k].own;
       this.cells[k].forEach((cell, a) => {
         const count = found.confusion[k * found.width + a];
-        say(cell, shownNumber(count, Number.isInteger(count) ? 0 : 1));
+        say(cell.firstChild, shownNumber(count, Number.isInteger(count) ? 0 : 1));
         const share = own > 0 ? Math.round(100 * count / own) / 100 : 0;
         if (cell.share !== share) cell.style.setProperty("--share", cell.share = share);
       });
-      say(this.recall[k], percent(found.classes[k].recall));
-      say(this.precision[k], percent(found.classes[k].precision));
+      say(this.recall[k].firstChild, percent(found.classes[k].recall));
+      say(this.precision[k].firstChild, percent(found.classes[k].precision));
     }
     for (const a of [K, K + 1]) {
       const hidden = !shows[a - K];

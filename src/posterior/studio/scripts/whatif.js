@@ -119,9 +119,9 @@ export class NearestRow {
       const a = cells[j][own], b = cells[j][found.s];
       return { column, a, b, d: a === null || b === null ? 0 : column.levels ? Number(a !== b) : this.ranges[j] > 0 ? Math.abs(a - b) / this.ranges[j] : 0 };
     }).filter(each => each.d > 0).sort((x, y) => y.d - x.d);
-    const cell = (column, value) => element("bdi", null, column.levels ? column.levels[value] ?? "(new)" : shownNumber(value, 2));
+    const cell = (column, value) => element("bdi", null, column.levels ? column.levels[value] ?? "(new)" : shownNumber(value, Number.isInteger(value) ? 0 : 2));
     this.node.replaceChildren(heading,
-      element("p", null, element("button", { type: "button", onclick: () => this.explorer.pick(found.s) }, `Look at row ${i + 1}`), ": said ",
+      element("p", null, element("button", { type: "button", onclick: () => this.explorer.pick(found.s) }, `Look at row ${i + 1}`), " said ",
         element("bdi", null, answers[studio.found.done[i]]), ", is ", element("bdi", null, data.classes[studio.rows.codes[i]]),
         `; apart by ${percent(found.distance)} of the range of a column, on average. `,
         apart.length ? "Most apart: " : "The cells are the same: the models of their folds differ.",

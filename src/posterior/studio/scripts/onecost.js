@@ -1,0 +1,55 @@
+// Rows while one cost is moved: of each row all that does not depend on that cost is kept, so that a frame takes one
+// product a row, however many classes there are.
+
+const UNCLEAR = 65535;
+
+/** The one cell [truth, action] in which two tables of costs differ; null where they differ in none or in several. */
+export function movedCell(before, after) {
+  let found = null;
+  for (let k = 0; k < after.length; k++) {
+    for (let a = 0; a < after.length; a++) {
+      if (before[k][a] === after[k][a]) continue;
+      if (found) return null;
+      found = [k, a];
+    }
+  }
+  return found;
+}
+
+/** Of each row: what the action costs but for the moved cell, its posterior of the cell's class, and the best of the other actions. */
+export function heldCosts(rows, [truth, action], columns, posteriorsAt, unsure) {
+  const { n, K } = rows, base = new Float64Array(n), share = new Float64Array(n), least = new Float64Array(n), best = new Uint16Array(n);
+  for (let i = 0; i < n; i++) {
+    const { part, sum } = posteriorsAt(i);
+    let first = Infinity, second = Infinity, which = 0;
+    for (let a = 0; a < K; a++) {
+      let cost = 0;
+      for (let k = 0; k < K; k++) if (a !== action || k !== truth) cost += part[k] * columns[a * K + k];
+      cost /= sum;
+      if (a === action) base[i] = cost;
+      else if (cost < first) { second = first; first = cost; which = a; } else if (cost < second) second = cost;
+    }
+    share[i] = part[truth] / sum;
+    least[i] = first;
+    best[i] = second - first > unsure ? which : UNCLEAR; // of nearly equal ones the library's choice is asked for each time
+  }
+  return { base, share, least, best };
+}
+
+/** The pass over rows for a value of the moved cell; `fully(i)` works out a row in which rounding could decide. */
+export function passWithHeld(rows, { base, share, least, best }, action, value, unsure, fully) {
+  const { n, action: actions, risk } = rows;
+  let high = 0;
+  for (let i = 0; i < n; i++) {
+    const cost = base[i] + share[i] * value, other = least[i];
+    if (cost < other - unsure) {
+      actions[i] = action;
+      risk[i] = cost;
+    } else if (cost > other + unsure && best[i] !== UNCLEAR) {
+      actions[i] = best[i];
+      risk[i] = other;
+    } else fully(i);
+    if (risk[i] > high) high = risk[i];
+  }
+  return high;
+}
