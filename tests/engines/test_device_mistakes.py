@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB as Theirs
 
 from posterior import (
     LDA,
     CalibratedClassifier,
     CategoricalNB,
     DecisionClassifier,
+    FusionClassifier,
     GaussianNB,
     LogisticRegression,
     NaiveBayes,
@@ -226,7 +228,11 @@ class Elsewhere:
 
 @pytest.mark.parametrize(
     "estimator",
-    [DecisionClassifier(GaussianNB()), CalibratedClassifier(GaussianNB()), OutlierRule(GaussianNB())],
+    [
+        DecisionClassifier(Theirs()),
+        CalibratedClassifier(Theirs()),
+        FusionClassifier([("a", GaussianNB(), [0, 1])]),
+    ],
     ids=lambda e: type(e).__name__,
 )
 def test_what_works_on_the_host_says_how_to_get_there(estimator):

@@ -196,7 +196,7 @@ def test_a_class_that_a_sample_lacks_is_named_with_the_remedy(table, tmp_path, m
     labels = ["rare" if i == 7 else str(label) for i, label in enumerate(table["label"].to_pylist())]
     odd = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
     pq.write_table(odd, tmp_path / "odd.parquet")
-    with pytest.raises(ValueError, match=r"none of class 'rare' is among them; fit the classifier to the"):
+    with pytest.raises(ValueError, match=r"none of class 'rare' is among them; fit the classifier to all"):
         CalibratedClassifier(NaiveBayes()).fit(scan(tmp_path, target="label", columns=NUMBERS))
 
 

@@ -15,7 +15,13 @@ from posterior.engines import ScannedTable
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.callbacks import CallbackSupport, with_callbacks
 from posterior.estimators.classifiers import bare, is_frozen
-from posterior.estimators.device import DeviceTable, host_array, is_device_array, rows_on_the_host
+from posterior.estimators.device import (
+    DeviceTable,
+    host_array,
+    is_device_array,
+    on_the_host,
+    rows_on_the_host,
+)
 from posterior.estimators.odd_features import OddFeatures, TypicalRows, read_cells
 from posterior.estimators.outlier_calibration import (
     CalibrationScores,
@@ -268,7 +274,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             data = known._dataset(rows, reports_unseen=reports_unseen)
             return known.model_.log_evidence(data, known._log_prior(priors))
         with in_double():
-            return np.asarray(self.estimator_.score_samples(X), dtype=np.float64)
+            return np.asarray(self.estimator_.score_samples(on_the_host(X)), dtype=np.float64)
 
     @scores_scans
     def p_values(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Floats:
