@@ -21,7 +21,7 @@ def named_estimators(models: Any) -> dict[str, Any]:
 
     >>> from posterior import LDA
     >>> named_estimators({"one covariance": LDA()})
-    {'one covariance': LDA()}
+    {'one covariance': LinearDiscriminantAnalysis()}
     """
     if not isinstance(models, Mapping) or not models:
         raise ValueError(
