@@ -100,7 +100,8 @@ def _rivals(summary: Mapping[str, Any]) -> list[str]:
 
 def _with_interval(values: np.ndarray, digits: int) -> str:
     low, high = interval(values)
-    return f"{values.mean():.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    # No line is broken inside an interval.
+    return f"{values.mean():.{digits}f} ({low:.{digits}f}\u00a0to\u00a0{high:.{digits}f})"
 
 
 def markdown(summary: Mapping[str, Any]) -> dict[str, str]:

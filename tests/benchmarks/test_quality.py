@@ -54,7 +54,7 @@ def test_regret_is_beside_the_best_model_of_each_table_and_ranks_share_ties():
     first, second = quality_page.standings(found)
     assert first[:2] == ["a", "2.000"]
     assert first[2].startswith("0.000")
-    assert second[2].startswith("0.500 (0.000 to 1.000)")
+    assert second[2].startswith("0.500 (0.000\u00a0to\u00a01.000)")
     assert first[3].startswith("1.2")  # 1 and a half
     assert second[3].startswith("1.8")
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import posterior
-from posterior import LogisticRegression
+from posterior import LogisticRegression, NaiveBayes
 from posterior.comparison import Comparison
 from posterior.estimators.encoded_table import EncodedTableClassifier
 
@@ -77,6 +77,58 @@ def test_two_of_a_kind_have_two_names():
         "DecisionTreeClassifier 2",
         "DecisionTreeClassifier 3",
     }
+
+
+def test_a_mapping_gives_estimators_names_as_a_learning_curve_takes_it():
+    X, y = stripes(80)
+    trees = {f"depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2)}
+    found = Comparison.of(X, y, models=trees, folds=3, repeats=1)
+    in_a_list = Comparison.of(X, y, models=list(trees.values()), folds=3, repeats=1)
+    assert {result.name for result in found.results} == {"depth 1", "depth 2"}
+    assert [result.accuracy for result in found.results] == [result.accuracy for result in in_a_list.results]
+    assert found.reference is None
+    curve = posterior.LearningCurve.of(X, y, models=trees, sizes=[40], repeats=2)
+    assert {each.name for each in curve.curves} == set(trees)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"lda": "lda"}, {"tree": DecisionTreeClassifier}])
+def test_a_mapping_without_estimators_is_refused_in_the_same_words_by_both(wrong):
+    X, y = stripes(80)
+    said = []
+    for experiment in (Comparison, posterior.LearningCurve):
+        with pytest.raises(ValueError, match="estimator") as error:
+            experiment.of(X, y, models=wrong)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+def test_a_model_may_be_called_what_one_of_ours_is_called():
+    X, y = stripes(80)
+    called = {
+        name: DecisionTreeClassifier(max_depth=2, random_state=0) for name in ("reference", "pool", "lda")
+    }
+    found = Comparison.of(X, y, models=called, folds=3, repeats=1)
+    assert {result.name for result in found.results} == set(called)
+    assert {result.approach for result in found.results} == {"other"}
+
+
+def test_estimators_of_ours_that_are_given_are_told_the_kinds_of_columns():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = pd.DataFrame({"code": (rng.integers(0, 3, 200) + y) % 3, "size": rng.normal(size=200)})
+    settings = {"kinds": {"code": "categorical"}, "folds": 3, "repeats": 1}
+    named = Comparison.of(X, y, models=["naive-bayes"], **settings)
+    given = Comparison.of(X, y, models=[NaiveBayes()], **settings)
+    plain = Comparison.of(X, y, models=[NaiveBayes()], folds=3, repeats=1)
+    assert given.recommended.log_loss == named.recommended.log_loss != plain.recommended.log_loss
+
+
+def test_columns_are_held_against_the_model_that_was_given_not_against_none():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = pd.DataFrame({"good": y + 0.55 * rng.normal(size=300), "also": y + 0.5 * rng.normal(size=300)})
+    assert not Comparison.of(X, y, models=["logistic"], folds=3, repeats=1).leaks
+    assert not Comparison.of(X, y, models=[LogisticRegression()], folds=3, repeats=1).leaks
 
 
 def test_one_that_cannot_take_the_table_is_left_out_with_what_it_says():

@@ -8,7 +8,7 @@ import pytest
 from posterior import threads
 from posterior.cli.app import run
 from posterior.comparison import Comparison, pruning
-from posterior.comparison.candidates import candidates_for
+from posterior.comparison.candidates import candidates_for, candidates_named
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.inputs import compared_table
 from posterior.comparison.pruning import FIRST, pruned
@@ -31,7 +31,7 @@ def curved(n, seed=0):
 
 def chosen(X, y, names=None):
     table = compared_table(X, y)
-    return candidates_for(names, TableFacts(table))[0], table
+    return candidates_for(candidates_named(names), TableFacts(table))[0], table
 
 
 def test_what_is_clearly_behind_is_dropped_and_says_why(small_rounds):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commands import ran
-from everyday_files import FILES, PAGE, EverydayFile, page
+from everyday_files import FILES, PAGE, EverydayFile, filled
 from posterior import files
 from posterior.notices import DataWarning
 from posterior.schema import LabelledTable
@@ -21,7 +21,8 @@ every = pytest.mark.parametrize("file", FILES, ids=lambda file: file.kind)
 
 def test_there_are_forty_kinds_and_the_page_shows_them_as_they_are_tested():
     assert len({file.kind for file in FILES}) == len(FILES) >= 40
-    assert PAGE.read_text() == page(), "run `python tests/support/everyday_files.py`"
+    page = PAGE.read_text(encoding="utf-8")
+    assert filled(page) == page, "run `python tests/support/everyday_files.py`"
 
 
 def made(file: EverydayFile, folder, monkeypatch):

@@ -1,10 +1,11 @@
 """Tables as people have them: what is in each file, what it is read as, what is said, and what changes it.
 
-This list is the only one: tests write each file and hold what is read and said to it, and the table in
-docs/everyday-files.md is made of it (`python tests/support/everyday_files.py` writes it anew).
+This list is the only one: tests write each file and hold what is read and said to it, and the tables in
+docs/everyday-files.md are made of it (`python tests/support/everyday_files.py` writes them anew).
 """
 
 import gzip
+import re
 from pathlib import Path
 
 from written_files import (
@@ -399,34 +400,36 @@ FILES: tuple[EverydayFile, ...] = (
 )
 # fmt: on
 
-INTRODUCTION = """# Everyday files
-
-What `posterior` makes of the files that people have. Every line is a test: the file is written, and what is
-read of it and what is said (by `posterior data FILE`, or by `posterior compare` where it is about the column
-to predict) is held to the line. Nothing is read otherwise than it looks without a word: the reason is in the
-column "why", or in a note, with the option that changes it. In Python `--kind price=categorical` is
-`kinds={"price": "categorical"}`, and the options of files are those of [`posterior.files.read`](files.md).
-How columns are read is told in [How tables are read](tables.md).
-
-| file | cells | read as | said | to change it |
-|---|---|---|---|---|
-"""
+HEAD = "| file | cells | read as | said | to change it |\n|---|---|---|---|---|\n"
+# A table of the files from the one that is named up to the one that the next table begins with.
+TABLE = re.compile(r"<!-- files from: (.*) -->\n(?:.|\n)*?<!-- /files -->")
 
 
-def page() -> str:
-    """The page that shows all of them."""
+def filled(page: str) -> str:
+    """The page with its tables made anew; every file is in one of them."""
+    starts = TABLE.findall(page)
+    kinds = [file.kind for file in FILES]
+    ends = [*map(kinds.index, starts[1:]), len(FILES)]
+    if kinds.index(starts[0]) or ends != sorted(ends):
+        raise ValueError(f"the tables must begin with {kinds[0]!r} and follow the list, found {starts}")
+    parts = {start: FILES[kinds.index(start) : end] for start, end in zip(starts, ends, strict=True)}
+    return TABLE.sub(lambda found: _table(found[1], parts[found[1]]), page)
 
-    def code(text: str) -> str:
-        return f"`{text}`" if text else ""
 
-    def row(file: EverydayFile) -> str:
-        read_as = "; ".join(f"{name}: {cells}" for name, cells in file.read_as.items())
-        read_as = read_as or ("refused" if file.refused else "")
-        cells = [file.kind, code(file.cells), read_as, file.says, code(file.options)]
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", "⏎") for cell in cells) + " |"
+def _table(start: str, files: tuple[EverydayFile, ...]) -> str:
+    return f"<!-- files from: {start} -->\n{HEAD}" + "".join(map(_line, files)) + "<!-- /files -->"
 
-    return INTRODUCTION + "\n".join(map(row, FILES)) + "\n"
+
+def _line(file: EverydayFile) -> str:
+    read_as = "; ".join(f"{name}: {cells}" for name, cells in file.read_as.items())
+    read_as = read_as or ("refused" if file.refused else "")
+    cells = [file.kind, _code(file.cells), read_as, file.says, _code(file.options)]
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", "⏎") for cell in cells) + " |\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -12,6 +12,7 @@ from posterior._text import counted, listed
 from posterior._types import BEST
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.facts import TableFacts
+from posterior.comparison.given import is_estimator, named_estimators
 from posterior.comparison.outside import choice_of_estimator
 from posterior.estimators import (
     AdditiveClassifier,
@@ -393,17 +394,21 @@ def register_candidate(candidate: Candidate) -> None:
         raise ValueError(f"there is a model {name!r} already, {MODELS[name].title}; choose another name")
 
 
-def candidates_named(names: Sequence[Any] | None) -> list[Candidate]:
-    """The models of these names and estimators of a user's own, each once; all of ours for None.
+def candidates_named(models: Sequence[Any] | Mapping[str, Any] | None) -> list[Candidate]:
+    """The models that are named, each once: ours by name, and estimators; all of ours for None.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> [candidate.name for candidate in candidates_named(["lda", DecisionTreeClassifier()])]
     ['lda', 'DecisionTreeClassifier']
+    >>> [candidate.name for candidate in candidates_named({"tree": DecisionTreeClassifier()})]
+    ['tree']
     """
-    if names is None:
+    if models is None:
         return list(MODELS.values())
-    wanted = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in wanted if not _is_estimator(name) and name not in MODELS]
+    if isinstance(models, Mapping):
+        return [_given(name, estimator) for name, estimator in named_estimators(models).items()]
+    wanted = [models] if isinstance(models, str) else list(models)
+    unknown = [name for name in wanted if not is_estimator(name) and name not in MODELS]
     if unknown or not wanted:
         raise ValueError(
             f"there is no model {listed(unknown) or 'to try'}; choose among {', '.join(MODELS)}, or pass an "
@@ -411,33 +416,32 @@ def candidates_named(names: Sequence[Any] | None) -> list[Candidate]:
         )
     found: dict[str, Candidate] = {}
     for each in wanted:
-        if not _is_estimator(each):
+        if not is_estimator(each):
             found[each] = MODELS[each]
             continue
         title = name = type(each).__name__
         while name in found:
             number = int(name.partition(" ")[2] or 1) + 1
             name = f"{title} {number}"
-        approach: Approach = getattr(each, "approach", "other")
-        made = partial(choice_of_estimator, each)
-        found[name] = Candidate(name, name, approach, "an estimator that was given", made)
+        found[name] = _given(name, each)
     return list(found.values())
 
 
-def _is_estimator(given: Any) -> bool:
-    """Whether something is an estimator that can be trained and asked for classes."""
-    return not isinstance(given, type) and hasattr(given, "fit") and hasattr(given, "predict")
+def _given(name: str, estimator: Any) -> Candidate:
+    approach: Approach = getattr(estimator, "approach", "other")
+    made = partial(choice_of_estimator, estimator)
+    return Candidate(name, name, approach, "an estimator that was given", made)
 
 
 def candidates_for(
-    names: Sequence[Any] | None, table: TableFacts
+    models: Sequence[Candidate], table: TableFacts
 ) -> tuple[list[tuple[Candidate, EstimatorChoice]], dict[str, str]]:
-    """The models of these names made for a table, a pool last, and by name why others do not apply to it.
+    """These models made for a table, a pool last, and by name why others do not apply to it.
 
-    A pool that is named alone is one of all models.
+    A pool alone is one of all models.
     """
     found, left_out = [], {}
-    wanted = candidates_named(None if names in (POOL, [POOL]) else names)
+    wanted = MODELS.values() if list(models) == [MODELS[POOL]] else models
     for candidate in sorted(wanted, key=lambda candidate: candidate.approach == POOL):
         try:
             found.append((candidate, candidate.choice(table)))

@@ -1,13 +1,13 @@
 """Every sensible model of a table, on rows it has not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
 from posterior._types import AnyArray, Bools, DataFrame, Ints, Progress
 from posterior.comparison.advice import advice, drawn_rows, overtaking, unknowable_rows
-from posterior.comparison.candidates import Candidate, candidates_for
+from posterior.comparison.candidates import Candidate, candidates_for, candidates_named
 from posterior.comparison.choosing import NotForThisTableError
 from posterior.comparison.evaluation import Evaluation, results_of
 from posterior.comparison.facts import TableFacts
@@ -91,7 +91,7 @@ class Comparison:
         X: TableLike,
         y: Labels | str | None = None,
         *,
-        models: Sequence[Any] | None = None,
+        models: Sequence[Any] | Mapping[str, Any] | None = None,
         folds: int | None = None,
         repeats: int | None = None,
         groups: Labels | str | None = None,
@@ -115,9 +115,10 @@ class Comparison:
         y : array-like of shape (n_samples,) or str
             The class of each row, or the name of the column that holds it; rows without one are left out. A
             scan names its class column.
-        models : list of str and estimators, default=None
-            Some of `MODELS`, by name, and estimators of your own: one of scikit-learn gets the table as
-            numbers, categories as codes and gaps as NaN. None is all of `MODELS` that suit the table.
+        models : list of str and estimators, or mapping from names to estimators, default=None
+            Some of `MODELS`, by name, and estimators of your own, or `{"my name": estimator}`. An estimator
+            of scikit-learn gets the table as numbers: a category as its place in the sorted levels (0, 1, …),
+            a gap as NaN. None is all of `MODELS` that suit the table.
         folds, repeats : int, default=None
             How many parts the rows are dealt out in, and how often: by default 10 and 2 for up to 1,000
             rows, 10 and 1 for up to 10,000, and 5 and 1 for more.
@@ -147,7 +148,7 @@ class Comparison:
             Called as `progress(done, total, what)` after each step.
 
         """
-        most = checked_max_rows(max_rows)
+        most, wanted = checked_max_rows(max_rows), candidates_named(models)
         if isinstance(X, ScannedTable):
             drawn_scan = DrawnScan.of(X, y, most, groups=groups, time=time, kinds=kinds)
             return cls.of(
@@ -170,7 +171,8 @@ class Comparison:
         dealt = deal(some.codes, folds=folds, repeats=repeats, groups=some.groups, time=some.time, seed=seed)
         priced = costs_of(costs, table)
         setting = Setting(
-            models,
+            wanted,
+            models is not None,
             dealt,
             priced if priced is None or chosen is None else costs_of_rows(priced, chosen),
             sought_class(positive, table),
@@ -202,7 +204,7 @@ class Comparison:
         marking = evaluation.marking
         candidates, left_out = candidates_for(setting.models, facts)
         behind: list[Pruned] = []
-        if setting.models is None and priced is None and not dealt[0].forward:
+        if not setting.named and priced is None and not dealt[0].forward:
             candidates, behind = pruned(candidates, table)
         if setting.reference:
             n_fits = 1 + sum(once.n_models for once in dealt)
@@ -214,7 +216,7 @@ class Comparison:
             except NotForThisTableError as error:
                 left_out[outside.title] = str(error)
         found = results_of(candidates, evaluation, left_out, progress)
-        reference = next((result for result in found if result.name == REFERENCE), None)
+        reference = next((result for result in found if result.approach == REFERENCE), None)
         found = [result for result in found if result is not reference]
         ranking = Ranking.of(
             found, marking.codes, marking.knowable, by_cost=priced is not None, groups=marking.groups
@@ -258,7 +260,8 @@ class Comparison:
         strong = strong_columns(table, setting.dealt[0])
 
         def skill_without() -> float:
-            some = replace(setting, models=[self.recommended.name], dealt=setting.dealt[:1], reference=False)
+            best = [model for model in setting.models if model.name == self.recommended.name]
+            some = replace(setting, models=best, named=True, dealt=setting.dealt[:1], reference=False)
             found = self._without(table, strong, some, None)
             return 0.0 if found is None else skill_of(found.recommended.log_loss, self.codes)
 

@@ -1,12 +1,13 @@
 """Candidates with one estimator each, for learning curves and experiments of robustness."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 from sklearn.base import clone
 
+from posterior.comparison.given import named_estimators, told_kinds
 from posterior.estimators import (
     AdditiveClassifier,
     GenerativeClassifier,
@@ -49,19 +50,11 @@ def candidates_of(models: Any, rows: LabelledTable) -> tuple[FixedCandidate, ...
     >>> [(c.name, c.approach) for c in candidates_of({"naive": NaiveBayes()}, rows)]
     [('naive', 'generative')]
     """
-    if not isinstance(models, Mapping) or not models:
-        raise ValueError(
-            "models must be a mapping from names to estimators, such as "
-            f'{{"naive Bayes": NaiveBayes(), "logistic": LogisticRegression()}}, found {models!r}'
-        )
-    for name, estimator in models.items():
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise ValueError(f"models[{name!r}] is {estimator!r}; pass an estimator with fit and predict")
     return tuple(
         FixedCandidate(
-            str(name), str(name), getattr(estimator, "approach", "other"), _told_kinds(estimator, rows)
+            name, name, getattr(estimator, "approach", "other"), told_kinds(estimator, _declared(rows))
         )
-        for name, estimator in models.items()
+        for name, estimator in named_estimators(models).items()
     )
 
 
@@ -136,13 +129,6 @@ def n_parameters_of(model: Any) -> float:
 
 def _declared(rows: LabelledTable) -> list[tuple[Any, Kind]] | None:
     return list(rows.pinned.items()) or None
-
-
-def _told_kinds(estimator: Any, rows: LabelledTable) -> Any:
-    copy = clone(estimator)
-    if rows.pinned and "kinds" in copy.get_params() and copy.kinds is None:
-        copy.set_params(kinds=_declared(rows))
-    return copy
 
 
 def _naive(name: str, title: str, rows: LabelledTable, *, tied: bool) -> FixedCandidate:

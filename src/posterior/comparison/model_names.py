@@ -22,7 +22,7 @@ def estimator_for(candidate: Candidate, table: TableFacts) -> Any:
     some = rows if n == len(rows) else rows.part(sample_rows(rows.codes, n, rows.groups))
     folds = deal(some.codes, folds=min(FOLDS, len(some)), repeats=1, groups=some.groups)
     evaluation = Evaluation.of(TableFacts(some), folds)
-    candidates, left_out = candidates_for([POOL], evaluation.table)
+    candidates, left_out = candidates_for([candidate], evaluation.table)
     results = results_of(candidates, evaluation, left_out)
     pool = next((result for result in results if result.approach == POOL), None)
     if pool is None:

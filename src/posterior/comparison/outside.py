@@ -6,6 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from posterior.comparison.choosing import EstimatorChoice, NotForThisTableError
 from posterior.comparison.facts import TableFacts
+from posterior.comparison.given import told_kinds
 from posterior.estimators.encoded_table import EncodedTableClassifier
 from posterior.estimators.table_estimator import takes_tables
 
@@ -22,7 +23,7 @@ def choice_of_estimator(estimator: Any, table: TableFacts) -> EstimatorChoice:
     ours = takes_tables(estimator)
     columns = tuple(range(table.n_columns)) if ours else _numeric(table)
     if ours:
-        return EstimatorChoice((estimator,), columns, "as it was given")
+        return EstimatorChoice((told_kinds(estimator, table.pinned),), columns, "as it was given")
     if not columns:
         raise NotForThisTableError("no column that is not text")
     wrapped = EncodedTableClassifier(estimator, kinds=table.pinned or None)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posterior._text import listed
+from posterior.comparison.candidates import Candidate
 from posterior.decision import Costs
 from posterior.decision.cost_table import read_costs, refuse_other_rows
 from posterior.schema import Folds, LabelledTable
@@ -29,9 +30,10 @@ class Sought(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """How models are compared: which, on which folds, and what counts."""
+    """How models are compared: which (`named` by a user, or all of ours), on which folds, and what counts."""
 
-    models: Sequence[Any] | None
+    models: Sequence[Candidate]
+    named: bool
     dealt: tuple[Folds, ...]
     costs: Costs | None
     positive: Sought | None
