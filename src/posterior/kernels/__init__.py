@@ -20,6 +20,7 @@ from posterior.kernels.gaps import (
     pairs_there,
 )
 from posterior.kernels.gaussian import (
+    MANY_SUMS,
     SumsOfParts,
     class_moments,
     class_weights,
@@ -30,6 +31,7 @@ from posterior.kernels.gaussian import (
     moments_of_parts,
     scatter_of_pairs,
     scatter_of_parts,
+    shares_out_classes,
     worth_a_factor,
 )
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
@@ -73,6 +75,7 @@ from posterior.kernels.sparse import (
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
+    "MANY_SUMS",
     "WIDEST_QUADRATIC",
     "Answer",
     "AnswersOfParts",
@@ -140,6 +143,7 @@ __all__ = [
     "scatter_of_pairs",
     "scatter_of_parts",
     "scratch",
+    "shares_out_classes",
     "tiles",
     "with_data",
     "without_zeros",
