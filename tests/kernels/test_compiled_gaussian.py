@@ -72,7 +72,6 @@ def test_moments_class_by_class_have_the_bits_of_moments_row_by_row(weighted):
                 found = moments_by_class.class_moments(table, y, w, 40)
             for a, b in zip(want[:4], found[:4], strict=True):
                 np.testing.assert_array_equal(a, b)
-            assert len(set(found.mark.tolist())) == 21
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -88,7 +87,8 @@ def test_columns_alike_have_one_mark_class_by_class():
     x[:, 19] = x[:, 2]
     for table in (x, SeparateColumns.of([column.copy() for column in x.T])):
         mark = moments_by_class.class_moments(table, y, None, 20).mark
-        assert mark[19] == mark[2] and len(set(mark.tolist())) == 19
+        assert mark[19] == mark[2]
+        assert len(set(mark.tolist())) == 19
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.001])

@@ -1,5 +1,6 @@
 """Cells of sparse rows: each distinct one once, and rows made dense where nothing else serves."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.discrete import csr_parts
 from posterior.kernels.memory import codes_of, weights_of, writable
-from posterior.kernels.reference import is_sparse, mixture, with_data
+from posterior.kernels.reference import csr, is_sparse, mixture, with_data
 
 # A flag for every pair of a column and a count is cheaper than a sort, while there are no more of them.
 MOST_FLAGS = 1 << 24
@@ -37,6 +38,29 @@ def without_zeros(block: Any) -> Any:
     block.indices, block.indptr = block.indices.copy(), block.indptr.copy()
     block.eliminate_zeros()
     return block
+
+
+def some_columns(rows: Any, columns: Sequence[int]) -> Any:
+    """Some columns of sparse rows (CSR) whose cells are sorted.
+
+    >>> from scipy import sparse
+    >>> some_columns(sparse.csr_array([[0.0, 2.0, 5.0], [3.0, 2.0, 0.0]]), [0, 2]).toarray()
+    array([[0., 5.],
+           [3., 0.]])
+    """
+    keep = np.asarray(columns, dtype=np.int64)
+    if len(keep) and not (np.diff(keep) > 0).all():
+        return rows[:, keep]
+    place = np.full(rows.shape[1], -1, dtype=rows.indices.dtype)
+    place[keep] = np.arange(len(keep))
+    found, data, bounds = place[rows.indices], rows.data, rows.indptr
+    if len(found) and found.min() < 0:  # not where columns without a cell are left out, as constants are
+        kept = found >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        found, data, bounds = found[kept], data[kept], before[bounds].astype(bounds.dtype)
+    part = csr(data, found, bounds, (rows.shape[0], len(keep)))
+    part.has_canonical_format = True
+    return part
 
 
 def distinct_cells(block: Any) -> DistinctCells:
