@@ -110,6 +110,26 @@ def test_many_classes_and_columns_have_the_same_bits_with_any_number_of_threads(
     np.testing.assert_allclose(found[0].theta_, want.theta_, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_linear_scores_of_many_classes_and_columns_are_those_of_the_reference(offset):
+    x, y, _ = rows(8, 1200, 270, 250)
+    y[:250] = np.arange(250)
+    x += y[:, None] * 0.01 + offset
+    with using("reference"):
+        want = LDA(shrinkage=0.5).fit(x, y).predict_log_proba(x[:300])
+    found = []
+    for n_threads in (1, 2, 5):
+        with threads(n_threads):
+            model = LDA(shrinkage=0.5).fit(x, y)
+            found.append(model.predict_log_proba(x[:300]))
+            gappy = x[:3].copy()
+            gappy[:, 7] = np.nan
+            assert np.isfinite(model.predict_log_proba(gappy)).all()
+    for each in found:
+        np.testing.assert_array_equal(each, found[0])
+    np.testing.assert_allclose(found[0], want, rtol=1e-6 if offset else 1e-9, atol=1e-6 if offset else 1e-9)
+
+
 def test_an_outlier_in_the_first_row_costs_no_digits():
     x, y, _ = rows(2, 20_000, 3, 2)
     x[0] = 1e8

@@ -26,7 +26,7 @@ MOST = 0.75
 WIDE, BLOCK = 1 << 16, 128
 
 # What compiled code reads, and makes again where it is needed.
-MADE_AGAIN = ("row_scores", "_log_density_scores")
+MADE_AGAIN = ("row_scores", "_log_density_scores", "_linear")
 
 
 class MultivariateNormalDistribution(Distribution):

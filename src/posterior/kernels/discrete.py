@@ -223,7 +223,7 @@ class LinearSums:
         kernel = None
         n_classes = lines.shape[1]
         if is_sparse(counts) and counts.format == "csr" and (n_classes == 2 or n_classes >= MANY_CLASSES):
-            kernel = compiled("sums", counts.nnz * n_classes // 4)
+            kernel = compiled("sums", counts.nnz * n_classes // 2)
         if kernel is None:
             out += reference.linear_sums(counts, finite, hits)
             return

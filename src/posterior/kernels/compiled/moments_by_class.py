@@ -13,7 +13,7 @@ from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, SINGLE_ROWS, ST
 from posterior.kernels.compiled.moment_sums import add_complete
 from posterior.kernels.compiled.moments import PEEK, centre, mark_sums, of_columns, tell_marks_apart, total_of
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
-from posterior.kernels.layouts import NumberTable
+from posterior.kernels.layouts import NumberTable, SeparateColumns, lies_in_rows
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments
 from posterior.kernels.shares import take_parts
@@ -81,6 +81,8 @@ def sum_groups(
 
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments | None:
     """Moments by class and column, by all threads; None where a cell is missing."""
+    if isinstance(table, np.ndarray) and not lies_in_rows(table) and table.strides[0] == table.itemsize == 8:
+        table = SeparateColumns.of(list(table.T))  # not a copy: chunks have many rows here
     source, start = row_source(table)
     codes, weights, d = codes_of(y), weights_of(weight), table.shape[1]
     found, marks = np.empty((4, n_classes, d)), np.empty((-(-n_classes // _group(d)), d))
