@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import discriminant_analysis, naive_bayes
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import posterior
 from benchmarks.measure import resident_growth, timed
+from posterior.families import BagOfWords
 
 Table = tuple[Any, np.ndarray]
 CLASSES, COLUMNS, CATEGORIES = 1_000, 1_000, 10_000
@@ -59,6 +62,26 @@ def words(n: int, n_columns: int = WORDS, n_classes: int = 2) -> Table:
     return sparse.csr_array((data, columns.ravel(), bounds), shape=(n, n_columns)), y
 
 
+def texts(n: int) -> Table:
+    """A column of texts of fifty words; the second class prefers words further on."""
+    X, y = words(n)
+    rows = X.indices.reshape(n, STORED).tolist()
+    return np.array([[" ".join([f"w{j}" for j in row])] for row in rows], dtype=object), y
+
+
+class CountedWords:
+    """scikit-learn's words and model of one column of texts."""
+
+    def __init__(self) -> None:
+        self.model = make_pipeline(CountVectorizer(), naive_bayes.MultinomialNB())
+
+    def fit(self, X: Any, y: np.ndarray) -> None:
+        self.model.fit(X[:, 0], y)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.model.predict_proba(X[:, 0]))
+
+
 LDA = discriminant_analysis.LinearDiscriminantAnalysis
 CASES: dict[str, tuple[Callable[[int], Table], Any, Any]] = {
     "GaussianNB": (numbers, posterior.GaussianNB(), naive_bayes.GaussianNB()),
@@ -73,6 +96,7 @@ CASES: dict[str, tuple[Callable[[int], Table], Any, Any]] = {
         posterior.NaiveBayes(weights=1.0),
         naive_bayes.MultinomialNB(),
     ),
+    "texts": (texts, posterior.GenerativeClassifier([(0, BagOfWords("multinomial"))]), CountedWords()),
 }
 OTHER_MODEL = {"NaiveBayes, words"}  # Poisson counts, whose answers are not those of a multinomial
 

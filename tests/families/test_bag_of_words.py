@@ -28,9 +28,9 @@ from posterior.families import (
     Multinomial,
     MultinomialDistribution,
     Normal,
-    vocabulary,
+    bag_of_words,
 )
-from posterior.families.kept_counts import KeptCounts
+from posterior.families.kept_counts import KeptCounts, counts_of_known
 from posterior.notices import DataWarning
 
 MODELS = {"multinomial": naive_bayes.MultinomialNB, "bernoulli": naive_bayes.BernoulliNB}
@@ -134,9 +134,10 @@ def test_the_vocabulary_is_that_of_scikit_learn_whatever_the_chunks(options, mon
 @both_models
 def test_long_texts_are_counted_in_batches(model, monkeypatch):
     texts, y = drawn_texts(300)
-    whole = alone(BagOfWords(model), texts, y).class_log_density(pd.DataFrame({"text": texts}))
+    family = BagOfWords(model, hashing=50)
+    whole = alone(family, texts, y).class_log_density(pd.DataFrame({"text": texts}))
     monkeypatch.setattr("posterior.families.vocabulary.BATCH_CHARACTERS", 100)
-    parts = alone(BagOfWords(model), texts, y).class_log_density(pd.DataFrame({"text": texts}))
+    parts = alone(family, texts, y).class_log_density(pd.DataFrame({"text": texts}))
     assert parts == pytest.approx(whole, rel=1e-12)
 
 
@@ -765,8 +766,8 @@ def test_texts_are_read_once_and_counted_as_if_they_were_read_twice(model, optio
         return found, distribution
 
     read = []
-    count = vocabulary.word_counts
-    monkeypatch.setattr("posterior.families.bag_of_words.word_counts", lambda *a: read.append(a) or count(*a))
+    count = bag_of_words._counts
+    monkeypatch.setattr(bag_of_words, "_counts", lambda *a: read.append(a) or count(*a))
     once, of_once = fitted()
     assert not read
     monkeypatch.setattr("posterior.families.kept_counts.MOST_CELLS", 0)  # nothing is kept
@@ -778,6 +779,26 @@ def test_texts_are_read_once_and_counted_as_if_they_were_read_twice(model, optio
         assert of_once.words == other.words
         np.testing.assert_array_equal(of_once.distribution.probability, other.distribution.probability)
     assert b"kept" not in pickle.dumps(once)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"binary": True}, {"ngram_range": (1, 2)}, {"analyzer": "char"}, {"lowercase": False}]
+)
+def test_known_words_are_counted_as_scikit_learn_counts_them(options):
+    texts, _ = drawn_texts(60, seed=6)
+    texts = [*texts, "", "Never seen before, never", "so SO so it goes"]
+    known = CountVectorizer(**options).fit(texts[:40])
+    found, truth = counts_of_known(texts, known), known.transform(texts)
+    assert found.has_canonical_format
+    assert found.shape == truth.shape
+    np.testing.assert_array_equal(found.toarray(), truth.toarray())
+
+
+@pytest.mark.parametrize(
+    "options", [{"tokenizer": str.split}, {"stop_words": ["so"]}, {"analyzer": str.split}]
+)
+def test_words_that_are_cut_by_rules_of_the_user_are_left_to_scikit_learn(options):
+    assert counts_of_known(["so it goes"], CountVectorizer(**options)) is None
 
 
 def test_kept_counts_are_those_of_the_very_same_texts_and_handed_out_once():

@@ -11,8 +11,8 @@ from posterior.kernels import reference
 from posterior.kernels.choice import using
 from posterior.kernels.layouts import SeparateColumns
 
-# Around the tiles, vectors and groups of classes in which kernels work; one row, one column, one class.
-SHAPES = [(1, 1, 1), (2, 3, 2), (7, 5, 4), (64, 20, 10), (65, 33, 5), (700, 1, 3), (130, 9, 17)]
+# Around the tiles, vectors and groups of classes in which kernels work; one row, one column, one class, many.
+SHAPES = [(1, 1, 1), (2, 3, 2), (7, 5, 4), (64, 20, 10), (65, 33, 5), (700, 1, 3), (130, 9, 17), (150, 4, 70)]
 
 
 def rows(n, n_classes, seed, *, weighted):
@@ -71,6 +71,41 @@ def test_look_ups_add_up_as_in_the_reference(n, d, n_classes):
         found.append(out)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-13, atol=1e-13)
     assert np.isneginf(found[1]).sum() == (codes[:, 0] == 0).sum()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_look_ups_add_what_look_ups_add(order):
+    rng = np.random.default_rng(8)
+    sizes, n_classes = (1, 4, 30), 70
+    tables = [np.array(np.log(rng.random((n_classes, size))), order=order) for size in sizes]
+    tables[1][3, 2] = -np.inf
+    unseen = [np.log(rng.random(n_classes)) for _ in sizes]
+    codes = np.stack([rng.integers(-1, size + 2, 50) for size in sizes], axis=1)
+    before = rng.normal(size=(50, n_classes))
+    pairs = zip(tables, unseen, strict=True)
+    whole = [np.vstack([t.T, line, np.zeros(n_classes)]) for t, line in pairs]
+    truth = before.copy()
+    with using("reference"):
+        kernels.LookUps(whole).add(np.minimum(codes, sizes), truth)
+    for mode in ("reference", "compiled"):
+        out = before.copy()
+        with using(mode):
+            kernels.LongLookUps(tables, unseen).add(codes, out)
+        np.testing.assert_allclose(out, truth, rtol=1e-13)
+
+
+@pytest.mark.parametrize("columns", [[], [4], [0, 1, 2, 3, 4], [1, 3], [0, 2, 4], [3, 1], [2, 2]])
+@pytest.mark.parametrize("full", [0.0, 0.3])
+def test_some_columns_of_sparse_rows_are_those_of_dense_ones(columns, full):
+    cells = np.random.default_rng(9).poisson(full, (40, 5)).astype(float)
+    cells[:, 2] = 0.0
+    rows = sparse.csr_array(cells)
+    for mode in ("reference", "compiled"):
+        with using(mode):
+            found = kernels.some_columns(rows, columns)
+        assert found.has_canonical_format
+        np.testing.assert_array_equal(found.toarray(), cells[:, columns])
+        np.testing.assert_array_equal(rows.toarray(), cells)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -1,6 +1,7 @@
 """Compiled kernels of Gaussian blocks say what the reference says, and the same bits from any layout."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from posterior.estimators.precision import in_double
 from posterior.families import Bernoulli, MultivariateNormalDistribution, Normal, NormalDistribution
 from posterior.kernels import SeparateColumns, as_they_lie, in_rows, posteriors, reference, tiles
 from posterior.kernels.choice import using
-from posterior.kernels.compiled import moments, normalizing, scatter, scores
+from posterior.kernels.compiled import moments, moments_by_class, normalizing, scatter, scores
 
 
 def rows(seed, n, d, n_classes, *, offset=0.0, gaps=0.0):
@@ -55,6 +56,78 @@ def test_moments_have_the_same_bits_from_any_layout(gaps):
             found = moments.class_moments(table, y, w, 4)
             for a, b in zip(want[:4], found[:4], strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_class_by_class_have_the_bits_of_moments_row_by_row(weighted):
+    x, y, weight = rows(4, 3000, 21, 40, offset=1e8)
+    y[y == 7] = 8  # a class without rows
+    x[0] = 1e14  # whose class is centred again
+    w = weight if weighted else None
+    layouts = (x, np.asfortranarray(x), SeparateColumns.of([column.copy() for column in x.T]))
+    for table in (*layouts, x.astype(np.float32)):
+        want = moments.class_moments(table, y, w, 40)
+        for n_threads in (1, 2, 5):
+            with threads(n_threads):
+                found = moments_by_class.class_moments(table, y, w, 40)
+            for a, b in zip(want[:4], found[:4], strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_moments_class_by_class_see_gaps_and_infinity(wrong):
+    x, y, _ = rows(5, 300, 9, 20)
+    x[299, 8] = wrong
+    for table in (x, SeparateColumns.of([column.copy() for column in x.T])):
+        assert moments_by_class.class_moments(table, y, None, 20) is None
+
+
+def test_columns_alike_have_one_mark_class_by_class():
+    x, y, _ = rows(6, 300, 20, 20)
+    x[:, 19] = x[:, 2]
+    for table in (x, SeparateColumns.of([column.copy() for column in x.T])):
+        mark = moments_by_class.class_moments(table, y, None, 20).mark
+        assert mark[19] == mark[2]
+        assert len(set(mark.tolist())) == 19
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.001])
+def test_many_classes_and_columns_have_the_same_bits_with_any_number_of_threads(gaps, monkeypatch):
+    monkeypatch.setattr(local, "SIZES", 1)  # two chunks
+    x, y, _ = rows(7, 3000, 400, 100, gaps=gaps)
+    tables = x, pd.DataFrame(x), np.asfortranarray(x)
+    found = []
+    for table in tables:
+        for n_threads in (1, 2, 5):
+            with threads(n_threads):
+                found.append(GaussianNB().fit(table, y))
+    with using("reference"):
+        want = GaussianNB().fit(x, y)
+    for model in found:
+        np.testing.assert_array_equal(model.var_, found[0].var_)
+        np.testing.assert_array_equal(model.theta_, found[0].theta_)
+    np.testing.assert_allclose(found[0].var_, want.var_, rtol=1e-12)
+    np.testing.assert_allclose(found[0].theta_, want.theta_, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_linear_scores_of_many_classes_and_columns_are_those_of_the_reference(offset):
+    x, y, _ = rows(8, 1200, 270, 250)
+    y[:250] = np.arange(250)
+    x += y[:, None] * 0.01 + offset
+    with using("reference"):
+        want = LDA(shrinkage=0.5).fit(x, y).predict_log_proba(x[:300])
+    found = []
+    for n_threads in (1, 2, 5):
+        with threads(n_threads):
+            model = LDA(shrinkage=0.5).fit(x, y)
+            found.append(model.predict_log_proba(x[:300]))
+            gappy = x[:3].copy()
+            gappy[:, 7] = np.nan
+            assert np.isfinite(model.predict_log_proba(gappy)).all()
+    for each in found:
+        np.testing.assert_array_equal(each, found[0])
+    np.testing.assert_allclose(found[0], want, rtol=1e-6 if offset else 1e-9, atol=1e-6 if offset else 1e-9)
 
 
 def test_an_outlier_in_the_first_row_costs_no_digits():

@@ -187,13 +187,17 @@ class LocalDataset:
         """Add up `summarize(chunk)` in a fixed pairwise tree, whatever the number of threads.
 
         A `summarize` that has `of_parts` is asked for the sums of many chunks at a time: between two calls of
-        compiled code, threads wait for each other.
+        compiled code, threads wait for each other. One that `shares_out` each chunk gets them one by one.
         """
         chunks = self.chunks(dense, size)
         if len(chunks) == 1:
             with one_blas_thread:
                 return summarize(chunks[0])
         total: TreeSum[S] = TreeSum()
+        if getattr(summarize, "shares_out", False):
+            for i, chunk in enumerate(chunks):
+                total.put(i, summarize(chunk))
+            return total.whole()
         done = 0
         if chunks and self.step == 1 and hasattr(summarize, "of_parts"):
             done = self._put_parts(summarize, chunks, total)

@@ -14,7 +14,7 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.dataset import Rows
 from posterior.families.base import Distribution, Family, LeftOut, NoClosedFormError
 from posterior.families.bernoulli import Bernoulli, BernoulliDistribution
-from posterior.families.kept_counts import KeptCounts
+from posterior.families.kept_counts import KeptCounts, counts_of_known
 from posterior.families.left_out.words import bernoulli_without_own_words, multinomial_without_own_words
 from posterior.families.multinomial import Multinomial, MultinomialDistribution
 from posterior.families.parameters import Parameter, level_name, most_telling
@@ -135,7 +135,7 @@ class BagOfWordsDistribution(Distribution):
 
     def _counts(self, block: AnyArray, there: Bools) -> Any:
         """How often the texts that are there hold each known word, a sparse array."""
-        return word_counts(block[there, 0].tolist(), self.vectorizer, self.distribution.n_columns)
+        return _counts(block[there, 0].tolist(), self.vectorizer, self.distribution.n_columns)
 
     def marginal(self, columns: Sequence[int]) -> "BagOfWordsDistribution":
         """The same distribution; there is no other column."""
@@ -327,7 +327,7 @@ class BagOfWords(Family[WordTotals]):
         texts = block[there, 0].tolist()
         kept: KeptCounts | None = getattr(self, "_kept", None)
         found = None if kept is None or self.words is None else kept.take(texts, self.words)
-        return word_counts(texts, self.reader, _n_words(self.reader)) if found is None else found
+        return _counts(texts, self.reader, _n_words(self.reader)) if found is None else found
 
     def summarize(self, block: AnyArray, y: Ints, weight: Floats | None, n_classes: int) -> WordTotals:
         """How often each class uses each word."""
@@ -437,6 +437,13 @@ def _check_settings(vectorizer: Any) -> None:
     if isinstance(vectorizer, CountVectorizer) and vectorizer.vocabulary is None:
         vectorizer = fresh(vectorizer, vocabulary=["word"])
     fresh(vectorizer).fit([])
+
+
+def _counts(texts: Sequence[str], vectorizer: Any, n_words: int) -> Any:
+    """How often each text has each word, a float64 CSR array; words that are not known are passed over."""
+    known = type(vectorizer) is CountVectorizer and texts and n_words
+    counted = counts_of_known(texts, vectorizer) if known else None
+    return word_counts(texts, vectorizer, n_words) if counted is None else counted
 
 
 def _is_fixed(vectorizer: Any) -> bool:

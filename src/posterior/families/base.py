@@ -301,8 +301,12 @@ class Family(ABC, Generic[S]):
         return self
 
     def size(self, n_classes: int, n_columns: int) -> int:
-        """Cells of the statistics, where they may be more than the rows of a chunk have."""
+        """Cells that it takes to add statistics up, where they may be more than the rows of a chunk have."""
         return 0
+
+    def shares_out(self, n_classes: int, n_columns: int) -> bool:
+        """Whether threads share out the work on one chunk, so that chunks are best taken one by one."""
+        return False
 
     @property
     def takes_tables(self) -> bool:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterior import kernels
+from posterior._pool import each
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut, SumsOf
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, level_name, most_telling
-from posterior.families.sums import ALPHAS, check_alpha, log_times, safe_log
+from posterior.families.sums import ALPHAS, check_alpha, safe_log, sum_of_products
 from posterior.math import sum_to_one
 from posterior.schema import Codes
 from posterior.stats import CategoryCounts
@@ -23,6 +24,8 @@ from posterior.stats.counts import tables_misfit
 LARGEST_TABLE = 1 << 26
 # The largest number of cells of a joint table that are listed.
 LISTED_CELLS = 1000
+# With more cells than this, threads share out the tables.
+MANY_CELLS = 1 << 20
 Unknown = Literal["marginalize", "smooth", "error"]
 
 
@@ -124,7 +127,9 @@ class CategoricalDistribution(Distribution):
         )
 
     @cached_property
-    def _look_ups(self) -> kernels.LookUps:
+    def _look_ups(self) -> kernels.LookUps | kernels.LongLookUps:
+        if self.n_classes > kernels.MATRIX_CLASSES:
+            return kernels.LongLookUps(self.log_tables, self.log_unseen)
         return kernels.LookUps(self._lookup)
 
     def log_terms(self, block: "Codes | AnyArray") -> Floats:
@@ -223,7 +228,7 @@ class CategoricalDistribution(Distribution):
     def log_likelihood(self, statistics: CategoryCounts) -> float:
         """Σ count · ln p."""
         pairs = zip(statistics.tables, self.log_tables, strict=True)
-        return float(sum(log_times(count, log_p).sum() for count, log_p in pairs))
+        return float(sum(sum_of_products(count, log_p) for count, log_p in pairs))
 
 
 @dataclass(frozen=True)
@@ -281,24 +286,35 @@ class Categorical(Family[CategoryCounts]):
     def estimate(self, statistics: CategoryCounts) -> CategoricalDistribution:
         """Smoothed relative frequencies; a class without any row takes the shares that smooth the others."""
         self.refuse_open()
-        logs, unseen = [], []
-        for counts in statistics.tables:
-            axes = tuple(range(1, counts.ndim))
-            n_cells = max(counts[0].size, 1)
-            weight = counts.sum(axis=axes, keepdims=True)
-            total = weight + self.alpha * n_cells
-            share = self._shares(counts)
-            added = counts + self.alpha * n_cells * share
-            like_all = np.broadcast_to(share, counts.shape).copy()
-            logs.append(safe_log(np.divide(added, total, out=like_all, where=total > 0)))
-            rest = weight.reshape(-1) + self.alpha * (n_cells + 1)
-            # A further category has the share of one that was never counted.
-            new = (n_cells + 1) / (counts.sum() + n_cells + 1) if self.hierarchical else 1.0
-            p = np.divide(self.alpha * new, rest, out=np.zeros(len(counts)), where=rest > 0)
-            unseen.append(safe_log(p) if self.unknown == "smooth" else np.zeros(len(counts)))
+        found: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))] * len(statistics.tables)
+
+        def estimate(j: int) -> None:
+            found[j] = self._log_probabilities(statistics.tables[j])
+
+        large = sum(counts.size for counts in statistics.tables) > MANY_CELLS
+        each(estimate, len(found)) if large else list(map(estimate, range(len(found))))
+        logs, unseen = zip(*found, strict=True) if found else ((), ())
         return CategoricalDistribution.from_logs(
-            tuple(logs), joint=self.joint, log_unseen=tuple(unseen), unseen=self.unknown
+            logs, joint=self.joint, log_unseen=unseen, unseen=self.unknown
         )
+
+    def _log_probabilities(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Log probabilities of the cells of a table, and of a category that is not there."""
+        n_cells = max(counts[0].size, 1)
+        weight = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
+        total = weight + self.alpha * n_cells
+        share = self._shares(counts)
+        logs = counts + self.alpha * n_cells * share
+        with np.errstate(divide="ignore", invalid="ignore"):  # a probability of zero is meant
+            np.divide(logs, total, out=logs)
+            if not (total > 0).all():
+                np.copyto(logs, share, where=total <= 0)
+            np.log(logs, out=logs)
+        rest = weight.reshape(-1) + self.alpha * (n_cells + 1)
+        # A further category has the share of one that was never counted.
+        new = (n_cells + 1) / (counts.sum() + n_cells + 1) if self.hierarchical else 1.0
+        p = np.divide(self.alpha * new, rest, out=np.zeros(len(counts)), where=rest > 0)
+        return logs, safe_log(p) if self.unknown == "smooth" else np.zeros(len(counts))
 
     def _shares(self, counts: Floats) -> Floats:
         """How the rows that are added are shared out among the cells of a table, (1, V_1, …)."""

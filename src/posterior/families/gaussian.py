@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterior import kernels
 from posterior._linalg import AT_ONCE, FAR_APART, are_symmetric, whitener, whiteners
+from posterior._pool import each
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
 from posterior.families.parameters import Parameter, of_normals
@@ -21,10 +22,11 @@ Shape = Literal["full", "diagonal", "spherical"]
 
 # Where fewer rows have gaps than this share, all are scored as complete first, and those with gaps again.
 MOST = 0.75
-
+# With more means (classes × columns) than this a linear form is a product of matrices; rows of it at a time.
+WIDE, BLOCK = 1 << 16, 128
 
 # What compiled code reads, and makes again where it is needed.
-MADE_AGAIN = ("row_scores", "_log_density_scores")
+MADE_AGAIN = ("row_scores", "_log_density_scores", "_linear")
 
 
 class MultivariateNormalDistribution(Distribution):
@@ -74,6 +76,8 @@ class MultivariateNormalDistribution(Distribution):
         self.repairs = repairs
         self._squares: Any = None
         self._log_dets, self._white_means = self._whitened()
+        if self.tied and self._is_wide:
+            self._linear  # noqa: B018  (takes as long as many rows to be scored: with the rest of a fit)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: part for name, part in self.__dict__.items() if name not in MADE_AGAIN}
@@ -96,7 +100,7 @@ class MultivariateNormalDistribution(Distribution):
             found = self._one_by_one()
             if len(self.covariance) == 1:
                 ((white, log_det),) = found
-                return np.full(self.n_classes, log_det), np.stack([row @ white for row in apart])
+                return np.full(self.n_classes, log_det), _times(apart, white)
             pairs = [(log_det, row @ white) for (white, log_det), row in zip(found, apart, strict=True)]
         except np.linalg.LinAlgError as error:
             raise ValueError("a covariance must be positive definite") from error
@@ -180,10 +184,17 @@ class MultivariateNormalDistribution(Distribution):
         centre = self._centre.pivot, self._centre.remainder
         if self._spread > FAR_APART:
             return None
+        if self.tied and self._is_wide:
+            return None
         if self.tied:
             coef = self._whiteners[0][0] @ self._white_means.T
             return kernels.linear_scores(coef, -0.5 * (self._white_means**2).sum(axis=1), *centre)
         return self._log_density_scores
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether coefficients are so many that scores are products of matrices, not sums in registers."""
+        return self.n_classes * self.n_columns > WIDE
 
     @cached_property
     def _log_density_scores(self) -> kernels.RowScores | None:
@@ -203,7 +214,8 @@ class MultivariateNormalDistribution(Distribution):
     @cached_property
     def _linear(self) -> tuple[Floats, Floats, Location | None]:
         """Coefficients (d, K) and constants of the linear form, about a centre unless that is near zero."""
-        coef = self._white_means @ self._whiteners[0][0].T
+        white = self._whiteners[0][0].T
+        coef = _times(self._white_means, white) if self._is_wide else self._white_means @ white
         level = -0.5 * (self._white_means**2).sum(axis=1)
         centre = self._centre
         sd = np.sqrt(np.diagonal(self.covariance[0]))
@@ -415,3 +427,17 @@ class MultivariateNormalDistribution(Distribution):
             constant=-0.5 * (np.einsum("ki,ki->k", pull, apart) + log_dets + self.n_columns * LOG_2PI),
             scale=np.sqrt(np.diagonal(self.covariance.mean(axis=0))),
         )
+
+
+def _times(rows: Floats, matrix: Floats) -> Floats:
+    """The product: row by row or, of a large table, a block of rows after the other by several threads."""
+    if rows.size <= WIDE:
+        return np.stack([row @ matrix for row in rows])
+    out = np.empty((len(rows), matrix.shape[1]))
+
+    def multiply(i: int) -> None:
+        some = slice(i * BLOCK, (i + 1) * BLOCK)
+        np.matmul(rows[some], matrix, out=out[some])
+
+    each(multiply, -(-len(rows) // BLOCK))
+    return out

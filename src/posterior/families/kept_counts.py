@@ -1,15 +1,18 @@
 """Counts of words found while the words were learnt, kept for the sums that follow: texts are read once."""
 
+import os
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from operator import eq, is_
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posterior import kernels
-from posterior._types import Floats, Ints
+from posterior._types import AnyArray, Floats, Ints
 from posterior.stats import WordFrequencies
 
 # So many characters are cut into words at once, in Python objects that take many times their room.
@@ -18,6 +21,28 @@ MOST_CHARACTERS = 1 << 24
 MOST_CELLS = 1 << 24
 # Settings with which scikit-learn cuts texts into words without asking, or warning, the user.
 PLAIN = {"tokenizer": None, "preprocessor": None, "stop_words": None}
+
+
+class _Turns:
+    """Threads cut texts into words in turn: two that share the interpreter take twice as long as one."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Forget who was at it, as in a process that was forked."""
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+_one_at_a_time = _Turns()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_at_a_time.renew)
 
 
 class Read(NamedTuple):
@@ -42,8 +67,7 @@ class KeptCounts:
         self, texts: Sequence[str], vectorizer: Any, weight: Floats | None, *, once: bool
     ) -> WordFrequencies | None:
         """How many texts hold each word, as scikit-learn cuts them; None where that is not plain."""
-        plain = all(getattr(vectorizer, name) is value for name, value in PLAIN.items())
-        if not plain or callable(vectorizer.analyzer) or sum(map(len, texts)) > MOST_CHARACTERS:
+        if not is_plain(vectorizer) or sum(map(len, texts)) > MOST_CHARACTERS:
             return None
         words, counts = _counted(texts, vectorizer.build_analyzer())
         if not words:  # of which the caller knows what to say
@@ -74,18 +98,46 @@ def _counted(texts: Sequence[str], analyze: Callable[[str], Any]) -> tuple[list[
     """
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
-    met, ends = array("i"), [0]
-    for text in texts:
-        met.extend(map(number.__getitem__, analyze(text)))
-        ends.append(len(met))
+    met, bounds = _numbers_met(texts, lambda text: map(number.__getitem__, analyze(text)))
     words = sorted(number)
     place = np.empty(len(words), np.int32)
     place[[number[word] for word in words]] = np.arange(len(words), dtype=np.int32)
-    indices = place[np.frombuffer(met, np.intc)] if len(met) else np.zeros(0, np.int32)
-    bounds = np.array(ends, dtype=np.int32)
+    indices = place[met]
     counts = kernels.csr(np.ones(len(indices)), indices, bounds, (len(texts), len(words)))
     counts.sum_duplicates()
     return words, counts
+
+
+def counts_of_known(texts: Sequence[str], vectorizer: Any) -> Any:
+    """How often texts have each word of a `CountVectorizer`, a CSR array; None where cutting is not plain."""
+    if not is_plain(vectorizer):
+        return None
+    analyze, number, unknown = vectorizer.build_analyzer(), vectorizer.vocabulary_.get, repeat(-1)
+    met, bounds = _numbers_met(texts, lambda text: map(number, analyze(text), unknown))
+    if len(met) and met.min() < 0:
+        there = met >= 0
+        met, bounds = met[there], np.concatenate([[0], np.cumsum(there)])[bounds].astype(np.int32)
+    counts = kernels.csr(np.ones(len(met)), met, bounds, (len(texts), len(vectorizer.vocabulary_)))
+    counts.sum_duplicates()
+    if vectorizer.binary:
+        counts.data[:] = 1.0
+    return counts
+
+
+def is_plain(vectorizer: Any) -> bool:
+    """Whether scikit-learn cuts texts into words without asking, or warning, the user."""
+    plain = all(getattr(vectorizer, name) is value for name, value in PLAIN.items())
+    return plain and not callable(vectorizer.analyzer)
+
+
+def _numbers_met(texts: Sequence[str], numbers: Callable[[str], Iterable[int]]) -> tuple[AnyArray, AnyArray]:
+    """The numbers of the words of all texts, one after the other, and where those of each text begin."""
+    met, ends = array("i"), [0]
+    with _one_at_a_time:
+        for text in texts:
+            met.extend(numbers(text))
+            ends.append(len(met))
+    return np.array(met, dtype=np.int32), np.array(ends, dtype=np.int32)
 
 
 def _weighted(words: Sequence[str], counts: Any, times: Floats | None, weight: Floats | None) -> Counter[Any]:

@@ -31,6 +31,8 @@ from posterior.stats import Location, Moments
 from posterior.stats.parts import Parts
 
 SMALLEST_FLOOR = float(np.finfo(np.float64).eps) ** 2
+# How often a table of moments is read or written where two are added up.
+READINGS = 4
 # The compiled scores are of 64 rows whether there are so many or not: fewer than these are left to NumPy.
 FEW_ROWS = 16
 
@@ -279,6 +281,15 @@ class Normal(Family[Moments]):
     def sums_of(self) -> SumsOf:
         """Moments are all that it needs."""
         return "moments"
+
+    def size(self, n_classes: int, n_columns: int) -> int:
+        """Four tables of moments, each read or written several times, where they are large."""
+        n_cells = n_classes * n_columns
+        return 4 * READINGS * n_cells if n_cells > kernels.MANY_SUMS else 0
+
+    def shares_out(self, n_classes: int, n_columns: int) -> bool:
+        """Classes, where there are many."""
+        return kernels.shares_out_classes(n_classes, n_columns)
 
     def summarize(
         self, block: kernels.NumberTable, y: Ints, weight: Floats | None, n_classes: int

@@ -21,6 +21,9 @@ def safe_log(p: Floats) -> Floats:
         return np.log(p)
 
 
+# Tables from so many cells on are not copied.
+LARGE = 1 << 17
+
 # Logarithms of the factorials of small counts, which most counts are, are looked up.
 SMALL = 256
 SMALL_LOGS = gammaln(np.arange(SMALL) + 1.0)
@@ -103,6 +106,13 @@ def log_times(count: Floats, log_p: Floats) -> Floats:
         return np.asarray(count * log_p)
     some = count > 0
     return np.where(some, count * np.where(some, log_p, 0.0), 0.0)
+
+
+def sum_of_products(count: Floats, log_p: Floats) -> float:
+    """Σ count · ln p with 0 × −inf = 0; of large tables without a copy."""
+    if log_p.size < LARGE or count.strides != log_p.strides or not np.isfinite(log_p.min()):
+        return float(log_times(count, log_p).sum())
+    return float(np.vdot(count.ravel(order="K"), log_p.ravel(order="K")))
 
 
 def shares(part: Floats, whole: Floats, otherwise: float) -> Floats:

@@ -112,7 +112,8 @@ class GenerativeModel:
 
     @property
     def _dense(self) -> int:
-        return sum(block.dense for block in self.blocks)
+        """Cells of a row while it is scored: those read as values or, where they are more, its scores."""
+        return max(sum(block.dense for block in self.blocks), self.n_classes)
 
     def log_density(self, dataset: Dataset, dtype: FloatType = np.float64) -> Floats:
         """Log density ln p(row | class), (n, K): −inf for a row that breaks a rule that all of training kept.

@@ -287,6 +287,12 @@ class BlockSums:
         blocks = ((block.family, len(block.columns)) for block in self.spec.blocks)
         return 1 + sum(4 * K * d + family.size(K, d) for family, d in blocks)
 
+    @property
+    def shares_out(self) -> bool:
+        """Whether threads share out the work on one chunk."""
+        blocks = ((block.family, len(block.columns)) for block in self.spec.blocks)
+        return all(family.shares_out(self.n_classes, d) for family, d in blocks)
+
     def of_parts(self, chunk: Chunk, size: int) -> "BlockParts | None":
         """The sums of every `size` rows of a chunk, if compiled code has them."""
         return self.spec.sums_of_parts(chunk, size, self.n_classes)

@@ -3,6 +3,7 @@
 from posterior.kernels.discrete import (
     BinaryLookUps,
     LinearSums,
+    LongLookUps,
     LookUps,
     category_tables,
     class_sums,
@@ -20,6 +21,7 @@ from posterior.kernels.gaps import (
     pairs_there,
 )
 from posterior.kernels.gaussian import (
+    MANY_SUMS,
     SumsOfParts,
     class_moments,
     class_weights,
@@ -30,11 +32,12 @@ from posterior.kernels.gaussian import (
     moments_of_parts,
     scatter_of_pairs,
     scatter_of_parts,
+    shares_out_classes,
     worth_a_factor,
 )
 from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
-from posterior.kernels.memory import in_double, scratch
+from posterior.kernels.memory import MATRIX_CLASSES, in_double, scratch
 from posterior.kernels.normalizing import add_to_rows, best, evidence, fill_rows, posteriors
 from posterior.kernels.reference import (
     ClassMoments,
@@ -68,11 +71,14 @@ from posterior.kernels.sparse import (
     known_counts,
     largest_count,
     mark_counts,
+    some_columns,
     without_zeros,
 )
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
 
 __all__ = [
+    "MANY_SUMS",
+    "MATRIX_CLASSES",
     "WIDEST_QUADRATIC",
     "Answer",
     "AnswersOfParts",
@@ -85,6 +91,7 @@ __all__ = [
     "GapGroup",
     "Gaussians",
     "LinearSums",
+    "LongLookUps",
     "LookUps",
     "NumberTable",
     "ParentSums",
@@ -140,6 +147,8 @@ __all__ = [
     "scatter_of_pairs",
     "scatter_of_parts",
     "scratch",
+    "shares_out_classes",
+    "some_columns",
     "tiles",
     "with_data",
     "without_zeros",

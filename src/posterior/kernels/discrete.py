@@ -9,10 +9,9 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
 from posterior.kernels.choice import compiled
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
-from posterior.kernels.memory import codes_of, weights_of, writable
+from posterior.kernels.memory import MATRIX_CLASSES, codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
-MATRIX_CLASSES = 64  # for more, a product of matrices is faster than lines that are looked up
 MANY_CLASSES = 8  # for fewer, but for two, scipy's product of sparse rows is as fast
 
 
@@ -65,6 +64,40 @@ class LookUps:
         kernel.add_lines(writable(np.ascontiguousarray(codes, dtype=np.int32)), *self._blocks, out)
 
 
+class LongLookUps:
+    """Log probabilities (K, V) of the codes of several columns for many classes, read where they lie.
+
+    Codes from V on have the log probabilities `unseen` (K,); a missing cell, −1, adds nothing.
+
+    >>> out = np.zeros((3, 1))
+    >>> LongLookUps([np.array([[-1.0, -2.0]])], [np.array([-9.0])]).add(np.array([[1], [2], [-1]]), out)
+    >>> out.T
+    array([[-2., -9.,  0.]])
+    """
+
+    def __init__(self, tables: Sequence[Floats], unseen: Sequence[Floats]) -> None:
+        self._tables, self._unseen = tables, unseen
+        self._lines: tuple[Floats, ...] | None = None
+
+    def __reduce__(self) -> Any:
+        return LongLookUps, (self._tables, self._unseen)  # without what was cached
+
+    def add(self, codes: AnyArray, out: Floats) -> None:
+        """Add the log probabilities (n, K) of rows of codes to `out`."""
+        if self._lines is None:  # which takes a copy of tables whose categories do not lie side by side
+            self._lines = tuple(writable(np.ascontiguousarray(table.T)) for table in self._tables)
+        kernel = compiled("categories", codes.size * out.shape[1] // 4)
+        if kernel is not None:
+            codes = writable(np.ascontiguousarray(codes, dtype=np.int32))
+        for j, (lines, unseen) in enumerate(zip(self._lines, self._unseen, strict=True)):
+            if kernel is not None:
+                kernel.add_long_lines(codes, j, lines, writable(unseen), out)
+                continue
+            known = (codes[:, j] >= 0) & (codes[:, j] < len(lines))
+            out[known] += lines[codes[known, j]]
+            out[codes[:, j] >= len(lines)] += unseen
+
+
 def ones_by_class(
     table: NumberTable, threshold: float, y: Ints, weight: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats]:
@@ -106,6 +139,7 @@ class BinaryLookUps:
     def __init__(self, log_on: Floats, log_off: Floats, threshold: float) -> None:
         self.log_on, self.log_off, self.threshold = log_on, log_off, threshold
         self._blocks: Floats | None = None
+        self._logs: reference.BinaryLogs | None = None
 
     def __reduce__(self) -> Any:
         return BinaryLookUps, (self.log_on, self.log_off, self.threshold)  # without what was cached
@@ -115,7 +149,9 @@ class BinaryLookUps:
         few = out.shape[1] <= MATRIX_CLASSES
         kernel = compiled("binary", table.size * out.shape[1] // 4) if few else None
         if kernel is None:
-            out += reference.binary_sums(in_rows(table), self.threshold, self.log_on, self.log_off)
+            if self._logs is None:
+                self._logs = reference.BinaryLogs.of(self.log_on, self.log_off)
+            out += reference.binary_sums(in_rows(table), self.threshold, self._logs)
             return
         if self._blocks is None:
             missing = np.zeros_like(self.log_on)
@@ -187,7 +223,7 @@ class LinearSums:
         kernel = None
         n_classes = lines.shape[1]
         if is_sparse(counts) and counts.format == "csr" and (n_classes == 2 or n_classes >= MANY_CLASSES):
-            kernel = compiled("sums", counts.nnz * n_classes // 4)
+            kernel = compiled("sums", counts.nnz * n_classes // 2)
         if kernel is None:
             out += reference.linear_sums(counts, finite, hits)
             return

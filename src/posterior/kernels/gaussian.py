@@ -16,6 +16,9 @@ S_co = TypeVar("S_co", covariant=True)
 
 # With more classes than this the counters would not stay in the cache.
 MANY = 1 << 10
+# With more classes × columns than this their moments would not: they are summed up class by class. Threads
+# share out the classes where there are so many.
+MANY_SUMS, SHARED_CLASSES = 1 << 15, 1 << 6
 # The work of a cell of rows with gaps, in cells of complete rows; EM comes back to it a dozen times.
 WORK = 8
 # With fewer rows for a pattern of gaps than this, rows get a factor each instead of one a pattern.
@@ -27,8 +30,17 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     kernel = compiled("moments", table.size, len(y))
     if kernel is None:
         return reference.class_moments(in_rows(table), y, weight, n_classes)
-    moments: ClassMoments = kernel.class_moments(table, y, weight, n_classes)
+    moments: ClassMoments | None = None
+    if n_classes * table.shape[1] > MANY_SUMS:
+        moments = compiled("moments_by_class", table.size, len(y)).class_moments(table, y, weight, n_classes)
+    if moments is None:
+        moments = kernel.class_moments(table, y, weight, n_classes)
     return moments
+
+
+def shares_out_classes(n_classes: int, n_columns: int) -> bool:
+    """Whether threads share out the classes of `class_moments`: there are many, with many sums."""
+    return n_classes >= SHARED_CLASSES and n_classes * n_columns > MANY_SUMS
 
 
 class SumsOfParts(Protocol[S_co]):

@@ -17,6 +17,8 @@ from posterior._types import AnyArray, Floats, Ints
 LARGEST = 1 << 20
 CACHE_LINE = 64
 NO_WEIGHTS = np.empty(0)
+# For more classes, a product of matrices, or a line of all of them, is faster than blocks of a few classes.
+MATRIX_CLASSES = 64
 
 
 class _Shared:

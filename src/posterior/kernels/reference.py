@@ -223,19 +223,42 @@ def linear_sums(counts: Any, logs: Floats, impossible: Floats | None) -> Floats:
     return sums
 
 
-def binary_sums(values: Floats, threshold: float, log_on: Floats, log_off: Floats) -> Floats:
+def _finite(logs: Floats) -> tuple[Floats, Floats | None]:
+    """Logs with 0 for −inf, and 1 where that was, transposed; None where it is nowhere."""
+    if np.isfinite(logs.min(initial=0.0)):
+        return logs, None
+    impossible = np.isneginf(logs)
+    return np.where(impossible, 0.0, logs), impossible.T.astype(np.float64)
+
+
+class BinaryLogs(NamedTuple):
+    """Log probabilities of features as products of matrices take them, (d, K).
+
+    `off` with 0 for −inf, `gain` of being on instead; where that is −inf: `never` on, and `certain` to be on.
+    """
+
+    off: Floats
+    gain: Floats
+    never: Floats | None
+    certain: Floats | None
+
+    @classmethod
+    def of(cls, log_on: Floats, log_off: Floats) -> "BinaryLogs":
+        """Those of log probabilities (K, d) of being on and off."""
+        (on, never), (off, certain) = (_finite(logs) for logs in (log_on, log_off))
+        return cls(off.T, (on - off).T, never, certain)
+
+
+def binary_sums(values: Floats, threshold: float, logs: BinaryLogs) -> Floats:
     """Σ ln p of features (n, d) that are on above a threshold, (n, K); a missing cell adds nothing."""
     missing = np.isnan(values)
     on = (values > threshold).astype(np.float64)
-    never, certain = np.isneginf(log_on), np.isneginf(log_off)
-    off = np.where(certain, 0.0, log_off)
-    out = linear_sums(on, np.where(never, 0.0, log_on).T, never.T.astype(np.float64) if never.any() else None)
-    out += off.sum(axis=1) - on @ off.T
+    out = linear_sums(on, logs.gain, logs.never)
+    out += logs.off.sum(axis=0)
     if missing.any():
-        out -= missing.astype(np.float64) @ off.T
-    if certain.any():
-        sure = certain.astype(np.float64)
-        out[(sure.sum(axis=1) - (on + missing) @ sure.T) > 0.5] = -np.inf
+        out -= missing.astype(np.float64) @ logs.off
+    if logs.certain is not None:
+        out[(logs.certain.sum(axis=0) - (on + missing) @ logs.certain) > 0.5] = -np.inf
     return np.asarray(out)
 
 

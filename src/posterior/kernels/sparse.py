@@ -1,5 +1,7 @@
 """Cells of sparse rows: each distinct one once, and rows made dense where nothing else serves."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +10,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.discrete import csr_parts
 from posterior.kernels.memory import codes_of, weights_of, writable
-from posterior.kernels.reference import is_sparse, mixture, with_data
+from posterior.kernels.reference import csr, is_sparse, mixture, with_data
 
 # A flag for every pair of a column and a count is cheaper than a sort, while there are no more of them.
 MOST_FLAGS = 1 << 24
@@ -37,6 +39,47 @@ def without_zeros(block: Any) -> Any:
     block.indices, block.indptr = block.indices.copy(), block.indptr.copy()
     block.eliminate_zeros()
     return block
+
+
+def some_columns(rows: Any, columns: Sequence[int]) -> Any:
+    """Some columns of sparse rows (CSR) whose cells are sorted.
+
+    >>> from scipy import sparse
+    >>> some_columns(sparse.csr_array([[0.0, 2.0, 5.0], [3.0, 2.0, 0.0]]), [0, 2]).toarray()
+    array([[0., 5.],
+           [3., 0.]])
+    """
+    place = _places(tuple(columns), rows.shape[1], rows.indices.dtype.char)
+    if place is None:
+        part = rows[:, list(columns)]
+        part.sum_duplicates()  # which sorts them
+        return part
+    kernel = compiled("stored_cells", rows.nnz)
+    data, bounds = rows.data, rows.indptr
+    if kernel is None:
+        found = np.take(place, rows.indices, mode="clip")
+        all_kept = bool((found >= 0).all())
+    else:
+        found = np.empty_like(rows.indices)
+        all_kept = kernel.renumber(writable(np.ascontiguousarray(rows.indices)), place, found)
+    if not all_kept:  # columns without a cell, as constants are, leave all cells where they were
+        kept = found >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        found, data, bounds = found[kept], data[kept], before[bounds].astype(bounds.dtype)
+    part = csr(data, found, bounds, (rows.shape[0], len(columns)))
+    part.has_canonical_format = True
+    return part
+
+
+@lru_cache(maxsize=8)
+def _places(columns: tuple[int, ...], n_columns: int, kind: str) -> Any:
+    """The place of each column among some of them, −1 for others; None where they are not in order."""
+    keep = np.array(columns, dtype=np.int64)
+    if (np.diff(keep) <= 0).any():
+        return None
+    place = np.full(n_columns, -1, dtype=kind)
+    place[keep] = np.arange(len(keep))
+    return place
 
 
 def distinct_cells(block: Any) -> DistinctCells:

@@ -315,7 +315,7 @@ class SparseEncoded(Encoded):
 
     def _sliced(self, rows: slice, columns: tuple[int, ...]) -> Any:
         part = in_order(some_rows(self.csr, rows))
-        return part if self._is_everything(columns) else part[:, list(columns)]
+        return part if self._is_everything(columns) else kernels.some_columns(part, columns)
 
     def matrix(self, rows: slice, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """Return rows as a float64 CSR array; a stored NaN is a missing value."""

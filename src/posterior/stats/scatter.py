@@ -249,7 +249,8 @@ class Scatter(Statistics):
         seen = self.weight > 0
         share = self.weight / self.weight.sum()
         apart = np.where(seen[:, None], self.location - self.location.average(share), 0.0)
-        between = np.einsum("k,ki,kj->ij", self.weight, apart, apart)
+        pull = np.sqrt(self.weight)[:, None] * apart
+        between = pull.T @ pull
         return np.asarray(self.scatter.sum(axis=0) + between)
 
     def facts(self) -> tuple[ColumnFact, ...]:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.jit import kernel
+from posterior.kernels.compiled.jit import LINE, NUMBERS, ROWS, kernel
 from posterior.kernels.compiled.lines import add_sum_of_lines
+from posterior.kernels.memory import MATRIX_CLASSES
 
 # Rows in C order are read as one long vector whose columns come round again after a period, some whole
 # rows: loops over the few columns of a single row would be too short to be vectors.
@@ -94,10 +95,34 @@ def add_counts(
             counts[np.uint64(line[j] + min(max(row[j] + 1, 0), tops[j]))] += w
 
 
+@kernel(f"void(int32[:, ::1], int64[::1], int64[::1], int64[::1], {NUMBERS}, int64, {LINE})")
+def add_by_code(
+    codes: AnyArray, starts: Ints, tops: Ints, y: Ints, weight: Floats, n_classes: int, counts: Floats
+) -> None:
+    """The same where the cells of a column are lines of all classes: missing, the codes, unseen."""
+    n, d = codes.shape
+    for i in range(n):
+        w, k, row = weight[i], y[i], codes[i]
+        for j in range(d):
+            line = min(max(row[j] + 1, 0), tops[j])
+            counts[np.uint64(starts[j] + line * n_classes + k)] += w
+
+
 def category_tables(
     codes: AnyArray, sizes: Ints, y: Ints, weight: AnyArray, n_classes: int
 ) -> tuple[Floats, ...]:
-    """Weight of every (class, category) pair, a table (K, V) for each column; whole weights add up faster."""
+    """Weight of every (class, category) pair, a table (K, V) for each column; whole weights add up faster.
+
+    Of many classes, the weights of a category lie side by side, as they are looked up, and are not copied.
+    """
+    if n_classes > MATRIX_CLASSES:
+        bounds = n_classes * np.concatenate([[0], np.cumsum(sizes + 2)])
+        counts = np.zeros(bounds[-1])
+        add_by_code(codes, bounds[:-1], sizes + 1, y, weight.astype(np.float64), n_classes, counts)
+        return tuple(
+            counts[a:b].reshape(-1, n_classes)[1:-1].T
+            for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+        )
     lines = n_classes * (sizes + 2)
     bounds = np.concatenate([[0], np.cumsum(lines)])
     starts = np.arange(n_classes)[:, None] * (sizes + 2) + bounds[:-1]
@@ -123,3 +148,17 @@ def add_lines(codes: AnyArray, starts: Ints, tops: Ints, table: Floats, out: Flo
         for j in range(d):
             place[j] = line_bytes * (starts[j] + min(max(row[j] + 1, 0), tops[j]))
         add_sum_of_lines(table, place, total, out[i])
+
+
+@kernel(f"void(int32[:, ::1], int64, {ROWS}, {NUMBERS}, float64[:, ::1])")
+def add_long_lines(codes: AnyArray, column: int, lines: Floats, unseen: Floats, out: Floats) -> None:
+    """Add to each row of `out` the line (K,) that its code in a column names, or that of unseen codes."""
+    n, n_classes = out.shape
+    for i in range(n):
+        code = codes[i, column]
+        if code >= len(lines):
+            for k in range(n_classes):
+                out[i, k] += unseen[k]
+        elif code >= 0:
+            for k in range(n_classes):
+                out[i, k] += lines[code, k]

@@ -83,25 +83,23 @@ def centre(sums: Floats, remainder: Floats, scatter: Floats, move: bool) -> bool
     return any_far
 
 
-@kernel(f"void({STACK}, {LINE})", fastmath=EXACT)
-def mark_sums(sums: Floats, mark: Floats) -> None:
+@kernel(f"void({TABLE}, {TABLE}, {TABLE}, {LINE})", fastmath=EXACT)
+def mark_sums(pivot: Floats, first: Floats, second: Floats, mark: Floats) -> None:
     """The marks of columns of pivots, sums and squares, as of `column_marks`."""
     d = len(mark)
     mix = np.empty(d)
     for j in range(d):
         mix[j] = np.sqrt(2.0 + j) * np.pi
         mark[j] = 0.0
-    for s in range(4):
-        if s == 1:  # the weights, which are the same in all columns
-            continue
-        for k in range(sums.shape[1]):
+    for table in (pivot, first, second):
+        for k in range(len(table)):
             mixed = 0.0
             for j in range(d):
-                mixed += sums[s, k, j] * mix[j]
+                mixed += table[k, j] * mix[j]
             mixed = abs(mixed) + 0.5
             mixed -= np.floor(mixed)
             for j in range(d):
-                mark[j] += mixed * (sums[s, k, j] + 2.0)
+                mark[j] += mixed * (table[k, j] + 2.0)
 
 
 PARTS = (
@@ -154,7 +152,7 @@ def summing(add_moments: Any, *sources: str) -> Any:
                     sums[1, k, 1:] = sums[1, k, 0]
                 if not centre(sums, found[p, 2], found[p, 3], again == 0):
                     break
-            mark_sums(sums, mark[p])
+            mark_sums(sums[0], sums[2], sums[3], mark[p])
             for k in range(n_classes):
                 for j in range(d):
                     found[p, 0, k, j] = sums[1, k, j]
@@ -229,10 +227,15 @@ def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int
             add_there(tile, y[rows], weight[rows], *sums)
         if not centre(sums, remainder, scatter, again == 0):
             break
-    mark_sums(sums, mark)
+    mark_sums(sums[0], sums[2], sums[3], mark)
+    return ClassMoments(sums[1], sums[0], remainder, scatter, tell_marks_apart(mark, table, weight))
+
+
+def tell_marks_apart(mark: Floats, table: NumberTable, weight: Floats) -> Floats:
+    """Marks of columns by their sums, where these tell them apart; else by their cells."""
     if len(set(mark.tolist())) < len(mark) or not np.isfinite(mark).all():
-        mark = _marks_by_cells(table, weight, len(mark))
-    return ClassMoments(sums[1], sums[0], remainder, scatter, mark)
+        return _marks_by_cells(table, weight, len(mark))
+    return mark
 
 
 def _marks_by_cells(table: NumberTable, weight: Floats, d: int) -> Floats:

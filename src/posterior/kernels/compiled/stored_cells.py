@@ -71,3 +71,16 @@ def add_count_sums(
             log_line[j] += w * logs[np.uint64(x)]
             mark[j] += mixed * x
     return shared
+
+
+RENUMBER = "boolean(Array({0}, 1, 'C', True), {0}[::1], {0}[::1])"
+
+
+@kernel(RENUMBER.format("int32"), RENUMBER.format("int64"))
+def renumber(columns: AnyArray, place: AnyArray, out: AnyArray) -> bool:
+    """Write the place of the column of each cell; whether all have one, and none is −1."""
+    least = 0
+    for c in range(len(columns)):
+        out[c] = place[np.uint64(columns[c])]
+        least = min(least, out[c])
+    return least >= 0
