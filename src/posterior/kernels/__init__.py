@@ -21,6 +21,8 @@ from posterior.kernels.gaps import (
 )
 from posterior.kernels.gaussian import (
     SumsOfParts,
+    add_moment_pairs,
+    add_scatter_pairs,
     class_moments,
     class_weights,
     complete_scatter,
@@ -28,7 +30,6 @@ from posterior.kernels.gaussian import (
     expected_sums,
     gappy_log_density,
     moments_of_parts,
-    scatter_of_pairs,
     scatter_of_parts,
     worth_a_factor,
 )
@@ -92,6 +93,8 @@ __all__ = [
     "SeparateColumns",
     "SumsOfParts",
     "WholeCodes",
+    "add_moment_pairs",
+    "add_scatter_pairs",
     "add_to_rows",
     "are_counts",
     "as_they_lie",
@@ -137,7 +140,6 @@ __all__ = [
     "rounding_of",
     "rows_by_class",
     "rows_times",
-    "scatter_of_pairs",
     "scatter_of_parts",
     "scratch",
     "tiles",
