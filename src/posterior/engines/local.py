@@ -31,8 +31,6 @@ FILL_CELLS = 1 << 19
 TILE_ROWS = 64
 # Threads that share out chunks keep the sums of each, if they have few cells, and only so many cells in all.
 FEW_CELLS, KEPT_CELLS = 1 << 17, 1 << 22
-# Rows of the smallest parts that threads share out, and cells that the sums of smaller ones may have in all.
-FEWEST_ROWS, SHARED_CELLS = 1 << 13, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -169,21 +167,9 @@ class LocalDataset:
 
         Large enough, though, for few chunks to be added up where what is made of one takes `size` cells.
         """
-        return self._cut(self._chunk_rows(dense, size))
-
-    def _chunk_rows(self, dense: int, size: int) -> int:
         cells = max(self.data.cells_per_row(dense), 1)
         few = SIZES * size // cells if size > CHUNK_CELLS else 0
-        return max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells))
-
-    def _part_rows(self, rows: int, cells: int) -> int:
-        """The rows of a part that threads share out: fewer than of a chunk where sums have few cells.
-
-        Threads end at about the same time then: 61 parts for 16 threads are 4 for each, as 64 would be.
-        """
-        while rows // 2 >= FEWEST_ROWS and self.n_rows * 2 // rows * cells <= SHARED_CELLS:
-            rows //= 2
-        return rows
+        return self._cut(max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells)))
 
     def _cut(self, size: int) -> list[LocalChunk]:
         return [self._part(i, size) for i in range(-(-self.n_rows // size))]
@@ -203,17 +189,14 @@ class LocalDataset:
         A `summarize` that has `of_parts` is asked for the sums of many chunks at a time: between two calls of
         compiled code, threads wait for each other.
         """
-        rows = self._chunk_rows(dense, size)
-        if 0 < self.n_rows <= rows:
+        chunks = self.chunks(dense, size)
+        if len(chunks) == 1:
             with one_blas_thread:
-                return summarize(self._part(0, rows))
+                return summarize(chunks[0])
         total: TreeSum[S] = TreeSum()
         done = 0
-        if self.n_rows and self.step == 1 and hasattr(summarize, "of_parts"):
-            chunks = self._cut(self._part_rows(rows, summarize.cells))
+        if chunks and self.step == 1 and hasattr(summarize, "of_parts"):
             done = self._put_parts(summarize, chunks, total)
-        if not done:
-            chunks = self._cut(rows)
         each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
         return total.whole()
 
