@@ -54,5 +54,9 @@ def taken(values: AnyArray, places: Ints) -> AnyArray:
         return places
     found = np.empty(len(places), values.dtype)
     # "clip" needs no copy of `out`, and nothing is to be clipped.
-    each_part(lambda part: np.take(values, places[part], out=found[part], mode="clip"), len(places))
+
+    def take(part: slice) -> None:
+        np.take(values, places[part], out=found[part], mode="clip")
+
+    each_part(take, len(places))
     return found

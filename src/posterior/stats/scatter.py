@@ -316,7 +316,7 @@ class Scatter(Statistics):
 
 def _few_products(pull: Floats) -> bool:
     """Whether the products of (…, K, d) are added up class by class, and not by a product of matrices."""
-    return pull.shape[-2] * pull.shape[-1] ** 2 <= SMALL
+    return bool(pull.shape[-2] * pull.shape[-1] ** 2 <= SMALL)
 
 
 def _are_scatters(matrices: Floats) -> bool:

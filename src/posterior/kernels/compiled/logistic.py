@@ -111,7 +111,8 @@ class LogisticParts(LossParts):
 
     def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
         room = scratch("scores", LINES, TILE)
-        return partial(add_sums, *rows, self._line, *room_for(self._d), room, *shared, *self._sums)
+        arguments: list[Any] = [*rows, self._line, *room_for(self._d), room, *shared, *self._sums]
+        return partial(add_sums, *arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (1, d) and offsets, and second ones.

@@ -251,7 +251,8 @@ class SoftmaxParts(LossParts):
         return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
 
     def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
-        return partial(add_sums, *rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums)
+        arguments: list[Any] = [*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums]
+        return partial(add_sums, *arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (R, d) and offsets, and second ones.
