@@ -8,9 +8,10 @@ whoever called.
 from typing import Any
 
 import numpy as np
+from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, LINE, NUMBERS, TABLE, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, LINE, NUMBERS, TABLE, deviation, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.row_scores import (
     CENTRE,
@@ -25,6 +26,10 @@ from posterior.kernels.compiled.row_scores import (
 from posterior.kernels.compiled.series import log1p
 from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.tile_vectors import SQUARE, TILE, write_pairs, write_pairs_in_single
+from posterior.kernels.compiled.vectors import doubles_at
+
+# Columns of rows that are read where they lie.
+NARROW = 7
 
 
 @kernel(f"void({TABLE}, {NUMBERS}, float64, {LINE})", inner=True)
@@ -36,6 +41,27 @@ def score_tile(x: Floats, factors: Floats, level: float, score: Floats) -> None:
         factor = factors[j]
         for r in range(TILE):
             score[r] += factor * x[j, r]
+
+
+@kernel(f"void(int64, int64, int64, {CENTRE}, {NUMBERS}, float64, {LINE})", inner=True)
+def score_narrow(
+    at: int,
+    stride: int,
+    n_rows: int,
+    pivot: Floats,
+    remainder: Floats,
+    factors: Floats,
+    level: float,
+    score: Floats,
+) -> None:
+    """The same of some rows of a few doubles, where they lie: to turn them would take longer."""
+    d = len(factors)
+    for r in range(n_rows):
+        x, total = carray(doubles_at(at), (d,)), level
+        for j in range(d):
+            total += deviation(x[j], pivot[j], remainder[j]) * factors[j]
+        score[r] = total
+        at += stride
 
 
 @kernel(f"boolean({LINE})", fastmath=ANY_ORDER, inner=True)
@@ -169,7 +195,7 @@ def answering(out: str, write: Any) -> Any:
         These are marked in `odd`, which must be false before, and counted for each part in `counts`.
         """
         d = len(addresses)
-        size, wide = 4 if single else 8, max(d, SQUARE)
+        size, wide, narrow = 4 if single else 8, max(d, SQUARE), by_rows and not single and d <= NARROW
         x, tile, share = np.zeros((wide, TILE)), np.zeros((2, TILE)), np.zeros((1, TILE))
         room = np.zeros((2, TILE), out.dtype)
         score, check = np.zeros(TILE), np.zeros(TILE)
@@ -182,13 +208,17 @@ def answering(out: str, write: Any) -> Any:
                 rows = min(TILE, end - first)
                 # Of a narrow row more cells are read than it has: those of the next rows must be there.
                 left = stride * (end - first - TILE) + size * d
-                if rows < TILE or (by_rows and left < size * SQUARE):
+                if narrow:
+                    at = addresses[0] + base + stride * first
+                    score_narrow(at, stride, rows, pivot, remainder, factors, level, score)
+                elif rows < TILE or (by_rows and left < size * SQUARE):
                     load_cells(
                         addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check
                     )
                 else:
                     load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
-                score_tile(x, factors, level, score)
+                if not narrow:
+                    score_tile(x, factors, level, score)
                 if not all_finite(score):
                     total += mark_odd(score, first, rows, odd)
                 write(score, what, first, rows, share, tile, room, out)
