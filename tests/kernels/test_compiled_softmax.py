@@ -21,6 +21,7 @@ from posterior.kernels.compiled.magnitudes import largest_size
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
 from posterior.linear.loss_sums import (
     LinearScores,
+    LossSums,
     SlopeAndCurvature,
     curvature_of,
     slope_and_curvature_of,
@@ -530,3 +531,22 @@ def test_answers_that_threads_share_out_have_the_bits_of_chunks_one_by_one(n_cla
             with threads(n):
                 for ask, wanted in zip(asked, want, strict=True):
                     np.testing.assert_array_equal(ask(x), wanted)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_parts_that_end_within_a_tile_have_their_own_sums(n_classes, layout):
+    rng = np.random.default_rng(3)
+    loss, X = SoftmaxLoss(n_classes), LAYOUTS[layout](rng.normal(size=(1000, 3)))
+    block = RowBlock(X, rng.integers(n_classes, size=1000), rng.random(1000))
+    line = LinearScores(rng.normal(size=(loss.n_scores, 3)), rng.normal(size=loss.n_scores))
+    with using("compiled"):
+        parts = LossSums(loss, line, "slope").of_parts(block, 90)
+        parts.run()
+        found = parts.sums.whole()
+    with using("reference"):
+        want = [slope_of(block.some(slice(at, at + 90)), loss, line) for at in range(0, 1000, 90)]
+    for i, part in enumerate(want):
+        assert_allclose(found[0][i], part.value, rtol=1e-12)
+        assert_allclose(found[1][i], part.pull, rtol=1e-10, atol=1e-12)
+        assert_allclose(found[2][i], part.level, rtol=1e-10, atol=1e-12)

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from posterior._over_rows import taken
 from posterior._types import AnyArray, Floats, FloatType, Ints
-from posterior.bayes import decision_scores
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.device import ANSWERS, DeviceTable, answer, predicted, refused_method
@@ -157,8 +157,10 @@ class GenerativePrediction(TableEstimator):
     def decision_function(self, X: TableLike, **writing: Unpack[Writing]) -> Floats:
         """Log posteriors; with two classes the log odds of the second against the first, (n_samples,)."""
         data = self._dataset(X)
-        scores = decision_scores(self.model_.log_posterior(data))
-        return scores.astype(self._answer_type(data), copy=False)
+        dtype = self._answer_type(data)
+        if len(self.classes_) == 2:
+            return self.model_.log_odds(data, dtype)
+        return self.model_.log_posterior(data).astype(dtype, copy=False)
 
     @scores_scans
     def predict_proba(
@@ -174,7 +176,7 @@ class GenerativePrediction(TableEstimator):
     ) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         data = self._dataset(X)
-        return np.asarray(self.classes_[self.model_.best(data, self._log_prior(priors))])
+        return taken(self.classes_, self.model_.best(data, self._log_prior(priors)))
 
     @scores_scans
     def predict_joint_log_proba(

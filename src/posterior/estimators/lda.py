@@ -1,5 +1,6 @@
 """Linear discriminant analysis under scikit-learn's name and with its attributes."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Unpack
 from weakref import WeakKeyDictionary
 
@@ -8,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posterior import kernels
-from posterior._types import Floats
+from posterior._types import Bools, Floats
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
 from posterior.estimators.device import DeviceTable, affine, explained_memory, is_device_array
@@ -36,6 +37,47 @@ class LinearForm(NamedTuple):
     coef: Floats
     level: Floats
     scores: kernels.RowScores
+
+
+@dataclass(frozen=True, eq=False)
+class LinearAnswers:
+    """Writes linear scores of the rows of a chunk, or of many chunks by several threads."""
+
+    model: GenerativeModel
+    form: LinearForm
+    two: bool
+
+    def __call__(self, chunk: Chunk, out: Floats) -> None:
+        """Write the scores of a chunk."""
+        form = self.form
+        if not form.columns:  # all rows are alike
+            out[:] = form.level
+            return
+        odd = form.scores.answer(chunk.table(form.columns), np.zeros(len(form.level)), out, "scores")
+        if odd is None or len(odd):
+            self.settle(chunk, out, odd)
+
+    def of_parts(self, chunk: Chunk, size: int, out: Floats) -> kernels.AnswersOfParts | None:
+        """What writes the scores of every `size` rows, if compiled code does it."""
+        form = self.form
+        if not form.columns or not chunk.is_in_place(form.columns):
+            return None
+        even = np.zeros(len(form.level))
+        return form.scores.answers_of_parts(chunk.table(form.columns), even, out, "scores", size)
+
+    def settle(self, chunk: Chunk, out: Floats, _: Bools | None) -> None:
+        """Write the scores of a chunk in steps; rows with gaps get log posteriors."""
+        form, values = self.form, chunk.values(self.form.columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray((values - form.xbar) @ form.coef.T + form.level)
+        gaps = np.isnan(values).any(axis=1)
+        if not np.isfinite(scores[~gaps]).all():
+            self.model.refuse_overflow(chunk)
+        if gaps.any():
+            logs = self.model.chunk_log_posterior(chunk)[gaps]
+            scores[gaps] = logs[:, 1:] - logs[:, :1] if self.two else logs
+        with np.errstate(over="ignore"):
+            out[:] = scores
 
 
 # Worked out once a model, which takes longer than to score a hundred rows by it.
@@ -191,29 +233,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         dtype, two = self._answer_type(data), len(self.classes_) == 2
         if self.model_ not in _forms:
             _forms[self.model_] = self._linear_form()
-        columns, xbar, coef, level, scores_of = _forms[self.model_]
-
-        def linear(chunk: Chunk, out: Floats) -> None:
-            if not columns:  # all rows are alike
-                out[:] = level
-                return
-            odd = scores_of.answer(chunk.table(columns), np.zeros(len(level)), out, "scores")
-            if odd is not None and not len(odd):
-                return
-            values = chunk.values(columns)
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = np.asarray((values - xbar) @ coef.T + level)
-            gaps = np.isnan(values).any(axis=1)
-            if not np.isfinite(scores[~gaps]).all():
-                self.model_.refuse_overflow(chunk)
-            if gaps.any():
-                logs = self.model_.chunk_log_posterior(chunk)[gaps]
-                scores[gaps] = logs[:, 1:] - logs[:, :1] if two else logs
-            with np.errstate(over="ignore"):
-                out[:] = scores
-
-        answers: Floats = np.asarray(np.empty((data.n_rows, len(level)), dtype))
-        found = data.fill(linear, answers, dense=len(columns))
+        form = _forms[self.model_]
+        answers: Floats = np.asarray(np.empty((data.n_rows, len(form.level)), dtype))
+        found = data.fill(LinearAnswers(self.model_, form, two), answers, dense=len(form.columns))
         return found[:, 0] if two else found
 
     def _linear_form(self) -> "LinearForm":

@@ -5,6 +5,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from posterior._over_rows import taken
 from posterior._types import AnyArray, Floats
 from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
@@ -130,7 +131,7 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
         """The class with the highest predicted indicator; the first of equals."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return taken(self.classes_, best)
 
     @property
     def predict_proba(self) -> Any:

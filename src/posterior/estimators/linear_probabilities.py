@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from posterior._over_rows import taken
 from posterior._types import AnyArray, Floats
 from posterior.engines.device.linear import LinearAnswer, linear_answer
 from posterior.engines.device.rows import TO_THE_HOST
@@ -77,7 +78,7 @@ class LinearProbabilities(Boundaries, ScoresScans, ClassifierMixin, LinearEstima
     def predict(self, X: TableLike, **writing: Unpack[Writing]) -> AnyArray:
         """The most probable class of each row; the first of equals."""
         scan = self._reading(X, scored=True)
-        return np.asarray(self.classes_[self._current.best(scan)])
+        return taken(self.classes_, self._current.best(scan))
 
     def _quadratic(self, classes: Sequence[int] | None, log_prior: Floats | None) -> QuadraticScores:
         scores = quadratic_scores(self._current, self.design_)

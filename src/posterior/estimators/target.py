@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from posterior._over_rows import each_part, least_and_most
 from posterior._types import AnyArray, Floats
 from posterior.engines import ScannedTable
 from posterior.estimators._sklearn import check_sample_weight
@@ -68,7 +69,7 @@ def counted(
     source: Source, target: AnyArray, weight: Floats | None
 ) -> tuple[Source, AnyArray, Floats | None]:
     """Table, target and weights without the rows of weight zero, whose cells are not even read."""
-    if weight is None or weight.all():
+    if weight is None or not len(weight) or least_and_most(weight)[0] > 0:
         return source, target, weight
     rows = np.flatnonzero(weight)
     return read_table(source.take(rows).native), target[rows], weight[rows]
@@ -103,16 +104,18 @@ def read_labels(y: Any, n_rows: int, who: str) -> AnyArray:
             raise ValueError(f"y mixes {' and '.join(types)}; convert the classes to one type")
         if types == ["str"]:
             return np.asarray(labels)
-    if labels.dtype.kind == "f" and np.isfinite(labels).all():
+    if labels.dtype.kind == "f":
         _refuse_numbers(labels)
-    if labels.dtype.kind not in "iubU":  # whole numbers and strings are classes, however many
+    if labels.dtype.kind not in "iubfU":  # whole numbers and strings are classes, however many
         check_classification_targets(labels)
     return np.asarray(labels)
 
 
 def _refuse_numbers(labels: AnyArray) -> None:
     """Raise the error of numbers that are no classes; its first words are those of scikit-learn."""
-    broken = labels[labels % 1 != 0]
+    found: list[AnyArray] = []
+    each_part(lambda part: found.append(labels[part][labels[part] % 1 != 0]), len(labels))
+    broken = np.concatenate(found) if found else labels
     if len(broken):
         raise ValueError(
             f"Unknown label type: continuous. y holds numbers such as {broken.min():g}, no classes; a number "
@@ -186,7 +189,10 @@ def _refuse_wild(numbers: Floats) -> None:
 
 
 def _missing(labels: AnyArray) -> int:
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind == "f" and len(labels):
+        low, high = least_and_most(labels)
+        if np.isfinite(low + high):
+            return 0
         if np.isinf(labels).any():
             raise ValueError("Input y contains infinity; a class must be a finite number or a string")
         return int(np.isnan(labels).sum())
@@ -212,7 +218,10 @@ def read_weights(sample_weight: Any, labels: AnyArray, *, classes: bool = True) 
             f"sample_weight has {len(given)} values and the table {len(labels)} rows (sample_weight.shape == "
             f"{given.shape}, expected {labels.shape}!); pass one weight for each row"
         )
-    if given.dtype.kind in "fiu" and given.shape == labels.shape:
+    if given.dtype.kind in "fiu" and given.shape == labels.shape and len(given):
+        low, high = least_and_most(given)
+        if low > 0 and not may_be_wild(low, high, len(given)):
+            return np.ascontiguousarray(given, dtype=np.float64)
         bad = ~((given >= 0) & (given < np.inf))
         if bad.any():
             row = int(bad.argmax())

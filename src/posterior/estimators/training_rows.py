@@ -15,6 +15,7 @@ from posterior.generative import GenerativeSpec
 from posterior.linear import Design, Problem, Scan
 from posterior.linear.first_look import learnt_design
 from posterior.schema import LabelledTable, Schema, Source
+from posterior.schema.classes import class_weights
 from posterior.stats.base import FieldSums
 
 # Rows of a sample by which settings are chosen for rows that are elsewhere.
@@ -59,7 +60,7 @@ class TrainingRows:
     @property
     def class_weights(self) -> Floats:
         """The weight of each class."""
-        return np.bincount(self.target, self.weight, self.n_classes).astype(np.float64)
+        return class_weights(self.target, self.weight, self.n_classes)
 
     @property
     def strata(self) -> tuple[Ints, Floats | None]:

@@ -167,6 +167,17 @@ class GenerativeModel:
         """
         return self._normalized(dataset, log_prior, dtype, logs=True)
 
+    def log_odds(self, dataset: Dataset, dtype: FloatType = np.float64) -> Floats:
+        """Log odds of the second of two classes against the first, (n,)."""
+
+        def write(chunk: Chunk, out: Floats) -> None:
+            logs = kernels.scratch("log posteriors", chunk.n_rows, 2)
+            self._answer(chunk, self.log_prior, logs, "log posteriors")
+            with np.errstate(over="ignore"):  # beyond the range of single precision they are infinite
+                out[:] = logs[:, 1] - logs[:, 0]
+
+        return dataset.fill(write, np.empty(dataset.n_rows, dtype), dense=self._dense)
+
     def chunk_log_posterior(self, chunk: Chunk, log_prior: Floats | None = None) -> Floats:
         """Log posterior of the rows of a chunk."""
         prior = self.log_prior if log_prior is None else log_prior

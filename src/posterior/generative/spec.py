@@ -8,6 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._blas import one_blas_thread
+from posterior._over_rows import least_and_most
 from posterior._types import AnyArray, Floats
 from posterior.dataset import Chunk, Rows
 from posterior.families import Expected
@@ -332,7 +333,9 @@ class BlockParts:
 
 def _suspicious(weight: Floats | None) -> float:
     """The magnitude from which on numbers are looked at; a light row shows by the root of its weight."""
-    return SUSPICIOUS * (1.0 if weight is None else min(1.0, float(np.sqrt(weight.min(initial=1.0)))))
+    if weight is None or not len(weight):
+        return SUSPICIOUS
+    return SUSPICIOUS * min(1.0, float(np.sqrt(least_and_most(weight)[0])))
 
 
 def _estimate_block(

@@ -6,7 +6,7 @@ import numpy as np
 
 from posterior._types import Bools, Floats, Ints
 from posterior.kernels import gaps, reference
-from posterior.kernels.choice import compiled
+from posterior.kernels.choice import FROM_CELLS, compiled
 from posterior.kernels.gaps import ExpectedSums, Gaussians
 from posterior.kernels.layouts import NumberTable, in_rows
 from posterior.kernels.memory import codes_of, weights_of
@@ -77,14 +77,28 @@ def scatter_of_parts(
     return parts
 
 
-def scatter_of_pairs(one: Floats, other: Floats, pull: Floats) -> Floats:
-    """Scatter matrices (n, K, d, d) of pairs of parts together; √(share of weight) · shift is their pull."""
-    kernel = compiled("scatter", one.size)
+def add_scatter_pairs(
+    weight: Floats, pivot: Floats, remainder: Floats, scatter: Floats, rounding: Floats
+) -> bool:
+    """Add up the scatter of parts in pairs, level by level, in place; False where compiled code is off.
+
+    At the end the first of these arrays are those of all parts, and the last one of an odd number of a level
+    is where it was: a part, or the sum of some.
+    """
+    kernel = compiled("merging", FROM_CELLS)  # parts come of compiled code
     if kernel is None:
-        return np.asarray(one + other + pull[..., :, None] * pull[..., None, :])
-    out = np.empty(one.shape)
-    kernel.add_pairs(one, other, np.ascontiguousarray(pull), out)
-    return out
+        return False
+    kernel.add_scatter_pairs(weight, pivot, remainder, scatter, rounding)
+    return True
+
+
+def add_moment_pairs(weight: Floats, pivot: Floats, remainder: Floats, scatter: Floats, mark: Floats) -> bool:
+    """The same of moments."""
+    kernel = compiled("merging", FROM_CELLS)
+    if kernel is None:
+        return False
+    kernel.add_moment_pairs(weight, pivot, remainder, scatter, mark)
+    return True
 
 
 def complete_scatter(

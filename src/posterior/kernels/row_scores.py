@@ -61,6 +61,14 @@ class RowScores:
             return NO_FACTORS
         return self.factors.astype(np.float32)
 
+    @cached_property
+    def _one_line(self) -> Floats | None:
+        """The factors (d,) of the only linear score, or of the second of two less the first, else None."""
+        if self.kind != "linear" or len(self.level) > 2:
+            return None
+        first, second = self.factors[2:].reshape(-1, 2).T
+        return np.ascontiguousarray(first if len(self.level) == 1 else second - first)
+
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
 
@@ -83,19 +91,16 @@ class RowScores:
         factors = self.factors
         if out.dtype == np.float32 and len(self._single_factors):
             factors = self._single_factors
-        odd = np.empty(len(table), dtype=np.bool_)
-        arguments = (
-            KINDS[self.kind],
-            *_source(table),
-            len(table),
-            *self._centre,
-            factors,
-            level,
-            2.0 * len(self.pivot) + 16.0,
-            ANSWERS[answer],
-            out,
-            odd,
-        )
+        # Written to by compiled code where a row is odd; memory of zeros that nobody touches costs nothing.
+        odd = np.zeros(len(table), dtype=np.bool_)
+        source = *_source(table), len(table), *self._centre
+        if self._one_line is not None and (answer == "scores") == (len(level) == 1):
+            fast = compiled("two_classes", size * table.shape[1], size).answer_two_classes(out)
+            apart = float(level[-1] - (level[0] if len(level) == 2 else 0.0))
+            arguments: tuple[Any, ...] = (*source, self._one_line, apart, ANSWERS[answer], out, odd)
+            return AnswersOfParts(fast, arguments, table, odd, size)
+        limit = 2.0 * len(self.pivot) + 16.0
+        arguments = (KINDS[self.kind], *source, factors, level, limit, ANSWERS[answer], out, odd)
         return AnswersOfParts(kernel.answer_rows(factors, out), arguments, table, odd, size)
 
 

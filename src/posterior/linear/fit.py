@@ -13,6 +13,7 @@ from posterior._types import Floats
 from posterior.linear.basis import Basis, column_moments, is_redundant, moments
 from posterior.linear.bulk import bulk_of
 from posterior.linear.certificate import Certificate
+from posterior.linear.in_memory import InMemoryScan
 from posterior.linear.jeffreys import JeffreysObjective
 from posterior.linear.losses import Loss
 from posterior.linear.model import LinearModel
@@ -80,7 +81,9 @@ class Problem:
         """
         step = self.scan.n_rows // max(SAMPLE, 50 * self.scan.n_features)
         if step > 1 and not self._quadratic:
-            seen = moments(self.scan.every(step))
+            sample = self.scan.every(step)
+            copied = not (sample.sparse or sample.selective or sample.costly)
+            seen = moments(InMemoryScan.copied(sample) if copied else sample)  # parts of it by all threads
             if smallest_residual(seen.scatter[0]) > CLEAR:
                 return seen
         return moments(self.scan)

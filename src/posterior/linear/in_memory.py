@@ -15,7 +15,7 @@ from posterior.stats.adding import TreeSum
 S = TypeVar("S")
 
 # Cells that a row counts for at least: parts of some thousand rows, so that many threads have one each.
-ROW_CELLS = 64
+ROW_CELLS = 128
 # Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
 PART_ROWS, PART_CELLS = 1_280, 1 << 22
 
@@ -35,8 +35,9 @@ class InMemoryScan(Scan):
 
         def copy(chunk: Chunk, places: Ints) -> None:
             block = held._block_as_stored(chunk).packed()
-            X[places] = block.matrix
-            parts[int(places[0])] = block.target, block.weight
+            first = int(places[0])
+            X[first : first + len(places)] = block.matrix
+            parts[first] = block.target, block.weight
 
         held._over_places(copy)
         ordered = [parts[at] for at in sorted(parts)]

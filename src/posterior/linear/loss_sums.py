@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from posterior import kernels
+from posterior._pool import each
 from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss, from_upper_triangles, upper_triangle
 from posterior.linear.scan import RowBlock
@@ -176,9 +177,7 @@ class LossParts:
 
     def nodes(self) -> list[Node[Any]]:
         """The complete nodes of the tree over all parts."""
-        n, w = len(self.block.target), self.block.weight
-        ranges = [slice(at, min(at + self.size, n)) for at in range(0, n, self.size)]
-        weight = np.array([float(r.stop - r.start if w is None else w[r].sum()) for r in ranges])
+        weight = self._weights()
         value, pull, level, triangles = self.sums.whole()
         slope = SlopeSums(weight, value, pull, level)  # type: ignore[arg-type]  # of every part
         if self.asked == "slope":
@@ -187,6 +186,15 @@ class LossParts:
         if self.asked == "curvature":
             return nodes(curvature, len(weight))
         return nodes(SlopeAndCurvature(slope, curvature), len(weight))
+
+    def _weights(self) -> Floats:
+        """The weight of every part."""
+        n, w = len(self.block.target), self.block.weight
+        starts = np.arange(0, n, self.size)
+        found = np.minimum(n - starts, self.size).astype(np.float64)
+        if w is not None:
+            each(lambda i: found.__setitem__(i, w[i * self.size : (i + 1) * self.size].sum()), len(found))
+        return found
 
 
 def _tiles(

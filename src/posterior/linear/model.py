@@ -70,17 +70,20 @@ class LinearModel:
 
     def read(self, scan: Scan, dtype: FloatType = np.float64) -> Floats:
         """Scores of all rows of a table."""
-        scores: Any
         if scan.sparse:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 scores = scan.each(lambda block: self.scores(block.matrix)).astype(dtype, copy=False)
-        else:
-            write = _Answering(self, "scores", self._write_in_steps)
-            scores = scan.fill(write, _answers(scan, len(self.coef), dtype))
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(scores.sum()):  # which all scores must be for that
-                self._refuse_overflow(scan)
-        return np.asarray(scores)
+                if not np.isfinite(scores.sum()):  # which all scores must be for that
+                    self._refuse_overflow(scan)
+            return np.asarray(scores)
+
+        def in_steps(block: RowBlock, out: Floats) -> None:
+            with kernels.in_double(out) as found:
+                self._write_in_steps(block, found)
+                if not np.isfinite(found).all():
+                    self._refuse_overflow(scan)
+
+        return scan.fill(_Answering(self, "scores", in_steps), _answers(scan, len(self.coef), dtype))
 
     def log_posterior(self, scan: Scan, dtype: FloatType = np.float64) -> Floats:
         """Log probabilities, ln p(class | row), (n, K); two classes have the scores 0 and η."""
@@ -133,7 +136,7 @@ class LinearModel:
 
         return scan.fill(_Answering(model, "best", in_steps), np.empty(scan.n_rows, dtype=np.int64))
 
-    @property
+    @cached_property
     def of_every_class(self) -> "LinearModel":
         """The same with a score for the first of two classes, 0."""
         if len(self.coef) > 1:

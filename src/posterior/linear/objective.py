@@ -200,7 +200,7 @@ class Objective:
             sums = self._curvature_sums(theta, centred=centred)
         blocks = sums.blocks if centred else _recentred(sums.blocks, self.basis.centre)
         turn = self._turn()
-        blocks = np.einsum("ij,kil,lm->kjm", turn, blocks / (weight or sums.weight), turn, optimize=True)
+        blocks = turn.T @ (blocks / (weight or sums.weight)) @ turn
         full = unpacked(blocks, self.n_scores).transpose(0, 2, 1, 3)
         return full.reshape(self.size, self.size) + self.ridge()
 

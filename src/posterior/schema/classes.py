@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from posterior import kernels
-from posterior._pool import each
-from posterior._types import AnyArray, Ints
+from posterior._over_rows import PART, each_part, least_and_most, taken
+from posterior._types import AnyArray, Floats, Ints
 from posterior.schema.cells import sorted_levels
 
-# Rows whose labels a thread looks at at a time, and the numbers that are counted.
-PART, FEW = 1 << 18, 1 << 10
+# Whole numbers that are counted, and the size up to which all of them are doubles.
+FEW, LARGEST = 1 << 10, 2.0**53
 
 
 def encode_labels(labels: AnyArray, classes: Any = None) -> tuple[AnyArray, Ints]:
@@ -39,8 +39,9 @@ def distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
 
     Small whole numbers are counted, strings looked up: sorting all rows would take longer than the fit.
     """
-    if labels.dtype.kind in "iu" and len(labels):
-        counted = _counted(labels) or _spread(labels)
+    if labels.dtype.kind in "biuf" and len(labels):
+        counted = _counted(labels) if labels.dtype in (np.int64, np.int32) else None
+        counted = counted or _spread(labels)
         if counted is not None:
             return counted
     if labels.dtype.kind in "OU":
@@ -51,9 +52,12 @@ def distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
 
 def _counted(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
     """Those of whole numbers from 0 on that are few, as most are, by one look at each; None of others."""
-    starts = range(0, len(labels), PART)
-    counts: list[Ints | None] = [None] * len(starts)
-    each(lambda i: counts.__setitem__(i, kernels.count_small(labels[starts[i] :][:PART], FEW)), len(starts))
+    counts: list[Ints | None] = [None] * -(-len(labels) // PART)
+
+    def count(part: slice) -> None:
+        counts[part.start // PART] = kernels.count_small(labels[part], FEW)
+
+    each_part(count, len(labels))
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return None
@@ -63,23 +67,50 @@ def _counted(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
         return found, labels
     codes, code_of = np.empty(len(labels), dtype=np.int64), np.cumsum(seen) - 1
 
-    def look_up(i: int) -> None:
-        part = slice(starts[i], starts[i] + PART)
+    def look_up(part: slice) -> None:
         np.take(code_of, labels[part], out=codes[part], mode="clip")  # which needs no copy of `out`
 
-    each(look_up, len(starts))
+    each_part(look_up, len(labels))
     return found.astype(labels.dtype), codes
 
 
+def class_weights(codes: Ints, weight: Floats | None, n_classes: int) -> Floats:
+    """The weight of the rows of each class.
+
+    >>> class_weights(np.array([0, 2, 2]), None, 3)
+    array([1., 0., 2.])
+    """
+    found = np.zeros((-(-len(codes) // PART), n_classes))
+
+    def add(part: slice) -> None:
+        some = None if weight is None else weight[part]
+        found[part.start // PART] = kernels.class_weights(codes[part], some, n_classes)
+
+    each_part(add, len(codes))
+    return np.asarray(found.sum(axis=0))
+
+
 def _spread(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
-    """Those of whole numbers in a range no wider than there are rows; None of others."""
-    low, high = int(labels.min()), int(labels.max())
-    if high - low >= len(labels) or abs(low) >= 2**62 or abs(high) >= 2**62:
+    """Those of whole numbers, of any type, in a range no wider than there are rows; None of others."""
+    low, high = least_and_most(labels)
+    if not (high - low < len(labels) and max(abs(low), abs(high)) < LARGEST and low % 1 == 0):
         return None
-    places = labels.astype(np.int64) - low
-    seen = kernels.class_weights(places, None, high - low + 1) > 0
-    found = (np.flatnonzero(seen) + low).astype(labels.dtype)
-    return found, places if seen.all() else (np.cumsum(seen) - 1)[places]
+    places, broken = np.empty(len(labels), np.int64), np.zeros(-(-len(labels) // PART), np.bool_)
+    first = int(low)
+
+    def place(part: slice) -> None:
+        own = labels[part].astype(np.int64)
+        broken[part.start // PART] = labels.dtype.kind == "f" and (own != labels[part]).any()
+        np.subtract(own, first, out=places[part])
+
+    each_part(place, len(labels))
+    if broken.any():
+        return None
+    n = int(high) - first + 1
+    # The sums of every part take more memory than the rows where the numbers are many.
+    seen = (class_weights if n <= FEW else kernels.class_weights)(places, None, n) > 0
+    found = (np.flatnonzero(seen) + first).astype(labels.dtype)
+    return found, places if seen.all() else taken(np.cumsum(seen) - 1, places)
 
 
 def known_codes(labels: AnyArray, classes: AnyArray) -> Ints:

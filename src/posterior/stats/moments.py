@@ -52,6 +52,11 @@ class Moments(Statistics):
         sums = self.weight[places], self.location[places], self.scatter[places], self.mark[places]
         return type(self)(*sums)
 
+    def add_pairs(self) -> bool:
+        """Add up pairs of parts in place, level by level, where there is an axis for parts in front."""
+        where = self.location.pivot, self.location.remainder
+        return kernels.add_moment_pairs(self.weight, *where, self.scatter, self.mark)
+
     @classmethod
     def _of(cls, m: kernels.ClassMoments) -> Self:
         return cls(m.weight, Location.sum(m.pivot, m.remainder), m.scatter, m.mark)

@@ -47,6 +47,8 @@ class Node(NamedTuple, Generic[S]):
 def nodes(stack: S, n: int) -> list[Node[S]]:
     """The complete nodes of the tree over n parts; all pairs of a level are added up at once.
 
+    A stack with `add_pairs` is asked to add up all levels in place.
+
     >>> import numpy as np
     >>> class Numbers(np.ndarray):
     ...     def at(self, places):
@@ -55,8 +57,11 @@ def nodes(stack: S, n: int) -> list[Node[S]]:
     [(0, 6, 6), (1, 2, 9), (2, 0, 6)]
     """
     found, level = [], 0
+    in_place = stack.add_pairs() if hasattr(stack, "add_pairs") else False
     while n > 1:
         if n % 2:
             found.append(Node(level, n - 1, stack.at(n - 1)))
-        stack, n, level = stack.at(slice(0, n - 1, 2)) + stack.at(slice(1, n, 2)), n // 2, level + 1
+        if not in_place:
+            stack = stack.at(slice(0, n - 1, 2)) + stack.at(slice(1, n, 2))
+        n, level = n // 2, level + 1
     return [*found, Node(level, 0, stack.at(0))]

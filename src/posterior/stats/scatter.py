@@ -92,6 +92,13 @@ class Scatter(Statistics):
         sums = self.weight[places], self.location[places], self.scatter[places], self.rounding[places]
         return type(self)(*sums, pooled=self.pooled)
 
+    def add_pairs(self) -> bool:
+        """Add up pairs of parts in place, level by level, where there is an axis for parts in front."""
+        where = self.location.pivot, self.location.remainder
+        if self.pooled and not _few_products(self.location.pivot):
+            return False
+        return kernels.add_scatter_pairs(self.weight, *where, self.scatter, self.rounding)
+
     @classmethod
     def _of(cls, s: kernels.ClassScatter, rounding: Floats, *, pooled: bool) -> Self:
         location = Location.sum(s.pivot, s.remainder)
@@ -176,13 +183,14 @@ class Scatter(Statistics):
 
     def _scatter_with(self, other: Self, pull: Floats) -> Floats:
         """The scatter of both sets of rows, or of every pair of parts, about their common means."""
-        if not self.pooled and pull.ndim > 2:
-            return kernels.scatter_of_pairs(self.scatter, other.scatter, pull)
         scatter = self.scatter + other.scatter
-        if self.pooled:
+        if self.pooled and _few_products(pull):
+            for k in range(pull.shape[-2]):  # in the order in which `add_pairs` adds them, to the bit
+                scatter += (pull[..., k, :, None] * pull[..., k, None, :])[..., None, :, :]
+        elif self.pooled:
             scatter += (pull.swapaxes(-1, -2) @ pull)[..., None, :, :]
-        elif scatter.size <= SMALL:
-            scatter += pull[:, :, None] * pull[:, None, :]
+        elif pull.ndim > 2 or scatter.size <= SMALL:
+            scatter += pull[..., :, None] * pull[..., None, :]
         else:
             for k, apart in enumerate(pull):  # one by one: there may be many
                 scatter[k] += apart[:, None] * apart
@@ -305,6 +313,11 @@ class Scatter(Statistics):
         spread = np.sqrt(total[fact.column, fact.column] / self.weight.sum())
         slack = NOTICEABLE * spread + 8 * rounding
         return Fill(float(mean[fact.column] - coef @ mean[on]), coef, float(slack))
+
+
+def _few_products(pull: Floats) -> bool:
+    """Whether the products of (…, K, d) are added up class by class, and not by a product of matrices."""
+    return bool(pull.shape[-2] * pull.shape[-1] ** 2 <= SMALL)
 
 
 def _are_scatters(matrices: Floats) -> bool:

@@ -4,6 +4,8 @@ Rows are read once, a tile at a time, as they lie; all sums of a chunk are one c
 of two classes and `slope_of`, `curvature_of` in `posterior.linear`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,10 +109,10 @@ class LogisticParts(LossParts):
         shape = (q, q) if curved else (0, 0)
         self._sums = np.zeros((self.n, 2)), np.zeros((self.n, q)), np.zeros((self.n, *shape))
 
-    def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
+    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
         room = scratch("scores", LINES, TILE)
         arguments: list[Any] = [*rows, self._line, *room_for(self._d), room, *shared, *self._sums]
-        add_sums(*arguments)
+        return partial(add_sums, *arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (1, d) and offsets, and second ones.

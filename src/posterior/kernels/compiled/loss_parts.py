@@ -1,6 +1,7 @@
 """Sums of a loss over parts of the rows, which several threads share out among themselves."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,14 @@ class LossParts(ABC):
 
     def _run(self, places: tuple[Any, ...], y: AnyArray, w: Floats, size: int) -> None:
         shared = self._counter, max(1, MOST_ROWS // size), size
-        take_parts(self._counter, self.n, lambda: self._add((*places, y, w, self._base), shared))
+        take_parts(self._counter, self.n, self._adding((*places, y, w, self._base), shared))
 
     @abstractmethod
-    def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
-        """Add what the next parts have, by a compiled call."""
+    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
+        """The compiled call of this thread that adds what the next parts have, with all its arguments.
+
+        Made once a pass: while a thread is in Python, no other can be.
+        """
 
     @abstractmethod
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.jit import CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
 from posterior.kernels.compiled.sharing import COUNTER, take_next
@@ -351,12 +351,13 @@ def write_best(
         out[first + r] = np.int64(place[r])
 
 
-@kernel(f"boolean({LINE})", inner=True)
+@kernel(f"boolean({LINE})", fastmath=ANY_ORDER, inner=True)
 def not_finite(check: Floats) -> bool:
     """Whether a check of cells is not 0; it begins anew."""
     total = 0.0
     for i in range(len(check)):
         total += check[i]
+    for i in range(len(check)):
         check[i] = 0.0
     return total != 0.0
 

@@ -55,10 +55,11 @@ def _places_of_array(array: Floats) -> RowPlaces:
 def load_upright(
     addresses: Ints, stride: int, size: int, first: int, k: int, shift: Floats, out: Floats
 ) -> None:
-    """Write k rows from `first` on, less the shift, as lines."""
+    """Write k rows from `first` on, less the shift, as lines, with a 1 behind."""
     d = len(shift)
     for r in range(k):
         at = addresses[0] + (first + r) * stride
+        out[r, d] = 1.0
         if size == SINGLE:
             single = carray(singles_at(at), (d,))
             for j in range(d):
@@ -104,7 +105,7 @@ def load_tile(
 ) -> None:
     """Write k rows from `first` on, with a 1 behind, to `rows` (TILE, q) and to `columns` (q, TILE).
 
-    q is a multiple of EIGHT. Beyond column d both must be zero, and column d of `rows` must be 1 at first.
+    q is a multiple of EIGHT. Beyond column d both must be zero at first.
     """
     d, q = len(shift), len(columns)
     line, side = WIDTH * rows.shape[1], WIDTH * TILE
@@ -156,5 +157,4 @@ def room_for(d: int) -> tuple[Floats, Floats]:
     q = whole(d + 1)
     rows, columns = scratch("upright", TILE, q), scratch("on side", q, TILE)
     rows[:, d:], columns[d:] = 0.0, 0.0
-    rows[:, d] = 1.0
     return rows, columns

@@ -170,21 +170,6 @@ def centre(
     return any_far
 
 
-ANY_STACKS = "Array(float64, 4, 'A', True)"
-
-
-@kernel(f"void({ANY_STACKS}, {ANY_STACKS}, float64[:, :, ::1], float64[:, :, :, ::1])", fastmath=EXACT)
-def add_pairs(one: Floats, other: Floats, pull: Floats, out: Floats) -> None:
-    """The scatter of pairs of parts together: their sum and the products of what pulls their means apart."""
-    n, n_classes, d = pull.shape
-    for p in range(n):
-        for k in range(n_classes):
-            for i in range(d):
-                for j in range(d):
-                    both = one[p, k, i, j] + other[p, k, i, j]
-                    out[p, k, i, j] = both + pull[p, k, i] * pull[p, k, j]
-
-
 PARTS = (
     f"boolean({{}}, int64, {TABLE}, {CODES}, {NUMBERS}, int64, {COUNTER}, int64, {TABLE}, {TABLE}, "
     f"float64[:, :, :, ::1], float64[:, :, :, ::1], {TABLE})"

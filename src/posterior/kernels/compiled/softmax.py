@@ -6,6 +6,8 @@ two columns, each formed once, say it all. Reference: `SoftmaxLoss` and `slope_o
 `posterior.linear`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -248,9 +250,9 @@ class SoftmaxParts(LossParts):
         on_side[self._n_pairs :] = 0.0  # what is left there may be so small that products with it take long
         return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
 
-    def _add(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> None:
+    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
         arguments: list[Any] = [*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums]
-        add_sums(*arguments)
+        return partial(add_sums, *arguments)
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (R, d) and offsets, and second ones.

@@ -1,0 +1,239 @@
+"""Two classes that one linear score tells apart: its sign says which, its logistic function how probably.
+
+Rows are read as in `row_scores`. One score instead of two, no largest of a row and one exponential: narrow
+rows take a fraction of the time. Rows with a gap, or a score that is not finite, are marked and left to
+whoever called.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import carray
+
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.kernels.compiled.jit import ANY_ORDER, LINE, NUMBERS, TABLE, deviation, kernel
+from posterior.kernels.compiled.normalizing import exponentials
+from posterior.kernels.compiled.row_scores import (
+    CENTRE,
+    LOG_POSTERIORS,
+    SCORES,
+    SINGLE_TABLE,
+    SOURCE,
+    Singles,
+    load_cells,
+    load_tile,
+)
+from posterior.kernels.compiled.series import log1p
+from posterior.kernels.compiled.sharing import COUNTER, take_next
+from posterior.kernels.compiled.tile_vectors import SQUARE, TILE, write_pairs, write_pairs_in_single
+from posterior.kernels.compiled.vectors import doubles_at
+
+# Columns of rows that are read where they lie.
+NARROW = 7
+
+
+@kernel(f"void({TABLE}, {NUMBERS}, float64, {LINE})", inner=True)
+def score_tile(x: Floats, factors: Floats, level: float, score: Floats) -> None:
+    """Write level + Σ x·factor of a tile of rows."""
+    for r in range(TILE):
+        score[r] = level
+    for j in range(len(factors)):
+        factor = factors[j]
+        for r in range(TILE):
+            score[r] += factor * x[j, r]
+
+
+@kernel(f"void(int64, int64, int64, {CENTRE}, {NUMBERS}, float64, {LINE})", inner=True)
+def score_narrow(
+    at: int,
+    stride: int,
+    n_rows: int,
+    pivot: Floats,
+    remainder: Floats,
+    factors: Floats,
+    level: float,
+    score: Floats,
+) -> None:
+    """The same of some rows of a few doubles, where they lie: to turn them would take longer."""
+    d = len(factors)
+    for r in range(n_rows):
+        x, total = carray(doubles_at(at), (d,)), level
+        for j in range(d):
+            total += deviation(x[j], pivot[j], remainder[j]) * factors[j]
+        score[r] = total
+        at += stride
+
+
+@kernel(f"boolean({LINE})", fastmath=ANY_ORDER, inner=True)
+def all_finite(score: Floats) -> bool:
+    """Whether all numbers of a tile are finite."""
+    total = 0.0
+    for r in range(TILE):
+        total += 0.0 * score[r]
+    return total == 0.0
+
+
+@kernel(f"int64({LINE}, int64, int64, boolean[::1])", inner=True)
+def mark_odd(score: Floats, first: int, n_rows: int, odd: Bools) -> int:
+    """Mark rows whose score is not finite; how many they are."""
+    count = 0
+    for r in range(n_rows):
+        odd[first + r] = not np.isfinite(score[r])
+        count += odd[first + r]
+    return count
+
+
+@kernel(f"void({LINE}, int64, {TABLE}, {TABLE})", inner=True)
+def take_answers(score: Floats, what: int, share: Floats, tile: Floats) -> None:
+    """Write posteriors of both classes, or their logs, as two lines; `share` is room for one line."""
+    for r in range(TILE):
+        share[0, r] = -abs(score[r])
+    exponentials(share)
+    if what == LOG_POSTERIORS:
+        for r in range(TILE):
+            more = log1p(share[0, r])
+            less, second = -abs(score[r]) - more, score[r] > 0.0
+            tile[0, r], tile[1, r] = less if second else -more, -more if second else less
+        return
+    for r in range(TILE):
+        larger = 1.0 / (1.0 + share[0, r])
+        smaller, second = share[0, r] * larger, score[r] > 0.0
+        tile[0, r], tile[1, r] = smaller if second else larger, larger if second else smaller
+
+
+@kernel(f"void({LINE}, int64, int64, int64, {TABLE}, {TABLE}, {TABLE}, {TABLE})", inner=True)
+def write_doubles(
+    score: Floats,
+    what: int,
+    first: int,
+    n_rows: int,
+    share: Floats,
+    tile: Floats,
+    room: Floats,
+    out: Floats,
+) -> None:
+    """Write what was asked for of a tile."""
+    if what == SCORES:
+        for r in range(n_rows):
+            out[first + r, 0] = score[r]
+        return
+    take_answers(score, what, share, tile)
+    if n_rows == TILE:
+        write_pairs(tile.ctypes.data, 8 * TILE, out.ctypes.data + 16 * first)
+        return
+    for r in range(n_rows):
+        out[first + r, 0], out[first + r, 1] = tile[0, r], tile[1, r]
+
+
+@kernel(f"void({LINE}, int64, int64, int64, {TABLE}, {TABLE}, {SINGLE_TABLE}, {SINGLE_TABLE})", inner=True)
+def write_singles(
+    score: Floats,
+    what: int,
+    first: int,
+    n_rows: int,
+    share: Floats,
+    tile: Floats,
+    room: Singles,
+    out: Singles,
+) -> None:
+    """What `write_doubles` does, in single precision."""
+    if what == SCORES:
+        for r in range(n_rows):
+            out[first + r, 0] = np.float32(score[r])
+        return
+    take_answers(score, what, share, tile)
+    for k in range(2):
+        for r in range(TILE):
+            room[k, r] = np.float32(tile[k, r])
+    if n_rows == TILE:
+        write_pairs_in_single(room.ctypes.data, 4 * TILE, out.ctypes.data + 8 * first)
+        return
+    for r in range(n_rows):
+        out[first + r, 0], out[first + r, 1] = room[0, r], room[1, r]
+
+
+@kernel(f"void({LINE}, int64, int64, int64, {TABLE}, {TABLE}, int64[:, ::1], int64[::1])", inner=True)
+def write_best(
+    score: Floats, what: int, first: int, n_rows: int, share: Floats, tile: Floats, room: Ints, out: Ints
+) -> None:
+    """Write the likelier class, the first of equals."""
+    for r in range(n_rows):
+        out[first + r] = np.int64(score[r] > 0.0)
+
+
+ANSWERED = (
+    f"void({SOURCE}, int64, {CENTRE}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
+    f"{COUNTER}, int64, int64, int64[::1])"
+)
+
+
+def answering(out: str, write: Any) -> Any:
+    """The kernel that answers rows by answers of this type."""
+
+    @kernel(ANSWERED.format(out))
+    def answer_two_classes(
+        addresses: Ints,
+        base: int,
+        stride: int,
+        by_rows: bool,
+        single: bool,
+        n: int,
+        pivot: Floats,
+        remainder: Floats,
+        factors: Floats,
+        level: float,
+        what: int,
+        out: AnyArray,
+        odd: Bools,
+        counter: Ints,
+        most: int,
+        part: int,
+        counts: Ints,
+    ) -> None:
+        """Answer the next parts of n rows by the score level + (x − centre)·factors, except odd rows.
+
+        These are marked in `odd`, which must be false before, and counted for each part in `counts`.
+        """
+        d = len(addresses)
+        size, wide, narrow = 4 if single else 8, max(d, SQUARE), by_rows and not single and d <= NARROW
+        x, tile, share = np.zeros((wide, TILE)), np.zeros((2, TILE)), np.zeros((1, TILE))
+        room = np.zeros((2, TILE), out.dtype)
+        score, check = np.zeros(TILE), np.zeros(TILE)
+        for _ in range(most):
+            p = take_next(counter)
+            if p >= len(counts):
+                break
+            end, total = min(part * (p + 1), n), 0
+            for first in range(part * p, end, TILE):
+                rows = min(TILE, end - first)
+                # Of a narrow row more cells are read than it has: those of the next rows must be there.
+                left = stride * (end - first - TILE) + size * d
+                if narrow:
+                    at = addresses[0] + base + stride * first
+                    score_narrow(at, stride, rows, pivot, remainder, factors, level, score)
+                elif rows < TILE or (by_rows and left < size * SQUARE):
+                    load_cells(
+                        addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check
+                    )
+                else:
+                    load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
+                if not narrow:
+                    score_tile(x, factors, level, score)
+                if not all_finite(score):
+                    total += mark_odd(score, first, rows, odd)
+                write(score, what, first, rows, share, tile, room, out)
+            counts[p] = total
+
+    return answer_two_classes
+
+
+BY_TYPES = {
+    "f8": answering(TABLE, write_doubles),
+    "f4": answering(SINGLE_TABLE, write_singles),
+    "i8": answering("int64[::1]", write_best),
+}
+
+
+def answer_two_classes(out: AnyArray) -> Any:
+    """The kernel for answers of this type."""
+    return BY_TYPES[out.dtype.kind + str(out.itemsize)]
