@@ -1,7 +1,6 @@
 """What is particular to Dask: partitions, types of pandas, workers that die, and work that is cancelled."""
 
 import os
-import signal
 import time
 from decimal import Decimal
 
@@ -189,20 +188,22 @@ def test_an_interruption_cancels_the_work(dask_cluster, table, tmp_path, monkeyp
     def interrupted(futures):
         """Ctrl-C while this process waits for the sums, as soon as one is worked on.
 
-        It comes here, not from another thread: that one could come inside a callback of the garbage
-        collector, where Python drops it.
+        As the exception that Python makes of it: other code of this process may have taken the signal for
+        itself, and inside a callback of the garbage collector Python drops it.
         """
         held.extend(futures)  # work for results that nobody holds ends of itself
         while not any(marks.iterdir()):
             assert not any(future.done() for future in futures)
             time.sleep(0.01)
-        signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(dask_cluster, "gather", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            engine.fold(Gated(str(marks)), ["whole"])
-    (tmp_path / "open").touch()
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(dask_cluster, "gather", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                engine.fold(Gated(str(marks)), ["whole"])
+    finally:
+        (tmp_path / "open").touch()  # or all that follows would wait for ever
     # Tasks of the first fit come before those of the second, which therefore ends after any that goes on.
     (tmp_path / "others").mkdir()
     assert engine.fold(Gated(str(tmp_path / "others")), ["whole"]) == 60

@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -14,6 +15,7 @@ from posterior import GaussianNB, threads
 from posterior._blas import one_blas_thread
 from posterior._pool import each, n_threads, pool
 from posterior.engines import local
+from posterior.engines.workers import in_order
 from posterior.schema import read_table
 from posterior.stats.adding import NoRowsError
 
@@ -131,6 +133,24 @@ def test_blas_has_one_thread_inside_and_as_many_as_before_afterwards():
                 assert set(limits()) == {1}
             assert set(limits()) == {1}  # the outer one still holds it
         assert limits() == before
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_blas_is_not_held_for_results_that_nobody_takes(n):
+    """A generator that is kept, as by the traceback of an error, holds nothing once its work is done."""
+    held = []
+    with threads(n):
+        left = in_order(lambda _: held.append(one_blas_thread._depth), range(9))
+        next(left)
+        pool(n).submit(lambda: None).result()
+        for _ in range(1_000):
+            if one_blas_thread._depth == 0:
+                break
+            time.sleep(0.01)
+        assert one_blas_thread._depth == 0
+        left.close()
+    assert held
+    assert min(held) > 0
 
 
 def test_blas_that_is_loaded_later_is_held_to_one_thread_too():

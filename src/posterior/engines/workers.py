@@ -20,17 +20,30 @@ def in_order(work: Callable[[P], T], pieces: Iterable[P], ahead: int = 2) -> Gen
     Only a few wait at any time, `ahead` for each thread. A piece is worked on by one thread.
     """
     workers = n_threads()
-    with one_blas_thread:
-        if workers == 1:
-            yield from map(work, pieces)
-            return
-        waiting: deque[Future[T]] = deque()
-        try:
-            for piece in pieces:
-                waiting.append(pool(workers).submit(work, piece))
-                if len(waiting) > ahead * workers:
-                    yield waiting.popleft().result()
-            while waiting:
+    if workers == 1:
+        yield from map(held(work), pieces)
+        return
+    waiting: deque[Future[T]] = deque()
+    try:
+        for piece in pieces:
+            waiting.append(pool(workers).submit(held(work), piece))
+            if len(waiting) > ahead * workers:
                 yield waiting.popleft().result()
-        finally:
-            wait([each for each in waiting if not each.cancel()])
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        wait([each for each in waiting if not each.cancel()])
+
+
+def held(work: Callable[[P], T]) -> Callable[[P], T]:
+    """Work while which BLAS has one thread.
+
+    Not around all pieces: whoever takes results may fail and keep the generator, in a traceback say, and BLAS
+    would be held until that is gone.
+    """
+
+    def alone(piece: P) -> T:
+        with one_blas_thread:
+            return work(piece)
+
+    return alone
