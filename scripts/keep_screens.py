@@ -31,8 +31,9 @@ PAGES = {
 }
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 TALLEST = 1200  # of a page only the top
-# The head of a page stays at the top of the window: it would lie over the part.
+# The head of a page stays at the top of the window, as does a link for the keyboard: they would lie over it.
 BOX = """(part => {
+  document.getElementById('pst-skip-link')?.remove();
   document.querySelectorAll('header').forEach(each => { each.style.position = 'static'; });
   part.scrollIntoView({ block: 'center', behavior: 'instant' });
   const box = part.getBoundingClientRect();
