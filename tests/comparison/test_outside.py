@@ -10,8 +10,9 @@ from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import posterior
-from posterior import LogisticRegression, NaiveBayes
+from posterior import LDA, LogisticRegression, NaiveBayes
 from posterior.comparison import Comparison
+from posterior.comparison.given import named_estimators
 from posterior.estimators.encoded_table import EncodedTableClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterior.notices.PosteriorWarning")
@@ -213,3 +214,8 @@ def test_costs_that_few_rows_cannot_settle_do_not_hide_that_the_class_can_be_tol
     found = Comparison.of(X, y, models=["majority", "logistic"], costs=costs, reference=False)
     assert not found.ranking.nothing_found
     assert found.recommendation.startswith("Use logistic")
+
+
+def test_names_that_are_written_alike_are_refused():
+    with pytest.raises(ValueError, match=r"names that are written alike: \[1, '1'\]"):
+        named_estimators({1: LDA(), "1": LDA()})

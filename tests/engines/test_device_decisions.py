@@ -18,7 +18,7 @@ from posterior import (
 )
 from posterior.decision.scaling import Scaling
 from posterior.engines.device.arrays import bytes_to_host
-from posterior.estimators import device_decisions
+from posterior.estimators import device_decisions, outliers, training_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterior.notices.CalibrationWarning")
 
@@ -210,3 +210,41 @@ def test_no_table_travels(monkeypatch):
 def test_parameters_of_rows_are_refused():
     with pytest.raises(TypeError, match="takes no parameters of its rows"):
         DecisionClassifier(GaussianNB()).fit(xp.asarray(X), xp.asarray(Y), groups=Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_as_odd_as_those_of_calibration_have_the_p_values_of_the_host(dtype):
+    """Scores of a device differ from those of the host by rounding, and many rows are alike."""
+    rng = np.random.default_rng(5)
+    whole = rng.integers(0, 3, (4_000, 3))
+    rows, y = (whole * 0.1 + (whole > 0) * 0.37).astype(dtype), rng.integers(0, 2, 4_000)
+    rule = OutlierRule(LDA()).fit(rows, y)
+    np.testing.assert_allclose(np.asarray(rule.p_values(xp.asarray(rows))), rule.p_values(rows), rtol=1e-12)
+    odd = np.asarray(rule.decision_function(xp.asarray(rows))) < 0
+    assert (odd == (np.asarray(rule.predict(xp.asarray(rows))) == -1)).all()
+
+
+def test_folds_of_all_rows_and_weights_of_zero():
+    folds, weight = np.arange(N) % 4, (np.arange(N) % 5 > 0).astype(float)
+    rule = DecisionClassifier(GaussianNB(), calibration="temperature", cv=folds)
+    here = clone(rule).fit(X, Y, weight)
+    there = clone(rule).fit(xp.asarray(X), xp.asarray(Y), xp.asarray(weight))
+    np.testing.assert_allclose(there.predict_proba(NEW), here.predict_proba(NEW), rtol=1e-7)
+
+
+def test_a_sample_has_rows_of_every_class(monkeypatch):
+    monkeypatch.setattr(training_rows, "HELD_OUT_ROWS", 100)
+    monkeypatch.setattr(outliers, "HELD_OUT_ROWS", 100)
+    rare = np.where(np.isin(np.arange(N), [1, 2, 4, 7]), 7, Y)
+    there = DecisionClassifier(GaussianNB(var_smoothing=1e-3), costs=1 - np.eye(4)).fit(
+        xp.asarray(X), xp.asarray(rare)
+    )
+    assert there.classes_.tolist() == [0, 1, 2, 7]
+    np.testing.assert_allclose(there.training_priors_, np.bincount(rare)[[0, 1, 2, 7]] / N, rtol=1e-12)
+    rule = OutlierRule(GaussianNB(), alpha=0.3, random_state=1).fit(xp.asarray(X), xp.asarray(Y))
+    assert rule.estimator_.classes_.tolist() == [0, 1, 2]
+    weight = (np.arange(N) % 100 == 3).astype(float)
+    known = OutlierRule(FrozenEstimator(GaussianNB().fit(X, Y)), alpha=0.3).fit(
+        xp.asarray(X), sample_weight=xp.asarray(weight)
+    )
+    assert known._calibration.total == 30

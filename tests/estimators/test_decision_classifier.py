@@ -975,3 +975,22 @@ def test_gains_are_negative_costs_and_a_number_added_to_those_of_a_class_changes
     np.testing.assert_array_equal(model.predict(X), before)
     less = model.predict_proba(X) @ [2.0, 7.0]
     np.testing.assert_allclose(model.expected_cost(X), expected - less[:, None], atol=1e-12)
+
+
+def test_what_was_held_out_is_not_the_users_own_array():
+    """Labels and weights that change after the fit change nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X, weight = rng.normal(size=(400, 2)) + y[:, None], np.ones(400)
+    frozen = DecisionClassifier(
+        FrozenEstimator(NaiveBayes().fit(X, y)), outlier_rule=OutlierRule(NaiveBayes())
+    )
+    for model in (DecisionClassifier(NaiveBayes(), cv=5), frozen):
+        own = y.copy(), weight.copy()
+        model.fit(X, *own)
+        before = model.set_decision(calibration="temperature").predict_proba(X)
+        model.fit(X, *own)
+        own[0][:], own[1][:] = 0, 0.5
+        after = model.set_decision(calibration="temperature").predict_proba(X)
+        assert (after == before).all()
+        model.set_decision(calibration=None)

@@ -167,6 +167,32 @@ def test_a_page_of_many_rows_follows_by_a_thread_beside_it_with_the_same_numbers
     assert not [event for event in browser.events if event["method"] in TROUBLE]
 
 
+HURRIED = """
+(async () => {
+  const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame);
+  studio.charts.reject.node.scrollIntoView();
+  await frame();
+  studio.change({ look: 0.5 });
+  await frame();
+  studio.change({ look: 2 });
+  for (let n = 0; n < 500 && (n < 5 || studio.beside.busy); n++) await frame();
+  const shown = studio.charts.reject.node.innerHTML;
+  studio.charted = null;
+  studio.settle();
+  studio.showCharts();
+  return { shown, right: studio.charts.reject.node.innerHTML };
+})()
+"""
+
+
+def test_a_hand_that_is_faster_than_the_thread_leaves_no_older_curve(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, "light")
+    found = browser.evaluate(HURRIED)
+    assert found["shown"] == found["right"]
+
+
 def test_without_a_thread_beside_it_a_page_works_all_out_itself(
     pages: Callable[[str], Path], browser: Chromium
 ) -> None:

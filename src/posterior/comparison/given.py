@@ -31,7 +31,10 @@ def named_estimators(models: Any) -> dict[str, Any]:
     for name, estimator in models.items():
         if not is_estimator(estimator):
             raise ValueError(f"models[{name!r}] is {estimator!r}; pass an estimator with fit and predict")
-    return {str(name): estimator for name, estimator in models.items()}
+    named = {str(name): estimator for name, estimator in models.items()}
+    if len(named) < len(models):
+        raise ValueError(f"models has names that are written alike: {list(models)}; give each its own")
+    return named
 
 
 def told_kinds(estimator: Any, kinds: Any) -> Any:

@@ -1,5 +1,6 @@
 """The settings of a decision, read once and checked against each other and the classifier."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
@@ -15,7 +16,12 @@ from posterior.decision.rule import DecisionRule, as_labels
 from posterior.decision.shift import PriorEstimate
 from posterior.estimators.classifiers import log_posterior_of
 from posterior.estimators.device import DeviceTable
-from posterior.estimators.device_decisions import adjusted_logs, device_decisions, in_parts
+from posterior.estimators.device_decisions import (
+    adjusted_logs,
+    device_decisions,
+    device_expected_cost,
+    in_parts,
+)
 from posterior.estimators.fitted_classifier import Adjustment, FittedClassifier
 from posterior.estimators.outliers import OutlierRule
 from posterior.estimators.parameters import ClassPriors, CostsLike, Label, Reject
@@ -130,10 +136,19 @@ class Decider:
             there = None if outlying is None else part.library.to_device(outlying)
             return device_decisions(part, self.rule, self.device_logs(part), there)
 
+        return self._in_parts(table, decided)
+
+    def device_expected_cost(self, table: DeviceTable) -> Any:
+        """Expected cost of each action for each row on a device, there."""
+        return self._in_parts(
+            table, lambda part: device_expected_cost(part, self.rule, self.device_logs(part))
+        )
+
+    def _in_parts(self, table: DeviceTable, answer: Callable[[DeviceTable], Any]) -> Any:
         costs = self.rule.costs
         if costs is not None and costs.matrix.ndim == 3:  # of all rows
-            return decided(table)
-        return in_parts(table, len(self.learnt.classes), decided)
+            return answer(table)
+        return in_parts(table, len(self.learnt.classes), answer)
 
 
 def _new_priors(learnt: FittedClassifier, priors: Any, method: str | None) -> Floats | None:

@@ -30,7 +30,6 @@ from posterior.estimators.device_decisions import (
     answers_there,
     device_answer,
     device_average,
-    device_expected_cost,
     in_parts,
 )
 from posterior.estimators.fitted_classifier import FittedClassifier, fit_classifier
@@ -413,8 +412,7 @@ class DecisionClassifier(MetaClassifier):
         """Expected cost of each action for each row; these actions come first in `actions_`."""
         decider = self._decider(costs)
         if is_device_array(X) and answers_there(self.estimator_):
-            table = DeviceTable(X)
-            there: Floats = device_expected_cost(table, decider.rule, decider.device_logs(table))
+            there: Floats = decider.device_expected_cost(DeviceTable(X))
             return there
         return decider.rule.expected_cost(decider.log_posterior(X))
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._loading import load_module
-from posterior._types import AnyArray, Floats
+from posterior._types import AnyArray, Floats, Ints
 from posterior.engines.device.arrays import ArrayLibrary, explained_memory, host_array
 from posterior.engines.device.labels import label_codes
 from posterior.engines.device.prediction import Answer, affine, answer
@@ -25,6 +25,8 @@ from posterior.estimators.target import (
 from posterior.schema import Schema, read_table
 from posterior.schema.classes import distinct, places_among, refuse_one_class, refuse_other_type
 from posterior.schema.opening import refuse_shape
+
+FEW = 5  # rows of a class that a sample would lack
 
 __all__ = [
     "ANSWERS",
@@ -158,11 +160,29 @@ class Training:
         return class_weights(self.rows(Schema(())))
 
     def sample(self, n: int) -> tuple[AnyArray, AnyArray, AnyArray | None]:
-        """Some rows, spread over the table, on the host: table, labels and weights."""
-        library, step = self.table.library, max(1, -(-self.table.n_rows // n))
-        X, codes = library.to_host(self.table.table[::step, :]), library.to_host(self.codes[::step])
-        weight = None if self.weight is None else library.to_host(self.weight[::step])
+        """Some rows, spread over the table, on the host: table, labels and weights; of every class a few."""
+        library, places = self.table.library, self.sample_places(n)
+        there = library.to_device(places)
+        some = [
+            library.xp.take(each, there, axis=0) for each in (self.table.table, library.indices(self.codes))
+        ]
+        X, codes = (library.to_host(each) for each in some)
+        weight = self.weight
+        weight = None if weight is None else library.to_host(library.xp.take(weight, there, axis=0))
         return X, self.classes[codes], weight
+
+    def sample_places(self, n: int) -> Ints:
+        """Which rows a sample of about n has: every so many, and the first few of a class that these lack."""
+        library, xp = self.table.library, self.table.library.xp
+        step = max(1, -(-self.table.n_rows // n))
+        places = np.arange(0, self.table.n_rows, step)
+        if step == 1:
+            return places
+        codes = library.indices(self.codes)
+        seen = np.bincount(library.to_host(codes[::step]), minlength=len(self.classes))
+        found = [xp.nonzero(codes == k)[0] for k in np.flatnonzero(seen == 0).tolist()]
+        lacking = [library.to_host(rows[: min(FEW, rows.shape[0])]) for rows in found]
+        return np.unique(np.concatenate([places, *lacking]))
 
     sample_by_class = sample
 
@@ -196,6 +216,14 @@ class RowsThere:
     def sample(self, n: int) -> tuple[AnyArray, AnyArray, AnyArray | None]:
         """Some rows, spread over the table, on the host: table, labels and weights."""
         return self.training.sample(n)
+
+    def of_sample(self, numbers: Ints, n: int) -> Ints:
+        """Of a number for each row that `fit` was given, those of the rows of a sample."""
+        if len(self.fit_arguments) > 2:
+            weight = self.fit_arguments[2]
+            weight = host_array(weight) if is_device_array(weight) else np.asarray(weight)
+            numbers = numbers[np.flatnonzero(weight)]
+        return numbers[self.training.sample_places(n)]
 
 
 def training_of(
@@ -231,10 +259,11 @@ def rows_on_the_host(X: Any, y: Any, sample_weight: Any, n: int, who: str) -> tu
     if y is not None:
         return training_of(X, y, sample_weight, who, any_classes=True).sample(n)
     table = DeviceTable(X)
-    step = max(1, -(-table.n_rows // n))
-    weight, library = weights_of(table, sample_weight), table.library
-    rows = library.to_host(table.table[::step, :])
-    return rows, None, None if weight is None else library.to_host(weight[::step])
+    weight, library, xp = weights_of(table, sample_weight), table.library, table.library.xp
+    places = xp.arange(table.n_rows, device=library.device) if weight is None else xp.nonzero(weight > 0)[0]
+    places = places[:: max(1, -(-places.shape[0] // n))]
+    rows = library.to_host(xp.take(table.table, places, axis=0))
+    return rows, None, None if weight is None else library.to_host(xp.take(weight, places, axis=0))
 
 
 def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:

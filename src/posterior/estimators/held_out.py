@@ -16,6 +16,7 @@ from posterior.engines import threads
 from posterior.estimators._sklearn import check_method_params
 from posterior.estimators.classifiers import is_frozen, log_posterior_of
 from posterior.estimators.splits import read_folds
+from posterior.estimators.state import own_copy
 from posterior.estimators.table_estimator import fit_table, rows_for
 from posterior.math import log_softmax, sum_to_one
 from posterior.notices import DataWarning, warn
@@ -91,7 +92,8 @@ def hold_out(
     needed and fails, a warning says why there are no such rows.
     """
     if is_frozen(estimator):
-        return HeldOutRows(log_posterior_of(model, rows_for(model, table)), table.codes, table.weight)
+        logs = log_posterior_of(model, rows_for(model, table))
+        return HeldOutRows(logs, table.codes.copy(), own_copy(table.weight))
     if cv is None and not needed:
         return None
     folds = read_folds(FOLDS if cv is None else cv, table.codes)
@@ -106,7 +108,7 @@ def hold_out(
             DataWarning,
         )
         return None
-    return HeldOutRows(logs, table.codes, table.weight)
+    return HeldOutRows(logs, table.codes.copy(), own_copy(table.weight))
 
 
 def adds_up(estimator: Any) -> bool:

@@ -18,7 +18,7 @@ from posterior.estimators.device import RowsThere, is_device_array, on_the_host,
 from posterior.estimators.device_decisions import answers_there
 from posterior.estimators.splits import names_rows, read_folds
 from posterior.estimators.target import read_labels, read_weights, scanned_table
-from posterior.estimators.training_rows import refuse_one_reading, sampled_table
+from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading, sampled_table
 from posterior.schema import LabelledTable
 
 
@@ -43,8 +43,11 @@ class MetaClassifier(CallbackSupport, ClassifierMixin, MetaEstimatorMixin, BaseE
                     f"{listed(list(fit_params))}: fit to a scan, or to rows on a device, takes no parameters "
                     "of its rows"
                 )
-            table = sampled_table(elsewhere)
-            return table, routed(self, self.estimator, table.weight, {}), self.cv, elsewhere
+            table, cv = sampled_table(elsewhere), self.cv
+            if names_rows(cv) and isinstance(elsewhere, RowsThere):
+                numbers = read_folds(cv, np.zeros(num_samples(X), np.int64)).numbers
+                cv = elsewhere.of_sample(numbers, HELD_OUT_ROWS)
+            return table, routed(self, self.estimator, table.weight, {}), cv, elsewhere
         if isinstance(X, LabelledTable):
             table, sample_weight = X.present(), X.weight
         else:

@@ -34,7 +34,7 @@ from posterior.estimators.outlier_calibration import (
 from posterior.estimators.parameters import ClassPriors, DensityModel, Labels, RandomState, TableLike, Weights
 from posterior.estimators.precision import in_double
 from posterior.estimators.scanned_prediction import Writing, scores_scans
-from posterior.estimators.state import RefusedError, install
+from posterior.estimators.state import RefusedError, install, own_copy
 from posterior.estimators.table_estimator import rows_for
 from posterior.estimators.target import read_labels, read_weights, scanned_table
 from posterior.estimators.training_rows import HELD_OUT_ROWS, refuse_one_reading
@@ -44,6 +44,8 @@ from posterior.schema import LabelledTable
 
 METHODS = ("conformal", "chi2")
 LEAST = float(np.finfo(np.float64).tiny)
+# How much log densities of a device may differ from those of the host, relative to 1 + |value|.
+SINGLE_ROUNDING, DOUBLE_ROUNDING = 2e-5, 1e-10
 
 
 class OutlierRule(CallbackSupport, BaseEstimator):
@@ -223,11 +225,11 @@ class OutlierRule(CallbackSupport, BaseEstimator):
             if calibrates or self.method == "conformal":
                 logs = inner.model_.log_density(data)
                 score = log_sum_exp(logs + inner.model_.log_prior)
-                found = CalibrationScores(score, table.weight, logs, codes, seen)
+                found = CalibrationScores(score, own_copy(table.weight), logs, own_copy(codes), seen)
         elif self.method == "conformal":
             with in_double():
                 score = np.asarray(model.score_samples(rows_for(model, table)), dtype=np.float64)
-            found = CalibrationScores(score, table.weight)
+            found = CalibrationScores(score, own_copy(table.weight))
         if self.method == "chi2":
             distances(model, rows_for(model, table.part([0])), None)  # refuses what is not Gaussian
         if found is not None:
@@ -292,8 +294,20 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         self._refuse_settings()
         if self.method == "chi2":
             return chi2_p_values(*distances(self.estimator_, X, priors, reports_unseen=reports_unseen))
-        score = self._scores(X, priors, reports_unseen=reports_unseen)
+        score = self._compared(X, self._scores(X, priors, reports_unseen=reports_unseen))
         return self._calibration_rows(priors).p_values(score)
+
+    def _compared(self, X: TableLike, score: Floats) -> Floats:
+        """Scores as they are held against those of the calibration rows, which were scored on the host.
+
+        Those of a device differ from them by rounding. They are raised by as much: a row that is as odd as
+        some of the calibration rows is not taken for one that is odder than all of these.
+        """
+        if not is_device_array(X):
+            return score
+        rounding = SINGLE_ROUNDING if DeviceTable(X).source.single else DOUBLE_ROUNDING
+        size = np.where(np.isfinite(score), np.maximum(1.0, np.abs(score)), 0.0)
+        return np.asarray(score + rounding * size)
 
     @scores_scans
     def predict(self, X: TableLike, priors: ClassPriors | None = None, **writing: Unpack[Writing]) -> Ints:
@@ -314,7 +328,7 @@ class OutlierRule(CallbackSupport, BaseEstimator):
         self._refuse_settings()
         if self.method == "conformal":
             threshold = self._calibration_rows(priors).threshold(self.alpha)
-            score = self._scores(X, priors)
+            score = self._compared(X, self._scores(X, priors))
             return np.full(len(score), np.inf) if np.isneginf(threshold) else score - threshold
         squared, cells = distances(self.estimator_, X, priors)
         margin = chi2_margin(squared, cells, self.alpha)

@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from posterior._blas import one_blas_thread
 from posterior._types import AnyArray
 from posterior.estimators.table_estimator import columns_of
 from posterior.estimators.training_rows import told_kinds
@@ -22,6 +23,11 @@ def refuse_resumed_part(table: Any) -> None:
 def added_scan(estimator: Any, table: Any, classes: Any) -> GenerativeModel:
     """The model of what a generative estimator has seen so far and of the rows of a scan."""
     refuse_resumed_part(table)
+    with one_blas_thread:  # sums are added up by products, too
+        return _added_scan(estimator, table, classes)
+
+
+def _added_scan(estimator: Any, table: Any, classes: Any) -> GenerativeModel:
     if not table.rereads:
         return added_batches(estimator, table, classes).model_  # type: ignore[no-any-return]
     if hasattr(estimator, "model_"):

@@ -1,9 +1,13 @@
 """Fitted attributes, which an estimator gets all at once or not at all."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+from posterior._types import AnyArray
+
+A = TypeVar("A", bound=AnyArray)
 
 # Attributes that not every fit sets: those of an earlier fit must not stay beside those of a later one.
 SOMETIMES = frozenset({"classes_", "n_features_in_", "feature_names_in_", "fit_", "stream_", "priors_"})
@@ -28,6 +32,15 @@ def install(estimator: Any, **fitted: Any) -> None:
     """
     kept = {name: value for name, value in vars(estimator).items() if name not in SOMETIMES}
     estimator.__dict__ = kept | fitted
+
+
+def own_copy(array: A | None) -> A | None:
+    """A copy to keep of what may be the user's own array, which may change after the fit.
+
+    >>> own_copy(None) is None
+    True
+    """
+    return None if array is None else array.copy()
 
 
 def named_columns(n: int, names: Sequence[str] | None) -> dict[str, Any]:

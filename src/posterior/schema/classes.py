@@ -80,6 +80,8 @@ def class_weights(codes: Ints, weight: Floats | None, n_classes: int) -> Floats:
     >>> class_weights(np.array([0, 2, 2]), None, 3)
     array([1., 0., 2.])
     """
+    if n_classes > FEW:  # sums of every part would take more memory than the rows
+        return kernels.class_weights(codes, weight, n_classes)
     found = np.zeros((-(-len(codes) // PART), n_classes))
 
     def add(part: slice) -> None:
@@ -107,8 +109,7 @@ def _spread(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
     if broken.any():
         return None
     n = int(high) - first + 1
-    # The sums of every part take more memory than the rows where the numbers are many.
-    seen = (class_weights if n <= FEW else kernels.class_weights)(places, None, n) > 0
+    seen = class_weights(places, None, n) > 0
     found = (np.flatnonzero(seen) + first).astype(labels.dtype)
     return found, places if seen.all() else taken(np.cumsum(seen) - 1, places)
 

@@ -38,7 +38,7 @@ export class Beside {
     this.thread = new Worker(address);
     Object.assign(this, { told, busy: false, failed: false });
     this.thread.onmessage = ({ data }) => { this.busy = false; told(data); };
-    this.thread.onerror = event => { event.preventDefault(); this.busy = false; this.failed = true; told(null); };
+    this.thread.onerror = event => { event.preventDefault(); this.thread.terminate(); this.busy = false; this.failed = true; told(null); };
     this.thread.postMessage(known);
   }
 

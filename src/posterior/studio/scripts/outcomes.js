@@ -44,7 +44,7 @@ export function outcome(rows, setting, old, observed, odd, withCurves = true) {
   // What every threshold would do does not depend on the one in use, nor on outliers.
   const bins = withCurves ? decided.tallied ??= new Bins(rows, setting.positive, flat, high > 0 ? high : 1) : null;
   return {
-    key: decided.key, confusion, width, done, answered, total, coverage: answered / total,
+    key: decided.key, look: setting.look, rejects: Boolean(setting.reject), confusion, width, done, answered, total, coverage: answered / total,
     cost: answered > 0 ? spent / answered : NaN,
     expected: answered > 0 ? expected / answered : NaN,
     costOfAll: (spent + (total - answered) * setting.look) / total,

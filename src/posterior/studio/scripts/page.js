@@ -285,8 +285,9 @@ export class Studio {
   /** Curves depend on posteriors, costs and the class looked at; what is rejected only moves a mark. */
   showCharts() {
     if (!this.found.curves) this.settle(); // they were out of sight when the rest was worked out
-    const { found, setting, charts } = this, { curves } = found, steps = this.steps;
-    const key = `${found.key}|${setting.look}|${setting.reject && charts.coverage ? found.coverage : ""}`;
+    // By what was found alone: the hand may have moved on while the thread beside worked this out.
+    const { found, charts } = this, { curves, look } = found, steps = this.steps;
+    const key = `${found.key}|${look}|${found.rejects && charts.coverage ? found.coverage : ""}`;
     if (key === this.charted) return;
     this.charted = key;
     if (charts.cost) {
@@ -303,12 +304,12 @@ export class Studio {
     const limits = steps.map(step => step * curves.high);
     reject.setLine(0, limits, curves.rejecting);
     reject.setLine(1, limits, curves.answeredCost);
-    reject.mark(setting.look <= curves.high ? setting.look : null, "what a look costs");
+    reject.mark(look <= curves.high ? look : null, "what a look costs");
     say(reject.words, "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).");
     if (charts.coverage) {
       charts.coverage.setFrame(0, 1, Math.min(0, ...curves.rejecting), top);
       charts.coverage.setLine(0, curves.coverage, curves.answeredCost);
-      charts.coverage.mark(setting.reject ? found.coverage : null, "answered now");
+      charts.coverage.mark(found.rejects ? found.coverage : null, "answered now");
     }
     precision.setFrame(0, 1, 0, 1);
     precision.setLine(0, steps, curves.precision);
