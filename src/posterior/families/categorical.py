@@ -291,8 +291,11 @@ class Categorical(Family[CategoryCounts]):
         def estimate(j: int) -> None:
             found[j] = self._log_probabilities(statistics.tables[j])
 
-        large = sum(counts.size for counts in statistics.tables) > MANY_CELLS
-        each(estimate, len(found)) if large else list(map(estimate, range(len(found))))
+        if sum(counts.size for counts in statistics.tables) > MANY_CELLS:
+            each(estimate, len(found))
+        else:
+            for j in range(len(found)):
+                estimate(j)
         logs, unseen = zip(*found, strict=True) if found else ((), ())
         return CategoricalDistribution.from_logs(
             logs, joint=self.joint, log_unseen=unseen, unseen=self.unknown
