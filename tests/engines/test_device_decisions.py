@@ -193,6 +193,15 @@ def test_a_classifier_of_another_library_is_asked_on_the_host():
     assert (there.predict(xp.asarray(NEW)) == here.predict(NEW)).all()
 
 
+class Derived(GaussianNB):
+    """A class of somebody else's that was derived from one of ours."""
+
+
+def test_a_class_that_was_derived_elsewhere_is_fitted_there():
+    here, there = (DecisionClassifier(e).fit(xp.asarray(X), xp.asarray(Y)) for e in (GaussianNB(), Derived()))
+    assert (np.asarray(there.predict(xp.asarray(NEW))) == np.asarray(here.predict(xp.asarray(NEW)))).all()
+
+
 def test_no_table_travels(monkeypatch):
     """Of rows that are decided, neither cells nor posteriors come to the host, in parts or at once."""
     monkeypatch.setattr(device_decisions, "chunks", lambda n, cells: iter([slice(0, 1_000), slice(1_000, n)]))

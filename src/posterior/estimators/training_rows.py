@@ -10,6 +10,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk, Dataset
 from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import fit_inside
+from posterior.estimators.device import RowsThere
 from posterior.estimators.state import install
 from posterior.generative import GenerativeSpec
 from posterior.linear import Design, Problem, Scan
@@ -187,12 +188,14 @@ def sampled_table(table: Any) -> LabelledTable:
 
 def fit_elsewhere(estimator: Any, table: Any) -> Any:
     """A clone of an estimator of ours, fitted to all rows of a scan, or on a device, where they are."""
+    if isinstance(table, RowsThere):
+        return fit_inside(clone(estimator), *table.fit_arguments)
     if not takes_scans(estimator):
         raise ValueError(
             f"{type(estimator).__name__} is not of this library and takes no scan; fit it to some rows: "
             "X, y, weight = scan.sample(100_000)"
         )
-    return fit_inside(clone(estimator), *getattr(table, "fit_arguments", (table,)))
+    return fit_inside(clone(estimator), table)
 
 
 def takes_scans(estimator: Any) -> bool:
