@@ -30,13 +30,14 @@ SHOWN = ("drawn", "cell_output", "output", "interactive")
 VIEWS = ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light"))
 TROUBLE = {"Runtime.exceptionThrown", "Log.entryAdded"}
 SHOUTS = {"error", "warning", "assert"}
-# The deepest elements that stick out of the window and are in nothing that scrolls.
+# The deepest elements that stick out of the window and are in nothing that scrolls. What is in an SVG is cut
+# off at its edge.
 OVERFLOW = """(() => {
   const width = document.documentElement.clientWidth;
   const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
   const held = e => e && e !== document.body && (scrolls(e) || held(e.parentElement));
   const article = document.querySelector('article') || document.body;
-  const out = [...article.querySelectorAll('*')].filter(
+  const out = [...article.querySelectorAll(':not(svg *)')].filter(
     e => e.getBoundingClientRect().right > width + 1 && !held(e));
   const leaves = out.filter(e => ![...e.children].some(child => out.includes(child)));
   const wide = document.documentElement.scrollWidth > width ? ['the page scrolls sideways'] : [];

@@ -29,6 +29,10 @@ FLAGS = (
     "--hide-scrollbars",
     "--no-first-run",
     "--disable-background-networking",
+    # What nobody looks at takes time with every page: extensions, and the page before, kept for a way back.
+    "--disable-extensions",
+    "--disable-component-update",
+    "--disable-features=BackForwardCache,MediaRouter,OptimizationHints,Translate",
     "--remote-debugging-pipe",
 )
 
