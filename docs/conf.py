@@ -24,6 +24,7 @@ extensions = [
     "mathml",
     "reference",
     "sample_pages",
+    "warm_kernels",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -108,7 +109,6 @@ autodoc_typehints = "signature"
 python_maximum_signature_line_length = 88
 python_display_short_literal_types = True
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 autodoc_member_order = "alphabetical"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -1,10 +1,11 @@
 """A report and a studio page of the penguins among the pages, written while the site is built.
 
-A process of its own writes them, beside those that read the pages.
+A process of its own writes them, beside those that read the pages: a copy of Sphinx's own, which has imported
+what they need.
 """
 
-import subprocess
-import sys
+import multiprocessing
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +13,34 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-_running: list[subprocess.Popen[str]] = []
+from posterior.comparison import Comparison
+from posterior.datasets import load_penguins
+from posterior.report import write_report
+from posterior.studio import studio
+
+_running: list[BaseProcess] = []
 
 
 def begin(app: Sphinx) -> None:
     """Start to write them where the site takes files from."""
     folder = Path(app.srcdir) / "_build" / "extra"
     folder.mkdir(parents=True, exist_ok=True)
-    call = [sys.executable, __file__, str(folder)]
-    _running.append(subprocess.Popen(call, stderr=subprocess.PIPE, text=True))  # noqa: S603 -- this file
+    process = multiprocessing.get_context("fork").Process(target=write_samples, args=(folder,))
+    process.start()
+    _running.append(process)
 
 
 def await_samples(app: Sphinx, env: BuildEnvironment) -> None:
     """They are there before files are copied into the site."""
     while _running:
         process = _running.pop()
-        _, told = process.communicate()
-        if process.returncode:
-            raise ExtensionError(f"the sample pages were not written:\n{told}")
+        process.join()
+        if process.exitcode:
+            raise ExtensionError("the sample pages were not written: what is told above has the reason")
 
 
 def write_samples(folder: Path) -> None:
     """Compare a few models of the penguins, and write what was found."""
-    from posterior.comparison import Comparison  # noqa: PLC0415 -- not in Sphinx's own process
-    from posterior.datasets import load_penguins  # noqa: PLC0415
-    from posterior.report import write_report  # noqa: PLC0415
-    from posterior.studio import studio  # noqa: PLC0415
-
     penguins = load_penguins()
     models = ["majority", "naive-bayes", "lda", "block", "logistic"]
     found = Comparison.of(penguins.X, penguins.y, models=models, repeats=1)
@@ -53,7 +55,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", begin)
     app.connect("env-updated", await_samples)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-if __name__ == "__main__":
-    write_samples(Path(sys.argv[1]))
