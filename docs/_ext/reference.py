@@ -11,9 +11,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from jinja2 import Template
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 from sphinx.application import Sphinx
+from sphinx.domains.python import ObjectEntry, PythonDomain
+from sphinx.environment import BuildEnvironment
 
 # Names that scikit-learn gives to every estimator; its own reference explains them.
 SOMEBODY_ELSES = ("sklearn.", "numpy.", "builtins", "abc", "typing")
@@ -122,9 +127,45 @@ def plain_text(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
             lines[k] = _MARKUP.sub(lambda found: found[1] or "\\" + found[2], line)
 
 
+class CompiledOnce(SandboxedEnvironment):
+    """numpydoc makes an environment for each docstring; its templates are compiled in the first alone."""
+
+    _compiled: ClassVar[dict[str, Template]] = {}
+
+    def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:  # noqa: A002
+        """The template of that name."""
+        if name not in self._compiled:
+            self._compiled[name] = super().get_template(name, parent, globals)
+        return self._compiled[name]
+
+
+class IndexedDomain(PythonDomain):
+    """Python's names: one that nothing here is called by, as most types, is not compared with all of them."""
+
+    _last_parts: tuple[int, set[str]] = (0, set())
+
+    def find_obj(
+        self,
+        env: BuildEnvironment,
+        modname: str,
+        classname: str,
+        name: str,
+        type: str | None,  # noqa: A002 -- Sphinx's name for it
+        searchmode: int = 0,
+    ) -> list[tuple[str, ObjectEntry]]:
+        """What a name may stand for; whatever that is called ends with the last part of the name."""
+        if self._last_parts[0] != len(self.objects):
+            self._last_parts = len(self.objects), {known.rpartition(".")[2] for known in self.objects}
+        if name.removesuffix("()").rpartition(".")[2] not in self._last_parts[1]:
+            return []
+        return super().find_obj(env, modname, classname, name, type, searchmode)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Take part in what autodoc does."""
     app.setup_extension("sphinx.ext.autodoc")
+    docscrape_sphinx.SandboxedEnvironment = CompiledOnce
+    app.add_domain(IndexedDomain, override=True)
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before numpydoc
     app.connect("autodoc-skip-member", is_somebody_elses)
