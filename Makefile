@@ -57,7 +57,7 @@ format: $(READY) ## apply the formatter and the safe fixes
 docs: $(READY) ## the site in docs/_build/html, every page run and every link followed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group docs
 	@rm -rf docs/api/generated
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --jobs auto --quiet docs docs/_build/html
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --jobs auto --quiet docs docs/_build/html
 	$(BIN)/python scripts/check_site.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -5,6 +5,7 @@ order of the alphabet all pages of the course are in one piece, and those for pr
 process ran them alone while the others had nothing left to do.
 """
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,15 @@ def spread(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     docnames[:] = dealt(docnames, weights, sizes, app.parallel)
 
 
+def let_be(app: Sphinx, *rest: Any) -> None:
+    """Look for garbage seldom, and not in what is here to stay: modules, and what is known of all pages."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Take part before pages are read."""
+    """Take part before pages are read, and before they are written."""
     app.connect("env-before-read-docs", spread)
+    app.connect("env-before-read-docs", let_be)
+    app.connect("write-started", let_be)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
