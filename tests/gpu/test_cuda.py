@@ -1,6 +1,7 @@
 """Kernels on an NVIDIA GPU against NumPy: `make test-gpu` on a machine that has one."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -266,9 +267,64 @@ def test_the_compiled_slope_is_the_reference(K, weighted, dtype, monkeypatch):
             assert np.all(np.abs(a - b) <= unit * size)
 
 
+def device_rows(X, y):
+    training = training_of(cupy.asarray(X), cupy.asarray(y), None, "", any_classes=True)
+    return training.rows(GaussianNB()._schema(training.table.source))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 8), (31, 7, 9), (65, 8, 10), (5000, 20, 10), (4097, 31, 16)])
+def test_the_slope_by_tensor_cores_is_the_reference(shape, monkeypatch):
+    monkeypatch.setattr("posterior.engines.device.cuda.linear.FEWEST_ROWS", 0)
+    n, d, K = shape
+    X, _ = table(n, d, K)
+    X, y = (1e3 * X + 1e5).astype(np.float32), np.arange(n) % K
+    rows = replace(device_rows(X, y), n_classes=K)
+    rng = np.random.default_rng(2)
+    shift = X.astype(np.float64).mean(axis=0)
+    # Rows that are put far into a wrong class too: their losses are in the hundreds.
+    for size in (1e-3, 0.3):
+        coef, offset = size * rng.normal(size=(K, d)), rng.normal(size=K)
+        found, expected = (f(rows, coef, offset, shift) for f in (cuda.softmax_slope, linear.softmax_slope))
+        apart_from = np.abs(X - shift)
+        score = np.abs(offset).max() + (apart_from @ np.abs(coef).T).max()
+        unit = np.finfo(np.float32).eps * max(score, 2.0)
+        for a, b, most in zip(found, expected, (n * score, apart_from.sum(axis=0), n), strict=True):
+            assert np.all(np.abs(a - b) <= unit * most)
+
+
+def test_the_longest_row_is_that_of_numpy(monkeypatch):
+    monkeypatch.setattr("posterior.engines.device.cuda.linear.FEWEST_ROWS", 0)
+    X, y = table(3001, 7, 3)
+    X, rng = X.astype(np.float32), np.random.default_rng(1)
+    rows, centre = device_rows(X, y), rng.normal(size=7)
+    for width in (1, 5, 8, 12):
+        turn, level = rng.normal(size=(7, width)), rng.normal(size=width)
+        expected = np.sqrt((((X - centre) @ turn + level) ** 2).sum(axis=1).max())
+        found = cuda.longest_row(rows, turn, level, centre)
+        assert expected <= found <= expected * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 9, 12, 13, 20, 32])
+@pytest.mark.parametrize("K", [2, 5])
+def test_whitened_rows_of_every_width(d, K):
+    X, y = table(1003, d, K)
+    X = (X * np.geomspace(1e-6, 1e6, d)).astype(np.float32)
+    model = QDA().fit(X, y)
+    for method in ("predict_log_proba", "score_samples"):
+        assert apart(getattr(model, method)(cupy.asarray(X)), getattr(model, method)(X)) < 1e-4
+
+
+def test_a_cell_beyond_half_precision_is_scored_in_single_precision():
+    X, y = table(2000, 6, 3)
+    model = QDA().fit(X.astype(np.float32), y)
+    X[17, 2] = 3e6
+    X = X.astype(np.float32)
+    assert apart(model.predict_log_proba(cupy.asarray(X)), model.predict_log_proba(X)) < 1e-4
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("K", [2, 3, 9])
 def test_logistic_regression_is_that_of_numpy(K, dtype, library, monkeypatch):
     monkeypatch.setattr("posterior.engines.device.cuda.linear.FEWEST_ROWS", 0)
     X, y = table(30_000, 6, K)

@@ -133,6 +133,9 @@ class DeviceObjective(Objective):
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
         turned, rows = self._turn() @ factor, self._rows
+        found = cuda.longest_row(rows, turned[:-1], turned[-1], self.basis.centre)
+        if found is not None:
+            return found
         library, longest = rows.library, 0.0
         xp, d = library.xp, rows.table.shape[1]
         centre, turn, level = (library.to_device(a) for a in (self.basis.centre, turned[:-1], turned[-1]))

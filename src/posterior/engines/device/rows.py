@@ -98,10 +98,18 @@ class DeviceRows:
         xp, dtype = self.library.xp, self.library.floats
         return block if block.dtype == dtype else xp.astype(block, dtype)
 
+    def here_and_there(self, columns: Sequence[int]) -> Floats:
+        """Some columns of about a thousand rows on the host; they are kept."""
+        key = "here and there", tuple(columns)
+        if key not in self._kept:
+            step = max(1, self.n_rows // 1024)
+            self._kept[key] = self.library.to_host(self.numbers(self.block(columns)[::step, :]))
+        found: Floats = self._kept[key]
+        return found
+
     def pivot(self, columns: Sequence[int]) -> Floats:
         """A number near the cells of each column, (d,): the mean of rows here and there."""
-        step = max(1, self.n_rows // 1024)
-        some = self.library.to_host(self.numbers(self.block(columns)[::step, :]))
+        some = self.here_and_there(columns)
         with np.errstate(all="ignore"):
             there = np.isfinite(some)
             mean = np.where(there, some, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)

@@ -5,7 +5,7 @@ kernels of the array API serve.
 """
 
 from posterior.engines.device.cuda.labels import class_weights, label_codes
-from posterior.engines.device.cuda.linear import linear_answer, slope_rounding, softmax_slope
+from posterior.engines.device.cuda.linear import linear_answer, longest_row, slope_rounding, softmax_slope
 from posterior.engines.device.cuda.prediction import answer
 from posterior.engines.device.cuda.sums import class_moments, class_scatter
 
@@ -16,6 +16,7 @@ __all__ = [
     "class_weights",
     "label_codes",
     "linear_answer",
+    "longest_row",
     "slope_rounding",
     "softmax_slope",
 ]

@@ -95,6 +95,16 @@ def processors() -> int:
     return multiprocessors(_cupy().cuda.runtime.getDevice())
 
 
+@cache
+def _capability(device: int) -> int:
+    return int(_cupy().cuda.runtime.getDeviceProperties(device)["major"])
+
+
+def has_tensor_cores() -> bool:
+    """Whether the current GPU multiplies matrices of numbers of 11 bits, as NVIDIA's do since 2020."""
+    return _capability(_cupy().cuda.runtime.getDevice()) >= 8
+
+
 # Bytes of shared memory of a block where CUDA does not say, and what kernels have beside what is asked for.
 LARGEST_BLOCK, BESIDE = 227_000, 4_096
 

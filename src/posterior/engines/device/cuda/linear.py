@@ -5,15 +5,38 @@ from typing import Any
 import numpy as np
 
 from posterior._types import Floats
-from posterior.engines.device.cuda.device import CELLS, beside, folded, gpu, is_aligned, module, room_of_block
-from posterior.engines.device.cuda.prediction import MOST_ARGUMENTS, Parameters, as_arguments, scored
+from posterior.engines.device.cuda.device import (
+    CELLS,
+    beside,
+    folded,
+    gpu,
+    has_tensor_cores,
+    is_aligned,
+    module,
+    room_of_block,
+)
+from posterior.engines.device.cuda.prediction import (
+    LINEAR,
+    MOST_ARGUMENTS,
+    WHITENED,
+    Parameters,
+    as_arguments,
+    scored,
+)
 from posterior.engines.device.cuda.score_sources import SLOPE
 from posterior.engines.device.cuda.sums import SHARED, TILES, Cells
+from posterior.engines.device.cuda.tensor_sources import SPLIT_SLOPE
 
 # Rows from which on a kernel of our own is worth its launch, columns and classes that it takes.
 FEWEST_ROWS, WIDEST, MOST_CLASSES = 500_000, 60, 32
 # Threads of a block, and those of a processor.
 THREADS, MOST_RESIDENT = 128, 768
+# Tensor cores: classes and columns that they take, threads of a block and of a processor, tiles of a warp
+# whose products are added in single precision, and what forces are multiplied by to have their digits.
+FEWEST_SPLIT, MOST_SPLIT, WIDEST_SPLIT = 8, 16, 31
+SPLIT_THREADS, SPLIT_RESIDENT, SPLIT_TILES, FORCE = 128, 384, 32, 4096.0
+# By how much more than it is, relative to itself, the length of a row is told.
+ROUNDING = 1e-4
 
 
 def softmax_slope(
@@ -27,7 +50,7 @@ def softmax_slope(
         cells = Cells(rows, range(d))
         if not cells.known:
             return None
-        value, sums = slope_sums(cupy, cells, coef, offset, np.zeros(d) if shift is None else shift)
+        value, sums = slope_sums(cupy, cells, coef, offset, np.zeros(d) if shift is None else shift, rows)
         return value, sums[:, :-1], sums[:, -1]
 
 
@@ -64,19 +87,110 @@ def linear_answer(rows: Any, coef: Floats, level: Floats, centre: Floats, what: 
     arrays = {"COEF": coef, "START": level, "PIVOT": near, "REST": centre - near}
     spread = np.abs(coef).max(axis=1) * np.sqrt(d)
     lost = float((spread * np.maximum(1.0, np.abs(centre).max(initial=0.0))).max(initial=0.0))
-    return scored(rows, tuple(range(d)), Parameters(1, arrays, lost), what)
+    return scored(rows, tuple(range(d)), Parameters(LINEAR, arrays, lost), what)
+
+
+def longest_row(rows: Any, turn: Floats, level: Floats, centre: Floats) -> float | None:
+    """The most that ‖(x − centre)·turn + level‖ is, or a little more; None where there is no kernel."""
+    d = len(turn)
+    if gpu(rows.library) is None or rows.n_rows < FEWEST_ROWS or d > WIDEST:
+        return None
+    # The same length by a triangular factor, from the last column to the first.
+    every = np.vstack([turn[::-1], level])
+    factor = np.zeros((d + 1, d + 1))
+    found = np.linalg.qr(every.T, mode="r")
+    factor[: len(found)] = found
+    white, added = factor[d - 1 :: -1, d - 1 :: -1][:d, :d], factor[d - 1 :: -1, d][:d]
+    near = centre.astype(np.float32).astype(np.float64)
+    spread = _largest(rows.here_and_there(range(d)), centre)
+    lost = float((np.abs(white) @ spread + np.abs(added)).max(initial=0.0) * np.sqrt(d))
+    arrays = {"WHITE": white.T[None], "MEAN": -added[None], "START": np.zeros(1), "SPREAD": spread}
+    parameters = Parameters(WHITENED, arrays | {"PIVOT": near, "REST": centre - near}, lost)
+    answers = scored(rows, tuple(range(d)), parameters, "joint")
+    if answers is None:
+        return None
+    least = float(rows.library.scalar(rows.library.xp.min(answers)))
+    return float(np.sqrt(max(-least, 0.0) + factor[d, d] ** 2)) * (1 + ROUNDING)
 
 
 def slope_sums(
-    cupy: Any, cells: Cells, coef: Floats, offset: Floats, shift: Floats, threads: int = THREADS
+    cupy: Any, cells: Cells, coef: Floats, offset: Floats, shift: Floats, rows: Any
 ) -> tuple[float, Floats]:
     """Σ w ℓ, and the sums of forces times (x − shift, 1), (K, d + 1)."""
-    n_classes, d = coef.shape
-    dtype = cells.X.dtype
-    blocks, fours, size = -(-d // 4), -(-n_classes // 4), dtype.itemsize
     # The shift as the cells have it; what is left of it goes to the offsets.
-    near = shift.astype(dtype).astype(np.float64)
+    near = shift.astype(cells.X.dtype).astype(np.float64)
     offset = offset - coef @ (shift - near)
+    found = None
+    if cells.X.dtype == np.float32 and cells.weight is None and _splits(*coef.shape):
+        found = _split_sums(
+            cupy, cells, coef, offset, near, _units(rows.here_and_there(range(len(near))), near)
+        )
+    if found is None or not np.isfinite(found).all():
+        found = _whole_sums(cupy, cells, coef, offset, near)
+    sums = found[1:].reshape(len(coef), -1)
+    sums[:, :-1] -= np.outer(sums[:, -1], shift - near)
+    return float(found[0]), sums
+
+
+def _splits(n_classes: int, d: int) -> bool:
+    """Whether tensor cores work out slopes, from numbers in two parts of half precision."""
+    return FEWEST_SPLIT <= n_classes <= MOST_SPLIT and d <= WIDEST_SPLIT and has_tensor_cores()
+
+
+def _units(some: Floats, near: Floats) -> Floats:
+    """Powers of two of about the size of what cells are apart from `near`, (d,)."""
+    largest = _largest(some, near)
+    found: Floats = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0))))
+    return found
+
+
+def _largest(some: Floats, near: Floats) -> Floats:
+    """The most that some rows are apart from `near`, (d,)."""
+    apart = np.abs(some - near)
+    found: Floats = np.where(np.isfinite(apart), apart, 0.0).max(axis=0, initial=0.0)
+    return found
+
+
+def _split_sums(
+    cupy: Any, cells: Cells, coef: Floats, offset: Floats, near: Floats, unit: Floats
+) -> Floats | None:
+    """Value and slope (1 + K (d + 1),) by tensor cores; not finite where a cell is far beyond its unit."""
+    n_classes, d = coef.shape
+    blocks, fours, size = -(-d // 4), -(-n_classes // 4), n_classes * (d + 1) + 1
+    wide = np.pad(np.vstack([coef * unit / np.log(2), 1 / unit, -near / unit]), ((0, 0), (0, 4 * blocks - d)))
+    start = np.pad(offset / np.log(2), (0, 4 * fours - n_classes))
+    numbers = np.concatenate([start, wide.ravel()]).astype(np.float32)
+    if numbers.nbytes > MOST_ARGUMENTS:
+        return None
+    of_warp = 64 * 4 * (blocks | 1) * 4 + 32 * (16 * (d // 8 + 1) + 8 + 40) * 2
+    room = SPLIT_THREADS // 32 * max(of_warp, size * 8)
+    kernel = module(
+        SPLIT_SLOPE,
+        *cells.defines,
+        ("ND", d),
+        ("NT", SPLIT_THREADS),
+        ("MB", max(1, min(SHARED // (room + 1024), SPLIT_RESIDENT // SPLIT_THREADS))),
+        ("TILES", SPLIT_TILES),
+        ("VEC", int(is_aligned(cells.X) and d % 4 == 0)),
+        ("FORCE", f"{FORCE}f"),
+    ).get_function("split_slope")
+    kernel.max_dynamic_shared_size_bytes = room
+    grid = -(-cells.n // (2 * SPLIT_THREADS * SPLIT_TILES))
+    part = cupy.empty((grid, size))
+    _, argument = as_arguments(cupy, numbers, few=True)
+    kernel(
+        (grid,), (SPLIT_THREADS,), (cells.X, cells.codes, part, np.int64(cells.n), argument), shared_mem=room
+    )
+    found = folded(cupy, part)[0]
+    found[1:] = (found[1:].reshape(n_classes, d + 1) * np.append(unit, 1.0) / FORCE).ravel()
+    return found
+
+
+def _whole_sums(cupy: Any, cells: Cells, coef: Floats, offset: Floats, near: Floats) -> Floats:
+    """Value and slope (1 + K (d + 1),) in the precision of the cells."""
+    n_classes, d = coef.shape
+    dtype, threads = cells.X.dtype, THREADS
+    blocks, fours, size = -(-d // 4), -(-n_classes // 4), dtype.itemsize
     wide = np.pad(np.vstack([coef, near]), ((0, 0), (0, 4 * blocks - d)))
     numbers = np.concatenate([np.pad(offset, (0, 4 * fours - n_classes)), wide.ravel()]).astype(dtype)
     few = numbers.nbytes <= MOST_ARGUMENTS
@@ -98,7 +212,4 @@ def slope_sums(
     in_memory, argument = as_arguments(cupy, numbers, few=few)
     arguments = (*cells.pointers(in_memory), part, np.int64(cells.n), argument)
     kernel((grid,), (threads,), arguments, shared_mem=room)
-    found, _ = folded(cupy, part)
-    sums = found[1:].reshape(n_classes, d + 1)
-    sums[:, :-1] -= np.outer(sums[:, -1], shift - near)
-    return float(found[0]), sums
+    return folded(cupy, part)[0]

@@ -1,7 +1,6 @@
 """Scores of rows and what is made of them in one kernel: the table is read once."""
 
 import weakref
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from posterior.engines.device.cuda.device import (
     fetched,
     given_back,
     gpu,
+    has_tensor_cores,
     is_aligned,
     module,
     processors,
@@ -29,8 +29,12 @@ RELATIVE = frozenset({"posterior", "log_posterior", "best"})
 # Columns that a thread holds in registers, classes, bytes of shared memory, and digits that single precision
 # may lose.
 WIDEST, MOST_CLASSES, MOST_SHARED, MOST_LOST = 64, 256, 200_000, 500.0
+# Kinds of scores: of single columns, linear, squared lengths of whitened rows, the same by tensor cores.
+COLUMNS, LINEAR, WHITENED, WHITENED_IN_PARTS = range(4)
 # Threads of a block, and those of a processor, by the kind of scores.
-THREADS, MOST_RESIDENT = 128, (768, 768, 384)
+THREADS, MOST_RESIDENT = 128, (768, 768, 384, 384)
+# Whitened rows by tensor cores: most columns, and digits that numbers in two parts may lose.
+SPLIT_COLUMNS, SPLIT_LOST = 32, 125.0
 # Bytes of arguments that every driver takes, less those of the other arguments.
 MOST_ARGUMENTS = 4000
 
@@ -43,6 +47,7 @@ class Parameters:
 
     def __init__(self, kind: int, arrays: dict[str, Floats], lost: float) -> None:
         self.kind, self.arrays, self.lost = kind, arrays, lost
+        self._packed: dict[int, Floats] = {}
         self._ready: dict[Any, tuple[Any, Any]] = {}
 
     @property
@@ -54,16 +59,17 @@ class Parameters:
         """The same with something added to the score of each class."""
         return Parameters(self.kind, self.arrays | {"START": self.arrays["START"] + start}, self.lost)
 
-    @cached_property
-    def packed(self) -> Floats:
-        """All numbers in the order in which the kernel has them."""
-        return _packed(self.kind, self.arrays)
+    def packed(self, kind: int) -> Floats:
+        """All numbers in the order in which the kernel of a kind has them."""
+        if kind not in self._packed:
+            self._packed[kind] = _packed(kind, self.arrays)
+        return self._packed[kind]
 
     def numbers(self, cupy: Any, plan: "Plan") -> tuple[Any, Any]:
         """The numbers in the memory of the device, and as an argument of the kernel: one of them."""
-        key = cupy.cuda.runtime.getDevice(), plan.dtype, plan.few
+        key = cupy.cuda.runtime.getDevice(), plan.kind, plan.dtype, plan.few
         if key not in self._ready:
-            self._ready[key] = as_arguments(cupy, self.packed.astype(plan.dtype), few=plan.few)
+            self._ready[key] = as_arguments(cupy, self.packed(plan.kind).astype(plan.dtype), few=plan.few)
         return self._ready[key]
 
 
@@ -119,23 +125,33 @@ def scored(rows: Any, columns: Any, found: Parameters, what: str) -> Any:
         if X.dtype.name not in CELLS:
             return None
         plan = _plan(found, X.dtype.name, d, MODES[what])
-        if plan.room > min(MOST_SHARED, room_of_block()):
-            return None
-        shape = X.shape[0] if plan.mode in (2, 4) else (X.shape[0], n_classes)
-        out, odd = cupy.empty(shape, np.int64 if plan.mode == 2 else X.dtype), cupy.zeros(1, np.int32)
-        vectors = is_aligned(X) and (d * X.dtype.itemsize) % 16 == 0
-        kernel = module(ANSWERS, *plan.defines, ("VEC", int(vectors))).get_function("answer")
-        kernel.max_dynamic_shared_size_bytes = plan.room
-        in_memory, as_arguments = found.numbers(cupy, plan)
-        grid = min(-(-X.shape[0] // (plan.threads * plan.each)), processors() * plan.blocks)
-        arguments = (X, in_memory, out, np.int64(X.shape[0]), odd, as_arguments)
-        kernel((grid,), (plan.threads,), arguments, shared_mem=plan.room)
-        return None if fetched(odd)[0] else given_back(library, out)
+        out = _run(cupy, plan, found, X)
+        if out is None and plan.kind == WHITENED_IN_PARTS:
+            out = _run(cupy, _plan(found, X.dtype.name, d, MODES[what], in_parts=False), found, X)
+        return None if out is None else given_back(library, out)
+
+
+def _run(cupy: Any, plan: "Plan", found: Parameters, X: Any) -> Any:
+    """The answers of the kernel in an array of CuPy; None if one is not finite or it needs too much room."""
+    if plan.room > min(MOST_SHARED, room_of_block()):
+        return None
+    n, d = X.shape
+    shape = n if plan.mode in (2, 4) else (n, found.n_classes)
+    out, odd = cupy.empty(shape, np.int64 if plan.mode == 2 else X.dtype), cupy.zeros(1, np.int32)
+    vectors = is_aligned(X) and (d * X.dtype.itemsize) % 16 == 0
+    kernel = module(ANSWERS, *plan.defines, ("VEC", int(vectors))).get_function("answer")
+    kernel.max_dynamic_shared_size_bytes = plan.room
+    in_memory, as_arguments = found.numbers(cupy, plan)
+    grid = min(-(-n // (plan.threads * plan.each)), processors() * plan.blocks)
+    arguments = (X, in_memory, out, np.int64(n), odd, as_arguments)
+    kernel((grid,), (plan.threads,), arguments, shared_mem=plan.room)
+    return None if fetched(odd)[0] else out
 
 
 class Plan(NamedTuple):
     """How a kernel is compiled and started: rows a thread, threads, shared memory, blocks at once."""
 
+    kind: int
     mode: int
     each: int
     threads: int
@@ -146,20 +162,22 @@ class Plan(NamedTuple):
     defines: tuple[tuple[str, Any], ...]
 
 
-def _plan(found: Parameters, cells: str, d: int, mode: int) -> Plan:
-    """Which kernel for these parameters and columns, and of what size."""
+def _plan(found: Parameters, cells: str, d: int, mode: int, *, in_parts: bool = True) -> Plan:
+    """Which kernel for these parameters and columns, and of what size; numbers may be taken in two parts."""
     n_classes, size = found.n_classes, np.dtype(cells).itemsize
     fast = cells == "float32" and found.lost < MOST_LOST
     dtype = "float32" if fast else "float64"
-    unit, numbers = np.dtype(dtype).itemsize, len(found.packed)
-    few = fast and found.kind < 2 and numbers * unit <= MOST_ARGUMENTS
-    each, threads = _rows_per_thread(found.kind, d, fast=fast)
+    split = in_parts and fast and found.kind == WHITENED and _splits(found, d)
+    kind = WHITENED_IN_PARTS if split else found.kind
+    unit, numbers = np.dtype(dtype).itemsize, len(found.packed(kind))
+    few = fast and kind in (COLUMNS, LINEAR) and numbers * unit <= MOST_ARGUMENTS
+    each, threads = _rows_per_thread(kind, d, fast=fast)
     blocks = -(-d // 4)
     # A row of scores is as wide as in the answer, or an odd number where that spreads them over the memory.
     wide = n_classes if n_classes % 4 and cells == dtype else n_classes | 1
     tile = 4 * (blocks + 1 - blocks % 2) * size
     room = threads * each * (tile + wide * unit) + (0 if few else -(-numbers // 4) * 4 * unit)
-    at_once = max(1, min(SHARED // (room + 1024), MOST_RESIDENT[found.kind] // threads))
+    at_once = max(1, min(SHARED // (room + 1024), MOST_RESIDENT[kind] // threads))
     defines = {
         "XT": CELLS[cells],
         "FT": CELLS[dtype],
@@ -170,18 +188,24 @@ def _plan(found: Parameters, cells: str, d: int, mode: int) -> Plan:
         "NT": threads,
         "RPT": each,
         "MB": at_once,
-        "KIND": found.kind,
+        "KIND": kind,
         "MODE": mode,
         "FEW": int(few),
     }
-    return Plan(mode, each, threads, room, at_once, few, dtype, tuple(defines.items()))
+    return Plan(kind, mode, each, threads, room, at_once, few, dtype, tuple(defines.items()))
+
+
+def _splits(found: Parameters, d: int) -> bool:
+    """Whether whitened rows are worked out by tensor cores, from numbers in two parts."""
+    lost = np.einsum("kji,j->ki", np.abs(found.arrays["WHITE"]), found.arrays["SPREAD"]).max()
+    return d <= SPLIT_COLUMNS and float(lost) < SPLIT_LOST and has_tensor_cores()
 
 
 def _rows_per_thread(kind: int, d: int, *, fast: bool) -> tuple[int, int]:
     """Rows that share what a thread reads of the parameters, as many as registers hold; and threads."""
-    if not fast or d > 32:
+    if not fast or d > 32 or kind == WHITENED_IN_PARTS:
         return 1, THREADS
-    return (4, THREADS) if kind == 2 and d <= 24 else (2, THREADS)
+    return (4, THREADS) if kind == WHITENED and d <= 24 else (2, THREADS)
 
 
 def _packed(kind: int, arrays: dict[str, Floats]) -> Floats:
@@ -194,17 +218,52 @@ def _packed(kind: int, arrays: dict[str, Floats]) -> Floats:
 
     head = np.concatenate([fours(arrays["PIVOT"]), fours(arrays["REST"]), arrays["START"]])
     head = np.pad(head, (0, -len(head) % 4))
-    if kind == 0:
+    if kind == COLUMNS:
         pairs = [fours(a).reshape(n_classes, blocks, 4) for a in (arrays["SCALE"], -arrays["APART"])]
         own = np.stack(pairs, axis=2).reshape(n_classes, -1)
         return np.concatenate([head, fours(arrays["LEVEL"]).ravel(), own.ravel()])
-    if kind == 1:
+    if kind == LINEAR:
         return np.concatenate([head, fours(arrays["COEF"]).ravel()])
+    if kind == WHITENED_IN_PARTS:
+        return _whitening(arrays, head)
     square = np.zeros((n_classes, 4 * blocks, 4 * blocks))
     square[:, :d, :d] = arrays["WHITE"].transpose(0, 2, 1)
     strips = [square[:, 4 * b : 4 * b + 4, : 4 * b + 4].reshape(n_classes, -1) for b in range(blocks)]
     own = np.concatenate([fours(arrays["MEAN"]), *strips], axis=1)
     return np.concatenate([head, own.ravel()])
+
+
+def _whitening(arrays: dict[str, Floats], head: Floats) -> AnyArray:
+    """What whitens rows by tensor cores, in single precision: parts of half precision are two to a number.
+
+    Whitened column i is made of columns 0 … i. Two classes are side by side, in tiles of eight columns.
+    """
+    n_classes, d = arrays["MEAN"].shape
+    eights, pairs, half = -(-d // 8), -(-n_classes // 2), 0 < d % 8 <= 4
+    own = eights - half
+    # A power of two for each column, so that cells are about 1; the factors have what is left.
+    unit = 2.0 ** np.round(np.log2(np.where(arrays["SPREAD"] > 0, arrays["SPREAD"], 1.0)))
+    factors, means = np.zeros((2 * pairs, 8 * eights, 8 * eights)), np.zeros((2 * pairs, 8 * eights))
+    factors[:n_classes, :d, :d] = arrays["WHITE"].transpose(0, 2, 1) * unit
+    means[:n_classes, :d] = arrays["MEAN"]
+    factors, means = factors.reshape(pairs, 2, eights, 8, eights, 8), -means.reshape(pairs, 2, eights, 8)
+    tiles = [(factors[:, k, i], means[:, k, i], i + 1) for k in range(2) for i in range(own)]
+    if half:
+        shared = [np.concatenate([a[:, k, own, :4] for k in range(2)], axis=1) for a in (factors, means)]
+        tiles.append((shared[0], shared[1], eights))
+    words = [mean.astype(np.float32) for _, mean, _ in tiles]
+    # Thread 4 g + c has columns 2 c and 2 c + 1 of an eight, for whitened column g of the tile.
+    g, c = np.divmod(np.arange(32), 4)
+    for tile, _, needed in tiles:
+        taken = np.stack([tile[:, g, :needed, 2 * c], tile[:, g, :needed, 2 * c + 1]], axis=-1)
+        high = taken.astype(np.float16)
+        low = (taken - high).astype(np.float16)
+        each = np.stack([high, low], axis=-2).view(np.float32)[..., 0].transpose(1, 0, 2, 3)
+        even = needed // 2 * 2
+        words += [each[:, :, h : h + 2].reshape(pairs, 128) for h in range(0, even, 2)]
+        words += [each[:, :, even:].reshape(pairs, -1)]
+    scale = np.pad(1 / unit, (0, 4 * -(-d // 4) - d)).astype(np.float32)
+    return np.concatenate([head.astype(np.float32), scale, np.concatenate(words, axis=1).ravel()])
 
 
 def _split(centre: Any) -> dict[str, Floats]:
@@ -221,7 +280,7 @@ def _normal(distribution: NormalDistribution, weight: Floats, _relative: bool) -
     apart = (distribution.location - centre) * scale
     level = -0.5 * weight * (np.log(distribution.variance) + LOG_2PI)
     arrays = {"SCALE": scale, "APART": apart, "LEVEL": level, "START": level.sum(axis=1)}
-    return Parameters(0, arrays | _split(centre), float(np.abs(apart).sum(axis=1).max(initial=0.0)))
+    return Parameters(COLUMNS, arrays | _split(centre), float(np.abs(apart).sum(axis=1).max(initial=0.0)))
 
 
 def _multivariate(
@@ -237,7 +296,7 @@ def _multivariate(
     if distribution.tied and relative:
         coef = w * (means @ white[0].T)
         lost = float((np.abs(coef) * sd).sum(axis=1).max())
-        return Parameters(1, {"COEF": coef, "START": -0.5 * w * (means**2).sum(axis=1)} | centre, lost)
+        return Parameters(LINEAR, {"COEF": coef, "START": -0.5 * w * (means**2).sum(axis=1)} | centre, lost)
     if not w > 0:
         return None
     d, n_classes = distribution.n_columns, distribution.n_classes
@@ -245,9 +304,9 @@ def _multivariate(
     apart = np.abs(means) * np.sqrt(0.5 * w)
     lost = float((np.einsum("kji,kj->ki", np.abs(white), np.broadcast_to(sd, (n_classes, d))) + apart).max())
     level = w * distribution._levels
-    return Parameters(
-        2, {"WHITE": white, "MEAN": means * np.sqrt(0.5 * w), "START": level} | centre, lost * np.sqrt(d)
-    )
+    spread = np.hypot(sd, distribution.location - distribution._centre).max(axis=0)
+    arrays = {"WHITE": white, "MEAN": means * np.sqrt(0.5 * w), "START": level, "SPREAD": spread}
+    return Parameters(WHITENED, arrays | centre, lost * np.sqrt(d))
 
 
 PARAMETERS: dict[type, Any] = {

@@ -5,6 +5,7 @@ threads read and write what lies side by side. In a tile a row belongs to one th
 """
 
 from posterior.engines.device.cuda.sources import AHEAD
+from posterior.engines.device.cuda.tensor_sources import HALVES
 
 # The exponential, quotients of numbers below 1e30, and vectors of four numbers.
 ARITHMETIC = r"""
@@ -15,10 +16,107 @@ __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(
 __device__ __forceinline__ double quotient(double a, double b) { return a / b; }
 """
 
-# RPT rows a thread. KIND 0: standard scores of columns; 1: linear; 2: squared lengths of whitened rows. MODE 0:
-# posteriors; 1: their logs; 2: the best class; 3: log joints; 4: log evidence. PAR: pivot, rest (4 NB each), start (NK),
-# level (NK * 4 NB, KIND 0), then SIZE numbers of each class. Where they are FEW they are arguments of the kernel, which
-# instructions take as they are; else they are in shared memory.
+# Whitened rows of two classes at a time, in tiles of 8 of their columns: OWN tiles of each class, and, where no more than 4
+# columns are left, HALF a tile that they share. Column i has the factors of columns 0 … i, so a tile needs the EIGHTS of
+# columns up to its own. Numbers: what each column is multiplied by (4 NB), then of each two classes what is added to the
+# columns of a tile (8 each), and its factors as the threads of a warp take them: two numbers of two neighbours a thread,
+# high and low parts, of every eight; those of two eights lie together.
+WHITENED_LAYOUT = r"""
+#define EIGHTS ((ND + 7) / 8)
+#define HALF (ND % 8 != 0 && ND % 8 <= 4)
+#define OWN (EIGHTS - HALF)
+#define PAIRS ((NK + 1) / 2)
+#define OF_PAIR (OWN * 16 + HALF * 8 + (OWN * (OWN + 1) + HALF * EIGHTS) * 64)
+"""
+
+WHITENED = r"""
+    const int lane = t % 32, g = lane / 4, c = lane % 4; const float* base = (const float*)tile + t / 32 * 32 * DP;
+    // Rows g and g + 8 of either 16 rows.
+    Parts u[2][2][EIGHTS];
+    #pragma unroll
+    for (int h = 0; h < EIGHTS; h++) {
+      #pragma unroll
+      for (int i = 0; i < 4; i++) {
+        float x[2];
+        #pragma unroll
+        for (int a = 0; a < 2; a++) {
+          const int j = 8 * h + 2 * c + a, k = 4 * NB;
+          x[a] = j < ND ? ((base[(g + 8 * i) * DP + j] - par[j]) - par[k + j]) * par[HEAD + j] : 0.0f;
+        }
+        u[i / 2][i % 2][h] = in_halves(x[0], x[1]);
+      }
+    }
+    __syncthreads();
+    if (r0 + step < n) fetch_rows<DP>(X, tile, r0 + step, (int)min((long long)NR, n - r0 - step));
+    end_of_copies();
+    #pragma unroll 1
+    for (int p = 0; p < PAIRS; p++) {
+      const float* off = par + HEAD + 4 * NB + p * OF_PAIR;
+      const unsigned int* factor = (const unsigned int*)(off + OWN * 16 + HALF * 8);
+      // Sums of squares of two classes; then a thread keeps one class, and then one 16 of the rows.
+      float s[2][2][2] = {}, one[2][2];
+      #pragma unroll
+      for (int k = 0; k < 2 * OWN; k++) {
+        float w[2][4];
+        whiten(w, off + 8 * k + 2 * c, u, factor, k % (OWN > 0 ? OWN : 1) + 1, lane);
+        #pragma unroll
+        for (int a = 0; a < 8; a++) {
+          float& to = s[k / (OWN > 0 ? OWN : 1)][a / 4][a % 4 / 2]; to = fmaf(w[a / 4][a % 4], w[a / 4][a % 4], to);
+        }
+      }
+      #pragma unroll
+      for (int a = 0; a < 4; a++) {
+        const float give = c & 2 ? s[0][a / 2][a % 2] : s[1][a / 2][a % 2];
+        one[a / 2][a % 2] = (c & 2 ? s[1][a / 2][a % 2] : s[0][a / 2][a % 2]) + __shfl_xor_sync(~0u, give, 2);
+      }
+#if HALF
+      float w[2][4];
+      whiten(w, off + 16 * OWN + 2 * c, u, factor, EIGHTS, lane);
+      #pragma unroll
+      for (int a = 0; a < 8; a++) { float& to = one[a / 4][a % 4 / 2]; to = fmaf(w[a / 4][a % 4], w[a / 4][a % 4], to); }
+#endif
+      const int k = 2 * p + c / 2;
+      #pragma unroll
+      for (int a = 0; a < 2; a++) {
+        const float kept = (c & 1 ? one[1][a] : one[0][a]) + __shfl_xor_sync(~0u, c & 1 ? one[0][a] : one[1][a], 1);
+        if (k < NK) score[(t / 32 * 32 + c % 2 * 16 + g + 8 * a) * SK + k] = par[8 * NB + k] - kept;
+      }
+    }
+    __syncwarp();
+"""
+
+# A tile of 8 whitened columns of 32 rows, from so many eights of columns.
+WHITEN = r"""
+__device__ __forceinline__ void whiten(float (&w)[2][4], const float* off, const Parts (&u)[2][2][EIGHTS],
+                                       const unsigned int*& factor, int eights, int lane) {
+  #pragma unroll
+  for (int a = 0; a < 4; a++) w[0][a] = w[1][a] = off[a % 2];
+  #pragma unroll
+  for (int h = 0; h + 1 < eights; h += 2, factor += 128) {
+    const uint4 f = ((const uint4*)factor)[lane];
+    #pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const Parts &a = u[i][0][h], &b = u[i][1][h], &c = u[i][0][h + 1], &d = u[i][1][h + 1];
+      add_sixteen(w[i], a.low, b.low, c.low, d.low, f.x, f.z);
+      add_sixteen(w[i], a.high, b.high, c.high, d.high, f.y, f.w);
+      add_sixteen(w[i], a.high, b.high, c.high, d.high, f.x, f.z);
+    }
+  }
+  if (eights % 2) {
+    const uint2 f = ((const uint2*)factor)[lane]; factor += 64;
+    #pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const Parts &a = u[i][0][eights - 1], &b = u[i][1][eights - 1];
+      add_eight(w[i], a.low, b.low, f.x); add_eight(w[i], a.high, b.high, f.y); add_eight(w[i], a.high, b.high, f.x);
+    }
+  }
+}
+"""
+
+# RPT rows a thread. KIND 0: standard scores of columns; 1: linear; 2: squared lengths of whitened rows; 3: the same by
+# tensor cores. MODE 0: posteriors; 1: their logs; 2: the best class; 3: log joints; 4: log evidence. PAR: pivot, rest
+# (4 NB each), start (NK), level (NK * 4 NB, KIND 0), then SIZE numbers of each class. Where they are FEW they are
+# arguments of the kernel, which instructions take as they are; else they are in shared memory.
 ANSWERS = (
     r"""
 #define NB ((ND + 3) / 4)
@@ -28,17 +126,26 @@ ANSWERS = (
 #define SIZE (2 * 4 * NB)
 #elif KIND == 1
 #define SIZE (4 * NB)
-#else
+#elif KIND == 2
 #define SIZE (2 * NB * (NB + 1) * 4 + 4 * NB)
+#else
+#define SIZE 0
 #endif
 #define HEAD ((8 * NB + NK + 3) / 4 * 4)
 #define LEVELS (KIND == 0 ? NK * 4 * NB : 0)
+#if KIND == 3
+#define ALL (HEAD + 4 * NB + PAIRS * OF_PAIR)
+#else
 #define ALL (HEAD + LEVELS + NK * SIZE)
+#endif
 #define KEPT (NK <= 32)
 constexpr int EACH = KEPT ? NK : 1, CLASSES = FEW ? NK : 1;
 """
+    + WHITENED_LAYOUT
     + ARITHMETIC
     + AHEAD
+    + HALVES
+    + WHITEN
     + r"""
 #if FEW
 struct Numbers { FT v[ALL]; };
@@ -63,6 +170,11 @@ extern "C" __global__ void __launch_bounds__(NT, MB) answer(
     const int m = (int)min((long long)NR, n - r0);
     wait_for_copies<0>();
     __syncthreads();
+#if KIND == 3
+"""
+    + WHITENED
+    + r"""
+#else
     FT u[RPT][4 * NB];
     #pragma unroll
     for (int q = 0; q < RPT; q++) {
@@ -133,6 +245,7 @@ extern "C" __global__ void __launch_bounds__(NT, MB) answer(
       #pragma unroll
       for (int q = 0; q < RPT; q++) score[(t + q * NT) * SK + k] = a[q];
     }
+#endif
     #pragma unroll 1
     for (int q = 0; q < RPT; q++) {
       const int r = t + q * NT; if (r >= m) break;

@@ -44,6 +44,19 @@ extern "C" __global__ void fold(const double* __restrict__ part, int blocks, int
 }
 """
 
+# Sums of parts that belong to several symmetric matrices, one after the other: matrix y has the parts first[y] …
+# first[y + 1] too. Sum i goes to place[i] = row * d + column and to its mirror image, or nowhere (−1).
+FOLD_MATRICES = r"""
+extern "C" __global__ void fold_matrices(const double* __restrict__ part, const int* __restrict__ first,
+                                         const int* __restrict__ place, int size, int d, double* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= size || place[i] < 0) return;
+  double* matrix = out + (long long)blockIdx.y * d * d; double a = matrix[place[i]];
+  #pragma unroll 8
+  for (int b = first[blockIdx.y]; b < first[blockIdx.y + 1]; b++) a += part[(long long)b * size + i];
+  matrix[place[i]] = a; matrix[place[i] % d * d + place[i] / d] = a;
+}
+"""
+
 # A pivot for every class and column: the mean over some rows, in a fixed order; that of all classes for one that
 # they do not show. One block a class; 8 rows by 32 columns of threads.
 PIVOTS = r"""
@@ -95,21 +108,22 @@ template <int LEFT> __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 #endif
 }
-// Rows of ND columns, m from r0 on, into a tile whose rows are STRIDE numbers apart.
-template <int STRIDE> __device__ __forceinline__ void fetch_rows(const XT* X, XT* tile, long long r0, int m) {
+// Rows of ND columns, m from r0 on, into a tile whose rows are STRIDE numbers apart, by STEP threads of which this is one.
+template <int STRIDE, int STEP = NT>
+__device__ __forceinline__ void fetch_rows(const XT* X, XT* tile, long long r0, int m, int one = threadIdx.x) {
   const XT* from = X + r0 * ND; const int PER = 16 / sizeof(XT);
 #if VEC
   if (STRIDE == ND) {
     const int all = m * ND / PER;
-    for (int i = threadIdx.x; i < all; i += NT) copy_ahead<16>(tile + i * PER, from + i * PER);
-    for (int i = all * PER + threadIdx.x; i < m * ND; i += NT) copy_ahead<sizeof(XT)>(tile + i, from + i);
+    for (int i = one; i < all; i += STEP) copy_ahead<16>(tile + i * PER, from + i * PER);
+    for (int i = all * PER + one; i < m * ND; i += STEP) copy_ahead<sizeof(XT)>(tile + i, from + i);
   } else {
     const int each = ND / PER > 0 ? ND / PER : 1;
-    for (int i = threadIdx.x; i < m * each; i += NT)
+    for (int i = one; i < m * each; i += STEP)
       copy_ahead<16>(tile + i / each * STRIDE + i % each * PER, from + i * PER);
   }
 #else
-  for (int i = threadIdx.x; i < m * ND; i += NT) copy_ahead<sizeof(XT)>(tile + i / ND * STRIDE + i % ND, from + i);
+  for (int i = one; i < m * ND; i += STEP) copy_ahead<sizeof(XT)>(tile + i / ND * STRIDE + i % ND, from + i);
 #endif
 }
 """
@@ -370,7 +384,8 @@ extern "C" __global__ void __launch_bounds__(NT, MB) scatter(
 )
 
 # Products of many columns about a pivot of every class: rows FROM … TO of a block, of all classes or of one, in `order`.
-# The columns of a thread are two fours on either side, the same four of both halves: neighbours read neighbours.
+# The columns of a thread are two fours on either side, the same four of both halves: neighbours read neighbours. Sums
+# are (64, NP): 8 by 8 products of each pair of eights.
 WIDE_SCATTER = (
     AHEAD
     + r"""
@@ -379,11 +394,11 @@ WIDE_SCATTER = (
 #define NP (NO * (NO + 1) / 2)
 #define PER (VEC ? 16 / (int)sizeof(XT) : 1)
 struct __align__(4 * sizeof(XT)) Four { XT v[4]; };
-__device__ __forceinline__ long long place(const long long* order, long long i) { return POOLED ? i : order[i]; }
-__device__ __forceinline__ void fetch_places(const XT* __restrict__ X, const long long* order, XT* tile, long long r0, int m) {
+// Rows r0 … of all rows, or those at some places.
+__device__ __forceinline__ void fetch_places(const XT* __restrict__ X, const long long* places, XT* tile, long long r0, int m) {
   for (int i = threadIdx.x; i < m * (ND / PER); i += NT) {
     const int r = i / (ND / PER), j = i % (ND / PER) * PER;
-    copy_ahead<PER * sizeof(XT)>(tile + r * DP + j, X + place(order, r0 + r) * ND + j);
+    copy_ahead<PER * sizeof(XT)>(tile + r * DP + j, X + (POOLED ? r0 + r : places[r]) * ND + j);
   }
   end_of_copies();
 }
@@ -391,7 +406,7 @@ extern "C" __global__ void __launch_bounds__(NT, 1) wide_scatter(
     const XT* __restrict__ X, const CT* __restrict__ Y, const double* __restrict__ W, const XT* __restrict__ pivot,
     const long long* __restrict__ order, const long long* __restrict__ parts, double* part) {
   extern __shared__ __align__(32) unsigned char room[];
-  XT* tiles = (XT*)room; __shared__ XT heavy[NR];
+  XT* tiles = (XT*)room; __shared__ XT heavy[NR]; __shared__ long long places[2][NR];
   const int t = threadIdx.x, G = NT / NP, g = t / NP; const bool on = g < G;
   int left = t % NP, bi = 0; while (left >= NO - bi) { left -= NO - bi; bi++; }
   const int bj = bi + left, own = (int)parts[3 * blockIdx.x]; const long long to = parts[3 * blockIdx.x + 2];
@@ -400,12 +415,15 @@ extern "C" __global__ void __launch_bounds__(NT, 1) wide_scatter(
   #pragma unroll
   for (int a = 0; a < 64; a++) f[a] = 0;
   long long r0 = parts[3 * blockIdx.x + 1]; int turn = 0;
+  if (!POOLED) for (int i = t; i < 2 * NR; i += NT) places[i / NR][i % NR] = r0 + i < to ? order[r0 + i] : 0;
   __syncthreads();
-  fetch_places(X, order, tiles, r0, (int)min((long long)NR, to - r0));
+  fetch_places(X, places[0], tiles, r0, (int)min((long long)NR, to - r0));
   for (; r0 < to; r0 += NR, turn ^= 1) {
     const int m = (int)min((long long)NR, to - r0); XT* tile = tiles + turn * NR * DP;
     const int ahead = r0 + NR < to ? (int)min((long long)NR, to - r0 - NR) : 0;
-    fetch_places(X, order, tiles + (turn ^ 1) * NR * DP, r0 + NR, ahead);
+    fetch_places(X, places[turn ^ 1], tiles + (turn ^ 1) * NR * DP, r0 + NR, ahead);
+    // Where the tile after the next lies is asked now and kept when this one is done.
+    const long long later = !POOLED && t < NR && r0 + 2 * NR + t < to ? order[r0 + 2 * NR + t] : 0;
     wait_for_copies<1>();
     // A thread takes the pivot off what it has fetched itself.
     for (int i = t; i < m * (ND / PER); i += NT) {
@@ -415,9 +433,10 @@ extern "C" __global__ void __launch_bounds__(NT, 1) wide_scatter(
       for (int e = 0; e < PER; e++) tile[r * DP + j + e] -= pivot[k * ND + j + e];
     }
 #if WEIGHTED
-    for (int i = t; i < m; i += NT) heavy[i] = (XT)W[place(order, r0 + i)];
+    for (int i = t; i < m; i += NT) heavy[i] = (XT)W[POOLED ? r0 + i : places[turn][i]];
 #endif
     __syncthreads();
+    if (!POOLED && t < NR) places[turn][t] = later;
     if (on) {
       #pragma unroll 2
       for (int r = g; r < m; r += G) {
@@ -439,15 +458,11 @@ extern "C" __global__ void __launch_bounds__(NT, 1) wide_scatter(
   }
   wait_for_copies<0>();
   __syncthreads();
-  double* mine = part + (long long)blockIdx.x * ND * ND; double* add = (double*)room;
+  double* mine = part + (long long)blockIdx.x * 64 * NP; double* add = (double*)room;
   #pragma unroll
   for (int a = 0; a < 64; a++) {
     add[t] = (double)f[a]; __syncthreads();
-    if (on && g == 0) {
-      double sum = 0; for (int h = 0; h < G; h++) sum += add[h * NP + t];
-      const int i = a / 8 % 8, e = a % 8, row = 4 * (bi + i / 4 * NO) + i % 4, col = 4 * (bj + e / 4 * NO) + e % 4;
-      if (row < ND && col < ND) { mine[row * ND + col] = sum; mine[col * ND + row] = sum; }
-    }
+    if (on && g == 0) { double sum = 0; for (int h = 0; h < G; h++) sum += add[h * NP + t]; mine[a * NP + t] = sum; }
     __syncthreads();
   }
 }

@@ -1,17 +1,18 @@
 """Products of many columns by class: a block of threads has some rows, a thread 8 by 8 of the products."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from posterior._types import Floats, Ints
-from posterior.engines.device.cuda.device import fetched, folded, is_aligned, module
-from posterior.engines.device.cuda.sources import WIDE_SCATTER
+from posterior._types import AnyArray, Floats, Ints
+from posterior.engines.device.cuda.device import fetched, is_aligned, module
+from posterior.engines.device.cuda.sources import FOLD_MATRICES, WIDE_SCATTER
 
 # Most columns whose products the threads of a block have in their registers.
 MOST_COLUMNS = 256
 # Rows of a tile, rows whose products are added in the precision of the cells, and blocks started at once.
-TILE, ROWS, BLOCKS = 32, 4096, 1024
+TILE, ROWS, BLOCKS = 32, 4096, 2048
 
 
 def wide_room(d: int, size: int = 4) -> int:
@@ -37,16 +38,30 @@ def wide_products(cupy: Any, cells: Any, *, pooled: bool) -> Floats:
         ("VEC", int(is_aligned(cells.X) and d * size % 16 == 0)),
     ).get_function("wide_scatter")
     kernel.max_dynamic_shared_size_bytes = room
-    total = np.zeros((1 if pooled else n_classes, d, d))
-    for first in range(0, len(parts), BLOCKS):
-        some = parts[first : first + BLOCKS]
-        part = cupy.empty((len(some), d * d))
+    sets, size = 1 if pooled else n_classes, 64 * pairs
+    total, place = cupy.zeros((sets, d, d)), cupy.asarray(_places(d))
+    fold = module(FOLD_MATRICES).get_function("fold_matrices")
+    part = cupy.empty((min(len(parts), BLOCKS), size))
+    for begin in range(0, len(parts), BLOCKS):
+        some = parts[begin : begin + BLOCKS]
         arguments = (*cells.pointers(cells.pivot), order, cupy.asarray(some), part)
         kernel((len(some),), (threads,), arguments, shared_mem=room)
-        for k in np.unique(some[:, 0]).tolist():
-            mine = np.flatnonzero(some[:, 0] == k)
-            total[k] += folded(cupy, part[mine[0] : mine[-1] + 1])[0].reshape(d, d)
-    return total
+        first = cupy.asarray(np.searchsorted(some[:, 0], np.arange(sets + 1)).astype(np.int32))
+        fold((-(-size // 256), sets), (256,), (part, first, place, np.int32(size), np.int32(d), total))
+    return fetched(total)
+
+
+@cache
+def _places(d: int) -> AnyArray:
+    """Where each of the 8 by 8 products of each pair of eights of columns goes in a matrix of d by d."""
+    eights = -(-d // 8)
+    one, other = np.triu_indices(eights)
+    # The first four of an eight are in the first half of all columns, the others in the second.
+    of_eight = np.arange(8) // 4 * 4 * eights + np.arange(8) % 4
+    rows, columns = of_eight[:, None, None] + 4 * one, of_eight[:, None] + 4 * other
+    twice = (one == other) & (rows > columns)
+    known = (rows < d) & (columns < d) & ~twice
+    return np.where(known, rows * d + columns, -1).astype(np.int32).ravel()
 
 
 def _in_one(n: int) -> tuple[Any, Ints]:
