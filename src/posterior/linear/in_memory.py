@@ -10,7 +10,6 @@ from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
 from posterior.linear.scan import RowBlock, Scan
-from posterior.stats.adding import TreeSum
 
 S = TypeVar("S")
 
@@ -85,7 +84,4 @@ def _shared_out(block: RowBlock, work: Any) -> Any:
     if parts is None:
         return None
     each(lambda _: parts.run(), min(n_threads(), -(-n // size)))
-    total: TreeSum[Any] = TreeSum()
-    for level, place, node in parts.nodes():
-        total.put(place, node, level)
-    return total.whole()
+    return parts.total()
