@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from posterior.engines import local, threads
 from posterior.engines.clusters import BLOCK
+from posterior.kernels.compiled.merging import add_lines
 from posterior.schema import Schema, read_table
 from posterior.stats.adding import NoRowsError, TreeSum, added, added_or_none
-from posterior.stats.parts import nodes
+from posterior.stats.parts import sum_of_parts
 
 parts = st.lists(st.none() | st.floats(-1e6, 1e6).map(np.float64), max_size=200)
 
@@ -68,8 +69,8 @@ class _Shared:
         for place, start in self.left:
             self.found[place] = _Leaf(start)
 
-    def nodes(self):
-        return None if self.odd else nodes(_Row(self.found), len(self.found))
+    def total(self):
+        return None if self.odd else sum_of_parts(_Row(self.found), len(self.found))
 
 
 class _Names:
@@ -101,4 +102,22 @@ def test_chunks_summed_up_several_at_a_time_are_leaves_of_the_same_tree(
         rows = local.LocalDataset(schema, schema.encode(read_table(X)))
         with threads(n_threads):
             found = rows.reduce(_Names(odd), dense=1)
-        assert found == added([_Leaf(256 * i) for i in range(n_chunks)])
+        assert found == added([_Leaf(chunk.rows.start) for chunk in rows.chunks(1)])
+
+
+@pytest.mark.parametrize("n_parts", range(1, 20))
+def test_lines_that_compiled_code_adds_up_are_leaves_of_the_same_tree(n_parts):
+    lines = np.random.default_rng(n_parts).normal(size=(n_parts, 2, 3))
+    wanted = added(list(lines.copy()))
+    add_lines(lines)
+    np.testing.assert_array_equal(lines[0], wanted)
+
+
+@given(st.integers(1, 50_000), st.integers(1, 1000))
+def test_chunks_are_about_as_large_as_each_other(n_rows, most):
+    size = local._even(n_rows, most)
+    n_chunks = -(-n_rows // size)
+    assert size <= most
+    assert n_chunks * local.TILE_ROWS >= n_chunks * size - n_rows  # the last one lacks a tile for each other
+    if size % local.TILE_ROWS == 0 and n_chunks >= local.SEVERAL:
+        assert n_chunks <= -(-n_rows // most) + local.TEAM

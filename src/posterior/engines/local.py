@@ -1,9 +1,8 @@
 """Rows in this process's memory, folded chunk by chunk on a pool of threads."""
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +30,8 @@ FILL_CELLS = 1 << 19
 TILE_ROWS = 64
 # Threads that share out chunks keep the sums of each, if they have few cells, and only so many cells in all.
 FEW_CELLS, KEPT_CELLS = 1 << 17, 1 << 22
+# From so many chunks on there are a multiple of 16 of them, of about the same size: threads end together.
+SEVERAL, TEAM = 8, 16
 
 
 @dataclass(frozen=True)
@@ -106,29 +107,17 @@ class ChunkSums(Protocol[S_co]):
     def run(self) -> None:
         """Work out chunks until none is left."""
 
-    def nodes(self) -> Iterable[tuple[int, int, S_co]] | None:
-        """Level, place and sum of the complete nodes of the tree over the chunks, if they are to be had."""
+    def total(self) -> S_co | None:
+        """The sum over the chunks, as `added` has it, if it is to be had."""
 
 
-def _each_of(works: list[Callable[[], None]]) -> Callable[[int], None]:
-    """What does one of these works."""
-    return lambda i: works[i]()
-
-
-class _Meanwhile(Generic[S]):
-    """Work that some thread does while others do what comes before it; nothing is found where it fails.
-
-    Whoever comes to it in turn does it then, and meets its error.
-    """
-
-    def __init__(self, work: Callable[[], S]) -> None:
-        self._work = work
-        self.found: list[S] = []
-
-    def run(self) -> None:
-        """Do the work."""
-        with suppress(ValueError):
-            self.found.append(self._work())
+def _even(n_rows: int, most: int) -> int:
+    """Rows of each chunk but the last, which is not much smaller, so that none has more than `most`."""
+    n_chunks = -(-n_rows // most)
+    if n_chunks >= SEVERAL:
+        n_chunks = -(-n_chunks // TEAM) * TEAM
+    tiles = -(-n_rows // (max(n_chunks, 1) * TILE_ROWS))
+    return min(most, max(tiles, 1) * TILE_ROWS)
 
 
 @dataclass(frozen=True)
@@ -169,7 +158,8 @@ class LocalDataset:
         """
         cells = max(self.data.cells_per_row(dense), 1)
         few = SIZES * size // cells if size > CHUNK_CELLS else 0
-        return self._cut(max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells)))
+        most = max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells))
+        return self._cut(most if few else _even(self.n_rows, most))
 
     def _cut(self, size: int) -> list[LocalChunk]:
         return [self._part(i, size) for i in range(-(-self.n_rows // size))]
@@ -205,32 +195,24 @@ class LocalDataset:
         return total.whole()
 
     def _put_parts(self, summarize: Any, chunks: list[LocalChunk], total: TreeSum[S]) -> int:
-        """Put sums of many chunks at a time into a tree; how many chunks are in it at the end.
-
-        The last one may be smaller, and is summed up alone meanwhile.
-        """
-        last = len(chunks) - 1
+        """Put sums of many chunks at a time into a tree; how many chunks are in it at the end."""
         if summarize.cells > FEW_CELLS:
             return 0
-        alone: _Meanwhile[S] = _Meanwhile(lambda: summarize(chunks[last]))
         together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
-        for first in range(0, last, together):
-            group = chunks[first : min(first + together, last)]
+        for first in range(0, len(chunks), together):
+            group = chunks[first : first + together]
             parts: ChunkSums[S] | None = summarize.of_parts(
                 self.chunk(slice(group[0].rows.start, group[-1].rows.stop)), group[0].n_rows
             )
             if parts is None:
                 return first
-            works = [parts.run] * min(n_threads(), len(group))
-            each(_each_of(works if first else [alone.run, *works]), len(works) + (not first))
-            nodes = parts.nodes()
-            if nodes is None:
+            each(lambda _, run=parts.run: run(), min(n_threads(), len(group)))  # type: ignore[misc]
+            found = parts.total()
+            if found is None:
                 return first
-            for level, place, node in nodes:
-                total.put((first >> level) + place, node, level)
-        for own in alone.found:
-            total.put(last, own)
-        return last + len(alone.found)
+            level = len(group).bit_length() - 1  # of the last group, which is not added to any after it
+            total.put(first >> level, found, level)
+        return len(chunks)
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
@@ -271,13 +253,12 @@ class LocalDataset:
         write(self._part(i, size), out[i * size : (i + 1) * size])
 
     def _fill_parts(self, write: Any, out: Any, size: int) -> int:
-        """Let threads share out all chunks but the last, which may be smaller; how many are done."""
-        last = (self.n_rows - 1) // size
-        shared = write.of_parts(self.chunk(slice(0, last * size)), size, out[: last * size])
+        """Let threads share out all chunks, if they can; how many are done."""
+        n_chunks = -(-self.n_rows // size)
+        shared = write.of_parts(self.chunk(slice(0, self.n_rows)), size, out)
         if shared is None:
             return 0
-        alone = _Meanwhile(lambda: self._write_part(write, out, size, last))
-        each(lambda i: shared.run() if i else alone.run(), 1 + min(n_threads(), last))
+        each(lambda _: shared.run(), min(n_threads(), n_chunks))
         odd = shared.odd_parts()
 
         def settle(i: int) -> None:
@@ -285,4 +266,4 @@ class LocalDataset:
             write.settle(self._part(at, size), out[at * size : (at + 1) * size], shared.odd_of(at))
 
         each(settle, len(odd))
-        return last + len(alone.found)
+        return n_chunks

@@ -32,7 +32,7 @@ from posterior.generative.statistics import ClassStatistics
 from posterior.schema import Schema
 from posterior.schema.kinds import LARGEST
 from posterior.stats import Statistics
-from posterior.stats.parts import Node, Parts, nodes
+from posterior.stats.parts import Parts, sum_of_parts
 
 # Statistics of numbers this large are looked at again, cell by cell.
 SUSPICIOUS = 0.1 * LARGEST
@@ -153,7 +153,7 @@ class GenerativeSpec:
             if parts is None:
                 return None
             found.append(parts)
-        return BlockParts(found, chunk.n_rows // size, size, _suspicious(weight)) if found else None
+        return BlockParts(found, chunk.n_rows, size, _suspicious(weight)) if found else None
 
     def statistics(self, sums: Sums, schema: Schema, classes: AnyArray) -> ClassStatistics:
         """Sums with what gives their positions a meaning."""
@@ -301,10 +301,10 @@ class BlockSums:
 
 @dataclass(frozen=True)
 class BlockParts:
-    """The sums of `n` parts of `size` rows each, which several threads work out."""
+    """The sums of parts of `size` rows each, which several threads work out."""
 
     blocks: Sequence[Parts[Any]]
-    n: int
+    n_rows: int
     size: int
     suspicious: float
 
@@ -313,22 +313,16 @@ class BlockParts:
         for parts in self.blocks:
             parts.run()
 
-    def nodes(self) -> list[Node[Any]] | None:
-        """The complete nodes of the tree over all parts; None where one has gaps or odd numbers."""
+    def total(self) -> Sums | None:
+        """The sums of all parts; None where one has gaps or odd numbers."""
         found = []
         with np.errstate(over="ignore", invalid="ignore"):
             for parts in self.blocks:
                 stack = parts.whole()
                 if stack is None or len(stack.faint) or not stack.magnitude < self.suspicious:
                     return None
-                found.append(nodes(stack, self.n))
-        return [
-            Node(
-                level, place, Sums(first.class_weight, self.size << level, tuple(node.total for node in same))
-            )
-            for same in zip(*found, strict=True)
-            for level, place, first in same[:1]
-        ]
+                found.append(sum_of_parts(stack, -(-self.n_rows // self.size)))
+        return Sums(found[0].class_weight, self.n_rows, tuple(found))
 
 
 def _suspicious(weight: Floats | None) -> float:

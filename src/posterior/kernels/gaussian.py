@@ -77,27 +77,23 @@ def scatter_of_parts(
     return parts
 
 
-def add_scatter_pairs(
+def add_scatter_parts(
     weight: Floats, pivot: Floats, remainder: Floats, scatter: Floats, rounding: Floats
 ) -> bool:
-    """Add up the scatter of parts in pairs, level by level, in place; False where compiled code is off.
-
-    At the end the first of these arrays are those of all parts, and the last one of an odd number of a level
-    is where it was: a part, or the sum of some.
-    """
+    """Add up the scatter of parts in place, the sum being the first; False where compiled code is off."""
     kernel = compiled("merging", FROM_CELLS)  # parts come of compiled code
     if kernel is None:
         return False
-    kernel.add_scatter_pairs(weight, pivot, remainder, scatter, rounding)
+    kernel.add_scatter_parts(weight, pivot, remainder, scatter, rounding)
     return True
 
 
-def add_moment_pairs(weight: Floats, pivot: Floats, remainder: Floats, scatter: Floats, mark: Floats) -> bool:
+def add_moment_parts(weight: Floats, pivot: Floats, remainder: Floats, scatter: Floats, mark: Floats) -> bool:
     """The same of moments."""
     kernel = compiled("merging", FROM_CELLS)
     if kernel is None:
         return False
-    kernel.add_moment_pairs(weight, pivot, remainder, scatter, mark)
+    kernel.add_moment_parts(weight, pivot, remainder, scatter, mark)
     return True
 
 

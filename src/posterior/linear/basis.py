@@ -3,7 +3,7 @@
 The optimum does not depend on them; how soon a solver reaches it does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +12,13 @@ from scipy import linalg
 from posterior import kernels
 from posterior._linalg import EPSILON, FAR_APART, dependent_columns, is_positive_definite, whitener
 from posterior._types import Bools, Floats
+from posterior.kernels.choice import FROM_ROWS
 from posterior.linear.design import Matrix
 from posterior.linear.scan import RowBlock, Scan
 from posterior.stats.base import ColumnFact
 from posterior.stats.location import Location
 from posterior.stats.moments import Moments
+from posterior.stats.parts import Parts, sum_of_parts
 from posterior.stats.scatter import Scatter
 
 # Rows that are worked on together, so that they stay in the processor's cache.
@@ -213,7 +215,48 @@ def is_redundant(scan: Scan, basis: Basis) -> bool:
 
 def moments(scan: Scan) -> Scatter:
     """Weight, mean and scatter matrix of all rows, whatever their target; infinite where squares overflow."""
-    return scan.fold(_moments)
+    return scan.fold(_MomentSums(scan.n_features))
+
+
+@dataclass(frozen=True)
+class _MomentSums:
+    """Sums up the moments of a block, or of many parts of one that is in memory by several threads."""
+
+    n_features: int
+
+    def __call__(self, block: RowBlock) -> Scatter:
+        return _moments(block)
+
+    @property
+    def cells(self) -> int:
+        return self.n_features**2
+
+    def of_parts(self, block: RowBlock, size: int) -> "_MomentParts | None":
+        """The moments of every `size` rows, if compiled code has them."""
+        one_class, size = np.zeros(len(block.target), np.int64), max(size, FROM_ROWS)
+        parts = Scatter.of_parts(block.matrix, one_class, block.weight, 1, size, pooled=True)
+        return None if parts is None else _MomentParts(parts, -(-len(one_class) // size))
+
+
+@dataclass(frozen=True)
+class _MomentParts:
+    """The moments of n parts, which several threads work out."""
+
+    parts: Parts[Scatter]
+    n: int
+
+    def run(self) -> None:
+        """Work out parts until none is left, as every thread does."""
+        self.parts.run()
+
+    def total(self) -> Scatter | None:
+        """The moments of all parts; None where a number or a square is not finite."""
+        stack = self.parts.whole()
+        if stack is None:
+            return None
+        found = sum_of_parts(stack, self.n)
+        variance = np.diagonal(found.scatter[0]) / max(float(found.weight[0]), 1e-300)
+        return replace(found, rounding=_rounding(found.location.value[0], variance), pooled=False)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -230,10 +273,14 @@ def _moments(block: RowBlock) -> Scatter:
     remainder = total / weight
     scatter = square - np.outer(total, remainder)
     np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    # Few values are further out than this; their own rounding is not worth a search for the largest.
-    far = np.abs(pivot + remainder) + FAR_APART * np.sqrt(np.diagonal(scatter) / weight)
     location = Location(pivot[None], remainder[None])
-    return Scatter(np.array([w.sum()]), location, scatter[None], EPSILON * far)
+    rounding = _rounding(pivot + remainder, np.diagonal(scatter) / weight)
+    return Scatter(np.array([w.sum()]), location, scatter[None], rounding)
+
+
+def _rounding(mean: Floats, variance: Floats) -> Floats:
+    """The rounding of values further out than which are few; the largest is not worth a search."""
+    return np.asarray(EPSILON * (np.abs(mean) + FAR_APART * np.sqrt(variance)))
 
 
 def _lost(total: Floats, square: Floats, weight: float) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +11,6 @@ from posterior._pool import each, n_threads
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
 from posterior.linear.scan import RowBlock, Scan
-from posterior.stats.adding import TreeSum
 
 S = TypeVar("S")
 
@@ -18,6 +18,8 @@ S = TypeVar("S")
 ROW_CELLS = 128
 # Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
 PART_ROWS, PART_CELLS = 1_280, 1 << 22
+# Multiply–adds that take as long as a thread takes to begin: they begin one after the other.
+WORK_OF_A_START = 700_000
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,7 @@ def _shared_out(block: RowBlock, work: Any) -> Any:
     parts = work.of_parts(block, size)
     if parts is None:
         return None
-    each(lambda _: parts.run(), min(n_threads(), -(-n // size)))
-    total: TreeSum[Any] = TreeSum()
-    for level, place, node in parts.nodes():
-        total.put(place, node, level)
-    return total.whole()
+    # Work shared out among k threads takes work/k + k starts, which is least at the root of the work.
+    worth = max(1, isqrt(n * work.cells // WORK_OF_A_START))
+    each(lambda _: parts.run(), min(n_threads(), worth, -(-n // size)))
+    return parts.total()

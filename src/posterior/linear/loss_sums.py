@@ -15,8 +15,8 @@ from posterior._pool import each
 from posterior._types import AnyArray, Floats
 from posterior.linear.losses import Loss, from_upper_triangles, upper_triangle
 from posterior.linear.scan import RowBlock
+from posterior.stats.adding import added
 from posterior.stats.base import FieldSums
-from posterior.stats.parts import Node, nodes
 
 # Large enough that threads do not wait for each other between NumPy's calls.
 SLOPE_TILE = 16_384
@@ -175,26 +175,24 @@ class LossParts:
         """Work out parts until none is left, as every thread does."""
         self.sums.run()
 
-    def nodes(self) -> list[Node[Any]]:
-        """The complete nodes of the tree over all parts."""
-        weight = self._weights()
-        value, pull, level, triangles = self.sums.whole()
-        slope = SlopeSums(weight, value, pull, level)  # type: ignore[arg-type]  # of every part
+    def total(self) -> Any:
+        """The sums of all parts."""
+        weight = self._weight()
+        value, pull, level, triangles = self.sums.total()
+        slope = SlopeSums(weight, value, pull, level)
         if self.asked == "slope":
-            return nodes(slope, len(weight))
-        curvature = CurvatureSums(weight, triangles)  # type: ignore[arg-type]
-        if self.asked == "curvature":
-            return nodes(curvature, len(weight))
-        return nodes(SlopeAndCurvature(slope, curvature), len(weight))
+            return slope
+        curvature = CurvatureSums(weight, triangles)
+        return curvature if self.asked == "curvature" else SlopeAndCurvature(slope, curvature)
 
-    def _weights(self) -> Floats:
-        """The weight of every part."""
+    def _weight(self) -> float:
+        """The weight of all rows."""
         n, w = len(self.block.target), self.block.weight
-        starts = np.arange(0, n, self.size)
-        found = np.minimum(n - starts, self.size).astype(np.float64)
-        if w is not None:
-            each(lambda i: found.__setitem__(i, w[i * self.size : (i + 1) * self.size].sum()), len(found))
-        return found
+        if w is None:
+            return float(n)
+        found = [0.0] * -(-n // self.size)
+        each(lambda i: found.__setitem__(i, w[i * self.size : (i + 1) * self.size].sum()), len(found))
+        return float(added(found))
 
 
 def _tiles(

@@ -62,11 +62,6 @@ class FieldSums:
         both = ((name, getattr(self, name), getattr(other, name)) for name in names)
         return type(self)(*(self._combined.get(name, add)(a, b) for name, a, b in both))
 
-    def at(self, places: Any) -> Self:
-        """Those of some parts, where every field has an axis for parts in front."""
-        parts = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-        return type(self)(*(p.at(places) if isinstance(p, FieldSums) else p[places] for p in parts))
-
 
 class Fill(NamedTuple):
     """A column that was left out, as intercept + Σ coef · others.

@@ -52,10 +52,16 @@ class Moments(Statistics):
         sums = self.weight[places], self.location[places], self.scatter[places], self.mark[places]
         return type(self)(*sums)
 
-    def add_pairs(self) -> bool:
-        """Add up pairs of parts in place, level by level, where there is an axis for parts in front."""
-        where = self.location.pivot, self.location.remainder
-        return kernels.add_moment_pairs(self.weight, *where, self.scatter, self.mark)
+    def added_up(self) -> Self | None:
+        """The sum of all parts, where there is an axis for them in front; they are written to.
+
+        None where compiled code is off.
+        """
+        sums = self.weight, self.location.pivot, self.location.remainder, self.scatter, self.mark
+        if not kernels.add_moment_parts(*sums):
+            return None
+        weight, pivot, remainder, scatter, mark = (each[0].copy() for each in sums)
+        return type(self)(weight, Location(pivot, remainder), scatter, mark)
 
     @classmethod
     def _of(cls, m: kernels.ClassMoments) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from posterior import kernels
 
@@ -36,32 +36,27 @@ class Parts(Generic[S]):
         return None if found is None else self.made(found)
 
 
-class Node(NamedTuple, Generic[S]):
-    """The sum of the 2^level parts from place · 2^level on."""
+def sum_of_parts(stack: S, n: int) -> S:
+    """The sum of n parts, as `added` has it; all pairs of a level of the tree are added up at once.
 
-    level: int
-    place: int
-    total: S
-
-
-def nodes(stack: S, n: int) -> list[Node[S]]:
-    """The complete nodes of the tree over n parts; all pairs of a level are added up at once.
-
-    A stack with `add_pairs` is asked to add up all levels in place.
+    A stack with `added_up` is asked for it first.
 
     >>> import numpy as np
     >>> class Numbers(np.ndarray):
     ...     def at(self, places):
     ...         return self[places]
-    >>> [(level, place, int(total)) for level, place, total in nodes(np.arange(7).view(Numbers), 7)]
-    [(0, 6, 6), (1, 2, 9), (2, 0, 6)]
+    >>> int(sum_of_parts(np.arange(7).view(Numbers), 7))
+    21
     """
-    found, level = [], 0
-    in_place = stack.add_pairs() if hasattr(stack, "add_pairs") else False
+    whole: S | None = stack.added_up() if hasattr(stack, "added_up") else None
+    if whole is not None:
+        return whole
+    rest: S | None = None  # the last parts, where those of a level are odd in number
     while n > 1:
         if n % 2:
-            found.append(Node(level, n - 1, stack.at(n - 1)))
-        if not in_place:
-            stack = stack.at(slice(0, n - 1, 2)) + stack.at(slice(1, n, 2))
-        n, level = n // 2, level + 1
-    return [*found, Node(level, 0, stack.at(0))]
+            last = stack.at(n - 1)
+            rest = last if rest is None else last + rest
+        stack = stack.at(slice(0, n - 1, 2)) + stack.at(slice(1, n, 2))
+        n //= 2
+    first = stack.at(0)
+    return first if rest is None else first + rest

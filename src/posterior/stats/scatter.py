@@ -92,12 +92,16 @@ class Scatter(Statistics):
         sums = self.weight[places], self.location[places], self.scatter[places], self.rounding[places]
         return type(self)(*sums, pooled=self.pooled)
 
-    def add_pairs(self) -> bool:
-        """Add up pairs of parts in place, level by level, where there is an axis for parts in front."""
-        where = self.location.pivot, self.location.remainder
-        if self.pooled and not _few_products(self.location.pivot):
-            return False
-        return kernels.add_scatter_pairs(self.weight, *where, self.scatter, self.rounding)
+    def added_up(self) -> Self | None:
+        """The sum of all parts, where there is an axis for them in front; they are written to.
+
+        None where compiled code is off, or products are not added up class by class.
+        """
+        sums = self.weight, self.location.pivot, self.location.remainder, self.scatter, self.rounding
+        if (self.pooled and not _few_products(self.location.pivot)) or not kernels.add_scatter_parts(*sums):
+            return None
+        weight, pivot, remainder, scatter, rounding = (each[0].copy() for each in sums)
+        return type(self)(weight, Location(pivot, remainder), scatter, rounding, pooled=self.pooled)
 
     @classmethod
     def _of(cls, s: kernels.ClassScatter, rounding: Floats, *, pooled: bool) -> Self:
@@ -185,7 +189,7 @@ class Scatter(Statistics):
         """The scatter of both sets of rows, or of every pair of parts, about their common means."""
         scatter = self.scatter + other.scatter
         if self.pooled and _few_products(pull):
-            for k in range(pull.shape[-2]):  # in the order in which `add_pairs` adds them, to the bit
+            for k in range(pull.shape[-2]):  # in the order in which `added_up` adds them, to the bit
                 scatter += (pull[..., k, :, None] * pull[..., k, None, :])[..., None, :, :]
         elif self.pooled:
             scatter += (pull.swapaxes(-1, -2) @ pull)[..., None, :, :]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats
+from posterior.kernels.compiled.merging import add_lines
 from posterior.kernels.compiled.row_tiles import parts, places_of
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.shares import take_parts
@@ -17,6 +18,9 @@ MOST_ROWS = 1 << 16
 
 class LossParts(ABC):
     """Sums of a loss of scores coef (x − shift) + offset over every `size` rows of a table, 0 for all."""
+
+    # What is added up, each with an axis for the parts in front.
+    _sums: tuple[Floats, ...]
 
     def __init__(
         self,
@@ -58,6 +62,14 @@ class LossParts(ABC):
         Made once a pass: while a thread is in Python, no other can be.
         """
 
+    def total(self) -> tuple[float, Floats, Floats, Floats | None]:
+        """The sums of all parts, added up in the order of `added`."""
+        add_lines(*self._sums)
+        self._sums = tuple(each[:1] for each in self._sums)
+        self.n = 1
+        value, pull, level, paired = self.whole()
+        return float(value[0]), pull[0], level[0], None if paired is None else np.ascontiguousarray(paired[0])
+
     @abstractmethod
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Losses, derivatives by coefficients and by offsets, and second ones, of every part."""
@@ -67,5 +79,4 @@ class LossParts(ABC):
         for some, places, _ in parts(self._table):
             self._counter[0] = 0
             self._run(places, self._y[some], self._w[some], self._size)
-        value, pull, level, paired = self.whole()
-        return float(value[0]), pull[0], level[0], None if paired is None else np.ascontiguousarray(paired[0])
+        return self.total()
