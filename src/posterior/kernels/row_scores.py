@@ -97,7 +97,8 @@ class RowScores:
             score = line.scores(table) + (level[-1] - (level[0] if len(level) == 2 else 0.0))
             all_finite = np.isfinite(score.sum())  # which nothing else survives
             write_one_score(score, out, answer)
-        return NONE_ODD if all_finite else ~np.isfinite(score)
+        odd = NONE_ODD if all_finite else ~np.isfinite(score)
+        return odd if odd.any() else NONE_ODD
 
     def answers_of_parts(
         self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
