@@ -11,13 +11,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn import discriminant_analysis, naive_bayes
+from sklearn import discriminant_analysis, linear_model, naive_bayes
 
 import posterior
 
 MODELS: dict[str, tuple[Any, Any]] = {
     "LDA": (posterior.LDA, discriminant_analysis.LinearDiscriminantAnalysis),
     "GaussianNB": (posterior.GaussianNB, naive_bayes.GaussianNB),
+    "logistic": (posterior.LogisticRegression, partial(linear_model.LogisticRegression, tol=1e-9)),
 }
 METHODS = ("predict_proba", "predict", "decision_function", "fit")
 RUNS, SECONDS = 8, 0.01

@@ -129,6 +129,8 @@ def each(work: Callable[[int], None], n: int) -> None:
     >>> squares
     [0, 1, 4, 9]
     """
+    if not n:
+        return
     most = n_threads()
     workers = min(most, n)
     with one_blas_thread:

@@ -74,6 +74,26 @@ def test_moments_class_by_class_have_the_bits_of_moments_row_by_row(weighted):
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_the_cells_there_class_by_class_have_the_bits_of_those_row_by_row(weighted, monkeypatch):
+    monkeypatch.setattr(moments_by_class, "THERE", 1)  # eight columns apart at a time
+    x, y, weight = rows(4, 3000, 21, 40, offset=1e8, gaps=0.2)
+    y[y == 7] = 8  # a class without rows
+    x[y == 9, 3] = np.nan  # and one without a cell of a column
+    x[0] = 1e14  # whose class is centred again
+    w = weight if weighted else None
+    layouts = (x, np.asfortranarray(x), SeparateColumns.of([column.copy() for column in x.T]))
+    for table in (*layouts, x.astype(np.float32), x[::2]):
+        some = slice(0, len(table)) if len(table) == len(x) else slice(0, None, 2)
+        own = None if w is None else w[some]
+        want = moments.class_moments(table, y[some], own, 40)
+        for n_threads in (1, 2, 5):
+            with threads(n_threads):
+                found = moments_by_class.moments_there(table, y[some], own, 40)
+            for a, b in zip(want, found, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_moments_class_by_class_see_gaps_and_infinity(wrong):
     x, y, _ = rows(5, 300, 9, 20)

@@ -60,6 +60,31 @@ def test_one_score_is_written_as_it_is(d):
     assert_allclose(out[:, 0], (X - pivot) @ coef[:, 0] + level[0], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7, 8, 20])
+def test_few_rows_answered_without_compiled_code_have_the_answers_of_compiled_code(d, offset):
+    X, (coef, level, pivot, _) = rows(100, d) + offset, forms(d)
+    scores = row_scores.linear_scores(coef, level, pivot + offset, np.full(d, 1e-17))
+    for answer, out in (
+        ("posteriors", np.empty((100, 2))),
+        ("log posteriors", np.empty((100, 2))),
+        ("best", np.empty(100, np.int64)),
+    ):
+        assert not len(answered(scores, X, answer, out))
+        by_numpy = np.empty_like(out)
+        with using("reference"):
+            assert not len(scores.answer(X, PRIOR, by_numpy, answer))
+        assert_allclose(by_numpy, out, rtol=1e-12, atol=1e-13)
+
+
+def test_few_rows_that_are_not_finite_are_odd_and_no_others():
+    X, scores, out = rows(9, 5), forms(5)[3], np.empty((9, 2))
+    X[2, 1], X[3, 0], X[8, 2] = np.nan, np.inf, -np.inf
+    with using("reference"):
+        odd = scores.answer(X, PRIOR, out, "posteriors")
+    assert_array_equal(np.flatnonzero(odd), [2, 3, 8])
+
+
 def test_rows_that_are_not_finite_are_odd_and_no_others():
     X, scores = rows(300, 3), forms(3)[3]
     X[70, 1], X[71, 0], X[299, 2] = np.nan, np.inf, -np.inf

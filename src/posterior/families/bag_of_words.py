@@ -246,7 +246,8 @@ class BagOfWords(Family[WordTotals]):
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
             raise ValueError(f"alpha must be one number for all words, or 'auto'; found {self.alpha!r}")
-        _check_settings(self._vectorizer)
+        if self.vectorizer is not None or self.hashing is not False:  # scikit-learn's own settings are right
+            _check_settings(self._vectorizer)
 
     @cached_property
     def _vectorizer(self) -> Any:

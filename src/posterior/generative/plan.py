@@ -96,6 +96,6 @@ def planned(block: Block, statistics: Statistics, spared: Collection[int] = ()) 
             column = block.columns[fact.column]
             fillings.append(Filling(column, fill.intercept, sources, fill.coef, fill.slack))
     places = all_places(len(block.columns))
-    keep = tuple(j for j in places if j not in gone) if gone else places
+    keep = tuple(np.delete(places, list(gone)).tolist()) if gone else places
     family = block.family.marginal(keep) if gone and keep else block.family
     return Plan(keep, family, noticed, tuple(fillings), whole=not gone)

@@ -339,7 +339,7 @@ def _estimate_block(
     if not plan.keep:
         return FittedBlock((), None, plan.fillings), 0.0
     kept = plan.part(sums) if expected is None else expected.statistics
-    columns = block.columns if plan.whole else tuple(block.columns[j] for j in plan.keep)
+    columns = block.columns if plan.whole else tuple(np.take(block.columns, plan.keep).tolist())
     with np.errstate(over="ignore", invalid="ignore"):
         refuse_parameters(kept.magnitude, columns, schema)
         distribution = plan.family.estimate(kept)

@@ -30,12 +30,13 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     kernel = compiled("moments", table.size, len(y))
     if kernel is None:
         return reference.class_moments(in_rows(table), y, weight, n_classes)
-    moments: ClassMoments | None = None
-    if n_classes * table.shape[1] > MANY_SUMS:
-        moments = compiled("moments_by_class", table.size, len(y)).class_moments(table, y, weight, n_classes)
-    if moments is None:
-        moments = kernel.class_moments(table, y, weight, n_classes)
-    return moments
+    rows = table, y, weight, n_classes
+    if n_classes * table.shape[1] <= MANY_SUMS:
+        moments: ClassMoments = kernel.class_moments(*rows)
+        return moments
+    by_class = compiled("moments_by_class", table.size, len(y))
+    found: ClassMoments | None = by_class.class_moments(*rows)
+    return by_class.moments_there(*rows) if found is None else found
 
 
 def shares_out_classes(n_classes: int, n_columns: int) -> bool:

@@ -86,6 +86,13 @@ def in_rows(table: Any, use: str | None = None) -> Floats:
     return out
 
 
+def some_columns(table: NumberTable, columns: slice) -> NumberTable:
+    """Columns side by side of a table, where they lie."""
+    if isinstance(table, SeparateColumns):
+        return SeparateColumns(table.arrays[columns], table.addresses[columns], table.start, table.stop)
+    return table[:, columns]
+
+
 def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
     """The rows in C order: as a whole where they lie so, else in copies of a few, which the next replace.
 

@@ -19,6 +19,10 @@ ANSWERS: dict[Answer, int] = {"scores": 0, "posteriors": 1, "log posteriors": 2,
 COORDINATES = 4
 # Columns that are read at a time.
 SQUARE = 8
+# Columns of a row that are in a register where one score is worked out.
+REGISTER = 4
+# Size of the score of a pivot up to which rows are scored without taking it off: 4e-15 of log odds.
+NEAR = 16.0
 # Columns up to which quadratic forms are worked out in registers; wider ones are products of matrices.
 WIDEST_QUADRATIC = 48
 # Largest product of √d and the noise, in units of rounding, for which arithmetic is in single precision: log
@@ -62,23 +66,39 @@ class RowScores:
         return self.factors.astype(np.float32)
 
     @cached_property
-    def _one_line(self) -> Floats | None:
-        """The factors (d,) of the only linear score, or of the second of two less the first, else None."""
+    def _one_line(self) -> "OneLine | None":
+        """The only linear score, or the second of two less the first; None where there are more."""
         if self.kind != "linear" or len(self.level) > 2:
             return None
         first, second = self.factors[2:].reshape(-1, 2).T
-        return np.ascontiguousarray(first if len(self.level) == 1 else second - first)
+        return OneLine.about(self.pivot, self.remainder, first if len(self.level) == 1 else second - first)
 
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
 
-        None where compiled code is not worth its wait, and nothing was written.
+        None where nothing was written: compiled code is not worth its wait, and scores are more than one.
         """
         parts = self.answers_of_parts(_within_reach(table), log_prior, out, answer, len(table))
         if parts is None:
-            return None
+            return self._answer_by_one_line(table, self.level + log_prior, out, answer)
         parts.run()
         return parts.odd_of(0)
+
+    def _answer_by_one_line(
+        self, table: NumberTable, level: Floats, out: AnyArray, answer: Answer
+    ) -> Bools | None:
+        """What `answer` does of few rows, by NumPy; None where there is more than one score."""
+        line = self._one_line
+        if line is None or (answer == "scores") != (len(level) == 1) or not np.isfinite(level).all():
+            return None
+        if isinstance(table, SeparateColumns) or table.dtype != np.float64:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = line.scores(table) + (level[-1] - (level[0] if len(level) == 2 else 0.0))
+            all_finite = np.isfinite(score.sum())  # which nothing else survives
+            write_one_score(score, out, answer)
+        odd = NONE_ODD if all_finite else ~np.isfinite(score)
+        return odd if odd.any() else NONE_ODD
 
     def answers_of_parts(
         self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
@@ -93,15 +113,82 @@ class RowScores:
             factors = self._single_factors
         # Written to by compiled code where a row is odd; memory of zeros that nobody touches costs nothing.
         odd = np.zeros(len(table), dtype=np.bool_)
-        source = *_source(table), len(table), *self._centre
-        if self._one_line is not None and (answer == "scores") == (len(level) == 1):
+        source, line = (*_source(table), len(table)), self._one_line
+        if line is not None and (answer == "scores") == (len(level) == 1):
             fast = compiled("two_classes", size * table.shape[1], size).answer_two_classes(out)
-            apart = float(level[-1] - (level[0] if len(level) == 2 else 0.0))
-            arguments: tuple[Any, ...] = (*source, self._one_line, apart, ANSWERS[answer], out, odd)
+            apart = float(level[-1] - (level[0] if len(level) == 2 else 0.0)) - line.shift
+            arguments: tuple[Any, ...] = (*source, line.pivot, line.factors, apart, ANSWERS[answer], out, odd)
             return AnswersOfParts(fast, arguments, table, odd, size)
         limit = 2.0 * len(self.pivot) + 16.0
-        arguments = (KINDS[self.kind], *source, factors, level, limit, ANSWERS[answer], out, odd)
+        arguments = (
+            KINDS[self.kind],
+            *source,
+            *self._centre,
+            factors,
+            level,
+            limit,
+            ANSWERS[answer],
+            out,
+            odd,
+        )
         return AnswersOfParts(kernel.answer_rows(factors, out), arguments, table, odd, size)
+
+
+@dataclass(frozen=True, eq=False)
+class OneLine:
+    """The score Σ (x − pivot)·factor − shift, as compiled code reads it: with the last four columns again."""
+
+    pivot: Floats
+    factors: Floats
+    shift: float
+
+    @classmethod
+    def about(cls, pivot: Floats, remainder: Floats, factors: Floats) -> "OneLine":
+        """The line about pivot + remainder; the factors of columns that come again are 0.
+
+        The remainder is less than the last digit of the pivot: what it adds is worked out once, and nothing
+        is lost by taking it off the sum instead of every cell.
+        """
+        d = len(factors)
+        again = np.arange(max(d - REGISTER, 0), max(d - REGISTER, 0) + REGISTER)
+        twice, there = again < d // REGISTER * REGISTER, np.minimum(again, d - 1)
+        last = np.where(twice | (again >= d), 0.0, factors[there])
+        return cls(
+            np.concatenate([pivot, pivot[there]]), np.concatenate([factors, last]), float(remainder @ factors)
+        )
+
+    def scores(self, rows: Floats) -> Floats:
+        """The scores of rows, by NumPy."""
+        factors, pivot, at_zero = self._plain
+        return np.asarray((rows if pivot is None else rows - pivot) @ factors - at_zero)
+
+    @cached_property
+    def _plain(self) -> tuple[Floats, Floats | None, float]:
+        """Factors, pivot and shift; no pivot where it is so near to 0 that no digit is lost without it."""
+        d = len(self.factors) - REGISTER
+        pivot, factors = self.pivot[:d], self.factors[:d]
+        if np.abs(pivot * factors).sum() > NEAR:
+            return factors, pivot, self.shift
+        return factors, None, self.shift + float(pivot @ factors)
+
+
+def write_one_score(score: Floats, out: AnyArray, answer: Answer) -> None:
+    """Write what a score says of two classes, the second of which it stands for; or the score itself."""
+    if answer == "scores":
+        out[:, 0] = score
+    elif answer == "best":
+        np.greater(score, 0.0, out=out, casting="unsafe")
+    elif answer == "posteriors":
+        small = np.exp(-np.abs(score))
+        large = 1.0 / (1.0 + small)
+        small *= large
+        out[:, 1] = np.where(score > 0.0, large, small)
+        out[:, 0] = np.where(score > 0.0, small, large)
+    else:
+        apart = np.abs(score)
+        likelier = -np.log1p(np.exp(-apart))
+        out[:, 1] = np.where(score > 0.0, likelier, likelier - apart)
+        out[:, 0] = np.where(score > 0.0, likelier - apart, likelier)
 
 
 class AnswersOfParts:

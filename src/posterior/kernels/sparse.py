@@ -138,15 +138,15 @@ def largest_count(cells: AnyArray) -> float:
     return largest if whole else -1.0
 
 
-def mark_counts(block: Any) -> Any:
-    """Sparse rows of which it is known that all stored cells are counts, so that nobody looks again."""
-    block.posterior_counts = True
+def mark_counts(block: Any, largest: float) -> Any:
+    """Sparse rows whose stored cells are known to be counts, none above `largest`: nobody looks again."""
+    block.posterior_counts = largest
     return block
 
 
 def known_counts(block: Any) -> bool:
     """Whether these are sparse rows of which it is known that all stored cells are counts."""
-    return bool(getattr(block, "posterior_counts", False))
+    return hasattr(block, "posterior_counts")
 
 
 def are_counts(block: Any) -> bool:
@@ -168,7 +168,10 @@ def count_sums(block: Any, logs: Floats, y: Ints, weight: Floats | None, n_class
     None also of so few cells that compiled code is not worth its wait.
     """
     kernel = compiled("stored_cells", block.nnz)
-    if kernel is None or block.format != "csr" or not 0 <= largest_count(block.data) < len(logs):
+    if kernel is None or block.format != "csr":
+        return None
+    largest = block.posterior_counts if known_counts(block) else largest_count(block.data)
+    if not 0 <= largest < len(logs):
         return None
     d = block.shape[1]
     found = CountSums(np.zeros((n_classes, d)), np.zeros((n_classes, d)), np.zeros(d))

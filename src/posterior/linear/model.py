@@ -232,4 +232,6 @@ def _answers(scan: Scan, n_scores: int, dtype: FloatType) -> Floats:
 
 
 def _same(numbers: AnyArray, own: Floats) -> bool:
+    if numbers.dtype == own.dtype:
+        return numbers.shape == own.shape and bool((numbers == own).all())
     return np.array_equal(numbers, own.astype(numbers.dtype) if numbers.dtype.kind == "f" else own)

@@ -297,11 +297,11 @@ class Encoded:
 class SparseEncoded(Encoded):
     """The rows of a sparse table: `csr` holds all but the categorical columns' codes.
 
-    `all_counts` if all stored cells are known to be whole numbers from 0 on.
+    `largest_count` where all stored cells are known to be whole numbers from 0 on, none above it; else −1.
     """
 
     csr: Any = None
-    all_counts: bool = False
+    largest_count: float = -1.0
 
     @cached_property
     def _coded(self) -> frozenset[int]:
@@ -324,8 +324,8 @@ class SparseEncoded(Encoded):
         part = self._sliced(rows, columns)
         if part.dtype != np.float64:
             part = kernels.with_data(part, part.data)
-        if self.all_counts:
-            return kernels.mark_counts(part)
+        if self.largest_count >= 0:
+            return kernels.mark_counts(part, self.largest_count)
         with np.errstate(invalid="ignore", over="ignore"):
             if np.isfinite(part.data.sum()):  # which no infinity survives
                 return part
@@ -475,14 +475,14 @@ def _encode_sparse(columns: Sequence[Column], source: SparseSource) -> Encoded:
                 parts[j] = encode_column(column, source.column(j), unseen)
         counts = np.array([column.kind == "count" for column in columns])
         plain = np.array([column.kind == "binary" and column.categories is None for column in columns])
-    all_counts = source.largest_count >= 0
-    negative = None if all_counts else source.first(lambda stored: stored < 0, counts)
+    largest = source.largest_count
+    negative = None if largest >= 0 else source.first(lambda stored: stored < 0, counts)
     if negative is not None:
         row, j, value = negative
         raise ValueError(count_message(columns[j].name, row, value))
     matrix = _without_foreign(source, columns, plain, unseen)
-    all_counts = all_counts and matrix is source.matrix
-    return SparseEncoded(source.n_rows, columns, parts, None, unseen, csr=matrix, all_counts=all_counts)
+    largest = largest if matrix is source.matrix else -1.0
+    return SparseEncoded(source.n_rows, columns, parts, None, unseen, csr=matrix, largest_count=largest)
 
 
 def _without_foreign(

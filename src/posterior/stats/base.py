@@ -118,11 +118,11 @@ class Statistics(ABC):
 
     def _some_columns(self, columns: Sequence[int], letters: str = "d") -> Self:
         """Some places along every axis that is declared as one of these letters."""
-        keep = list(columns)
+        keep = np.asarray(columns, dtype=np.int64)
 
         def some(part: Any, axes: tuple[str, ...]) -> Any:
             if isinstance(part, Statistics):
-                return part.marginal(keep)
+                return part.marginal(columns)
             for axis, letter in enumerate(axes):
                 part = part[(slice(None),) * axis + (keep,)] if letter in letters else part
             return part

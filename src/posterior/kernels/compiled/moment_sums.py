@@ -59,7 +59,7 @@ def add_complete(
             q[j] += w * v * v
 
 
-@kernel(f"void({ROWS}, {CODES}, {NUMBERS}, {SUMS})")
+@kernel(*(f"void({each}, {CODES}, {NUMBERS}, {SUMS})" for each in (ROWS, SINGLE_ROWS)))
 def add_there(
     values: Floats,
     y: Ints,

@@ -217,8 +217,15 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
 
 def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int, int]) -> ClassMoments:
     """Moments over the cells that are not missing, where some are."""
+    return marked(*sums_there(table, y, weight, shape), table, weight)
+
+
+def sums_there(
+    table: NumberTable, y: Ints, weight: Floats, shape: tuple[int, int]
+) -> tuple[Floats, Floats, Floats]:
+    """Sums over the cells that are not missing, as `centre` takes them; remainder and scatter."""
     sums, found = np.zeros((4, *shape)), np.zeros(shape, dtype=np.bool_)
-    remainder, scatter, mark = np.empty(shape), np.empty(shape), np.empty(shape[1])
+    remainder, scatter = np.empty(shape), np.empty(shape)
     for again in range(2):
         sums[1:] = 0.0
         for rows, tile in tiles(table):
@@ -227,6 +234,14 @@ def _moments_there(table: NumberTable, y: Ints, weight: Floats, shape: tuple[int
             add_there(tile, y[rows], weight[rows], *sums)
         if not centre(sums, remainder, scatter, again == 0):
             break
+    return sums, remainder, scatter
+
+
+def marked(
+    sums: Floats, remainder: Floats, scatter: Floats, table: NumberTable, weight: Floats
+) -> ClassMoments:
+    """The moments that sums give, with marks of the columns."""
+    mark = np.empty(sums.shape[2])
     mark_sums(sums[0], sums[2], sums[3], mark)
     return ClassMoments(sums[1], sums[0], remainder, scatter, tell_marks_apart(mark, table, weight))
 

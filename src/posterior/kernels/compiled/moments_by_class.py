@@ -10,16 +10,27 @@ from posterior._pool import each, n_threads
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.columns import row_source
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, SINGLE_ROWS, STACK, TABLE, kernel
-from posterior.kernels.compiled.moment_sums import add_complete
-from posterior.kernels.compiled.moments import PEEK, centre, mark_sums, of_columns, tell_marks_apart, total_of
+from posterior.kernels.compiled.moment_sums import add_complete, add_there
+from posterior.kernels.compiled.moments import (
+    PEEK,
+    centre,
+    mark_sums,
+    marked,
+    of_columns,
+    sums_there,
+    tell_marks_apart,
+    total_of,
+)
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
-from posterior.kernels.layouts import NumberTable, SeparateColumns, lies_in_rows
+from posterior.kernels.layouts import NumberTable, SeparateColumns, lies_in_rows, some_columns
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments
 from posterior.kernels.shares import take_parts
 
 # Classes, whose sums have few cells, and columns that lie apart, that a thread takes at a time.
 GROUP, CELLS, COLUMNS = 16, 1 << 15, 8
+# Classes times columns apart that a thread takes at a time where cells are missing: half a megabyte.
+THERE = 1 << 14
 
 
 @kernel(
@@ -79,10 +90,63 @@ def sum_groups(
     return True
 
 
+@kernel(
+    *(
+        f"void({rows}, {CODES}, {CODES}, int64, {NUMBERS}, {COUNTER}, int64, {STACK})"
+        for rows in (ROWS, SINGLE_ROWS)
+    )
+)
+def sum_groups_there(
+    source: Floats,
+    order: Ints,
+    bounds: Ints,
+    group: int,
+    weight: Floats,
+    counter: Ints,
+    most: int,
+    found: Floats,
+) -> None:
+    """Sums over the cells that are there of the next groups of classes, as of `sums_there`.
+
+    `found` gets pivots, weights, sums, squares, remainders and scatter.
+    """
+    n_classes, d = found.shape[1], found.shape[2]
+    code, n_groups = np.zeros(1, np.int64), -(-n_classes // group)
+    for _ in range(most):
+        g = take_next(counter)
+        if g >= n_groups:
+            break
+        start, stop = g * group, min((g + 1) * group, n_classes)
+        sums = np.zeros((4, stop - start, d))
+        for k in range(start, stop):
+            seen, left, at = np.zeros(d, np.bool_), d, bounds[k]
+            while left and at < bounds[k + 1]:
+                for j in range(d):
+                    x = source[order[at], j]
+                    if not seen[j] and x == x:
+                        seen[j], sums[0, k - start, j] = True, x
+                        left -= 1
+                at += 1
+        for again in range(2):
+            sums[1:] = 0.0
+            for k in range(start, stop):
+                pivot, total = sums[0, k - start : k - start + 1], sums[1, k - start : k - start + 1]
+                first, second = sums[2, k - start : k - start + 1], sums[3, k - start : k - start + 1]
+                for at in range(bounds[k], bounds[k + 1]):
+                    i = order[at]
+                    own = weight[i : i + 1] if len(weight) else weight
+                    add_there(source[i : i + 1], code, own, pivot, total, first, second)
+            if not centre(sums, found[4, start:stop], found[5, start:stop], again == 0):
+                break
+        for table in range(4):
+            for k in range(start, stop):
+                for j in range(d):
+                    found[table, k, j] = sums[table, k - start, j]
+
+
 def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments | None:
     """Moments by class and column, by all threads; None where a cell is missing."""
-    if isinstance(table, np.ndarray) and not lies_in_rows(table) and table.strides[0] == table.itemsize == 8:
-        table = SeparateColumns.of(list(table.T))  # not a copy: chunks have many rows here
+    table = _columns_apart_as_such(table)
     source, start = row_source(table)
     codes, weights, d = codes_of(y), weights_of(weight), table.shape[1]
     found, marks = np.empty((4, n_classes, d)), np.empty((-(-n_classes // _group(d)), d))
@@ -97,13 +161,57 @@ def class_moments(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
     return ClassMoments(found[1], found[0], found[2], found[3], mark)
 
 
+def moments_there(table: NumberTable, y: Ints, weight: Floats | None, n_classes: int) -> ClassMoments:
+    """Moments by class and column over the cells that are not missing, by all threads."""
+    table = _columns_apart_as_such(table)
+    source, _ = row_source(table)
+    codes, weights = codes_of(y), weights_of(weight)
+    found = np.empty((6, n_classes, table.shape[1]))
+    if source.ndim == 1:
+        _columns_there(table, codes, weights, found)
+    else:
+        counter, n = np.zeros(1, np.int64), -(-n_classes // _group(table.shape[1]))
+        rows = source, *_by_class(codes, n_classes), _group(table.shape[1]), weights
+
+        def work() -> None:
+            sum_groups_there(*rows, counter, MOST, found)
+
+        each(lambda _: take_parts(counter, n, work), min(n_threads(), n))
+    return marked(found[:4], found[4], found[5], table, weights)
+
+
+def _columns_there(table: NumberTable, y: Ints, weight: Floats, found: Floats) -> None:
+    """A few columns at a time, whose sums stay in the cache."""
+    n_classes, d = found.shape[1:]
+    width = max(COLUMNS, THERE // n_classes)
+
+    def sum_up(i: int) -> None:
+        some = slice(i * width, min((i + 1) * width, d))
+        own = some_columns(table, some)
+        sums = sums_there(own, y, weight, (n_classes, own.shape[1]))
+        found[:4, :, some], found[4, :, some], found[5, :, some] = sums
+
+    each(sum_up, -(-d // width))
+
+
+def _columns_apart_as_such(table: NumberTable) -> NumberTable:
+    """A table in Fortran order as its columns: not a copy, for chunks have many rows here."""
+    if isinstance(table, np.ndarray) and not lies_in_rows(table) and table.strides[0] == table.itemsize == 8:
+        return SeparateColumns.of(list(table.T))
+    return table
+
+
+def _by_class(y: Ints, n_classes: int) -> tuple[Ints, Ints]:
+    """The rows in the order of their classes, and where each class begins."""
+    return np.argsort(y, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(y, minlength=n_classes))])
+
+
 def _group(d: int) -> int:
     return max(1, min(GROUP, CELLS // d))
 
 
 def _rows(source: Floats, y: Ints, weight: Floats, found: Floats, marks: Floats) -> bool:
-    order = np.argsort(y, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(y, minlength=found.shape[1]))])
+    order, bounds = _by_class(y, found.shape[1])
     counter, complete = np.zeros(1, np.int64), [True]
 
     def work() -> None:

@@ -97,13 +97,21 @@ def add_scores(data: Floats, indices: AnyArray, indptr: AnyArray, table: Floats,
     n, n_classes = out.shape
     if n_classes == 2:
         for i in range(n):
-            first, second = 0.0, 0.0
-            for c in range(indptr[i], indptr[i + 1]):
+            # Of two cells side by side: an addition waits for the one before it.
+            first, second, third, fourth, start, stop = 0.0, 0.0, 0.0, 0.0, indptr[i], indptr[i + 1]
+            for c in range(start, stop - 1, 2):
                 x, j = data[np.uint64(c)], np.uint64(indices[np.uint64(c)])
+                z, m = data[np.uint64(c + 1)], np.uint64(indices[np.uint64(c + 1)])
                 first += x * table[j, 0]
                 second += x * table[j, 1]
-            out[i, 0] += first
-            out[i, 1] += second
+                third += z * table[m, 0]
+                fourth += z * table[m, 1]
+            if (stop - start) % 2:
+                x, j = data[np.uint64(stop - 1)], np.uint64(indices[np.uint64(stop - 1)])
+                first += x * table[j, 0]
+                second += x * table[j, 1]
+            out[i, 0] += first + third
+            out[i, 1] += second + fourth
         return
     sums = np.zeros(n_classes)
     for i in range(n):

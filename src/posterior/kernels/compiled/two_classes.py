@@ -1,8 +1,8 @@
 """Two classes that one linear score tells apart: its sign says which, its logistic function how probably.
 
-Rows are read as in `row_scores`. One score instead of two, no largest of a row and one exponential: narrow
-rows take a fraction of the time. Rows with a gap, or a score that is not finite, are marked and left to
-whoever called.
+One score instead of two, which is worked out where the rows lie, no largest of a row and one exponential:
+narrow rows take a fraction of the time. Rows with a gap, or a score that is not finite, are marked and left
+to whoever called.
 """
 
 from typing import Any
@@ -11,57 +11,14 @@ import numpy as np
 from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, LINE, NUMBERS, TABLE, deviation, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, LINE, NUMBERS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
-from posterior.kernels.compiled.row_scores import (
-    CENTRE,
-    LOG_POSTERIORS,
-    SCORES,
-    SINGLE_TABLE,
-    SOURCE,
-    Singles,
-    load_cells,
-    load_tile,
-)
+from posterior.kernels.compiled.one_line import score_rows
+from posterior.kernels.compiled.row_scores import LOG_POSTERIORS, SCORES, SINGLE_TABLE, SOURCE, Singles
 from posterior.kernels.compiled.series import log1p
 from posterior.kernels.compiled.sharing import COUNTER, take_next
-from posterior.kernels.compiled.tile_vectors import SQUARE, TILE, write_pairs, write_pairs_in_single
+from posterior.kernels.compiled.tile_vectors import TILE, write_pairs, write_pairs_in_single
 from posterior.kernels.compiled.vectors import doubles_at
-
-# Columns of rows that are read where they lie.
-NARROW = 7
-
-
-@kernel(f"void({TABLE}, {NUMBERS}, float64, {LINE})", inner=True)
-def score_tile(x: Floats, factors: Floats, level: float, score: Floats) -> None:
-    """Write level + Σ x·factor of a tile of rows."""
-    for r in range(TILE):
-        score[r] = level
-    for j in range(len(factors)):
-        factor = factors[j]
-        for r in range(TILE):
-            score[r] += factor * x[j, r]
-
-
-@kernel(f"void(int64, int64, int64, {CENTRE}, {NUMBERS}, float64, {LINE})", inner=True)
-def score_narrow(
-    at: int,
-    stride: int,
-    n_rows: int,
-    pivot: Floats,
-    remainder: Floats,
-    factors: Floats,
-    level: float,
-    score: Floats,
-) -> None:
-    """The same of some rows of a few doubles, where they lie: to turn them would take longer."""
-    d = len(factors)
-    for r in range(n_rows):
-        x, total = carray(doubles_at(at), (d,)), level
-        for j in range(d):
-            total += deviation(x[j], pivot[j], remainder[j]) * factors[j]
-        score[r] = total
-        at += stride
 
 
 @kernel(f"boolean({LINE})", fastmath=ANY_ORDER, inner=True)
@@ -114,8 +71,9 @@ def write_doubles(
 ) -> None:
     """Write what was asked for of a tile."""
     if what == SCORES:
+        to = carray(doubles_at(out.ctypes.data + 8 * first), (n_rows,))
         for r in range(n_rows):
-            out[first + r, 0] = score[r]
+            to[r] = score[r]
         return
     take_answers(score, what, share, tile)
     if n_rows == TILE:
@@ -162,7 +120,7 @@ def write_best(
 
 
 ANSWERED = (
-    f"void({SOURCE}, int64, {CENTRE}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
+    f"void({SOURCE}, int64, {NUMBERS}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
     f"{COUNTER}, int64, int64, int64[::1])"
 )
 
@@ -179,7 +137,6 @@ def answering(out: str, write: Any) -> Any:
         single: bool,
         n: int,
         pivot: Floats,
-        remainder: Floats,
         factors: Floats,
         level: float,
         what: int,
@@ -190,15 +147,13 @@ def answering(out: str, write: Any) -> Any:
         part: int,
         counts: Ints,
     ) -> None:
-        """Answer the next parts of n rows by the score level + (x − centre)·factors, except odd rows.
+        """Answer the next parts of n rows by the score level + (x − pivot)·factors, except odd rows.
 
-        These are marked in `odd`, which must be false before, and counted for each part in `counts`.
+        `pivot` and `factors` are as `score_rows` takes them. Odd rows are marked in `odd`, which must be
+        false before, and counted for each part in `counts`.
         """
-        d = len(addresses)
-        size, wide, narrow = 4 if single else 8, max(d, SQUARE), by_rows and not single and d <= NARROW
-        x, tile, share = np.zeros((wide, TILE)), np.zeros((2, TILE)), np.zeros((1, TILE))
+        tile, share, score = np.zeros((2, TILE)), np.zeros((1, TILE)), np.zeros(TILE)
         room = np.zeros((2, TILE), out.dtype)
-        score, check = np.zeros(TILE), np.zeros(TILE)
         for _ in range(most):
             p = take_next(counter)
             if p >= len(counts):
@@ -206,19 +161,8 @@ def answering(out: str, write: Any) -> Any:
             end, total = min(part * (p + 1), n), 0
             for first in range(part * p, end, TILE):
                 rows = min(TILE, end - first)
-                # Of a narrow row more cells are read than it has: those of the next rows must be there.
-                left = stride * (end - first - TILE) + size * d
-                if narrow:
-                    at = addresses[0] + base + stride * first
-                    score_narrow(at, stride, rows, pivot, remainder, factors, level, score)
-                elif rows < TILE or (by_rows and left < size * SQUARE):
-                    load_cells(
-                        addresses, base, stride, by_rows, single, first, rows, pivot, remainder, x, check
-                    )
-                else:
-                    load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
-                if not narrow:
-                    score_tile(x, factors, level, score)
+                at = base + stride * first
+                score_rows(addresses, at, stride, by_rows, single, rows, pivot, factors, level, score)
                 if not all_finite(score):
                     total += mark_odd(score, first, rows, odd)
                 write(score, what, first, rows, share, tile, room, out)
