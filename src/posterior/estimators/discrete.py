@@ -121,6 +121,10 @@ class BernoulliNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------
@@ -204,6 +208,10 @@ class MultinomialNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------
@@ -302,6 +310,10 @@ class CategoricalNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------
