@@ -94,7 +94,7 @@ TOLD = {
 
 
 def fitted(name):
-    """An estimator fitted to the irises: as it comes, and with all that may be chosen by rows left to them."""
+    """An estimator fitted to the irises: as it comes, and with all choices left to the rows."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     kind = getattr(estimators, name)
     told = TOLD.get(name, {})
