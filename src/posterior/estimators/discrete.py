@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, Kinds, Numbers
+from posterior.estimators.penalty import is_number
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
 from posterior.estimators.state import RefusedError
 from posterior.families import (
@@ -153,8 +154,10 @@ class BernoulliNB(DiscreteNB):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        if self.binarize is not None and self.binarize < 0:
-            raise ValueError(f"binarize must be None or not negative, found {self.binarize}")
+        if self.binarize is not None and not (is_number(self.binarize) and self.binarize >= 0):
+            raise ValueError(
+                f"binarize must be None or not negative, found {self.binarize!r}"
+            )
         family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize, repeats=False)
         return GenerativeSpec((Block(all_places(len(schema)), family, NOTHING, NOTHING),), self._priors())
 

@@ -26,8 +26,10 @@ class Priors:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.smoothing >= 0:
-            raise ValueError(f"prior_smoothing must not be negative, found {self.smoothing}")
+        if isinstance(self.smoothing, str) or not self.smoothing >= 0:
+            raise ValueError(
+                f"prior_smoothing must be a number not below 0, found {self.smoothing!r}"
+            )
 
     def log_prior(self, weight: Floats, classes: AnyArray) -> Floats:
         """The log priors, (K,); −inf for a class without rows or with prior zero."""
