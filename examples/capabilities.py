@@ -49,7 +49,7 @@ def standard_errors(model):
 
 ATTEMPTS = {
     "a class for each row": lambda m: m.fit(X, Y).predict(X),
-    "p(class \\| row)": lambda m: m.fit(X, Y).predict_proba(X),
+    "p(class | row)": lambda m: m.fit(X, Y).predict_proba(X),
     "costs that change after training": lambda m: fitted(m, costs=COSTS),
     "rejecting unsure rows": lambda m: fitted(m, reject={"threshold": 0.9}),
     "class priors that change after training": lambda m: fitted(m, priors=[0.1, 0.1, 0.8]),
@@ -78,14 +78,21 @@ def can(attempt, model):
     return True
 
 
+def answers():
+    """What was tried, with a yes or no for each kind of model."""
+    return {
+        what: ["yes" if can(attempt, type(m)(**m.get_params())) else "no" for m in KINDS.values()]
+        for what, attempt in ATTEMPTS.items()
+    }
+
+
 def table():
     """The answers as a table in Markdown."""
     lines = ["| | " + " | ".join(KINDS) + " |", "|---|" + "---|" * len(KINDS)]
     names = (f"`{type(m).__name__}`" for m in KINDS.values())
     lines.append("| for example | " + " | ".join(names) + " |")
-    for what, attempt in ATTEMPTS.items():
-        marks = ("yes" if can(attempt, type(m)(**m.get_params())) else "no" for m in KINDS.values())
-        lines.append(f"| {what} | " + " | ".join(marks) + " |")
+    for what, marks in answers().items():
+        lines.append(f"| {what.replace('|', chr(92) + '|')} | " + " | ".join(marks) + " |")
     return "\n".join(lines)
 
 

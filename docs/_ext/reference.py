@@ -89,12 +89,8 @@ def as_written(
     told = "\nParameters\n" in inspect.cleandoc(thing.__doc__ or "")
     try:
         if what == "class":
-            constructor = thing.__dict__.get("__init__")
-            if (
-                constructor is not None
-                and inspect.isfunction(constructor)
-                and not dataclasses.is_dataclass(thing)
-            ):
+            constructor = thing.__init__  # its own or an inherited one
+            if inspect.isfunction(constructor) and not dataclasses.is_dataclass(thing):
                 return _of_function(constructor, bound=True, told=told)[0], None
             return (_of_dataclass(thing), None) if dataclasses.is_dataclass(thing) else None
         if what in {"function", "method"} and callable(thing):

@@ -80,7 +80,7 @@ MISTAKES = [
     (["compare", "only_target.csv", "-t", "bought"], ["no column beside 'bought'"]),
     (["compare", "junk.csv", "-t", "bought"], ["junk.csv"]),
     (["compare", "picture.csv", "-t", "bought"], ["PNG"]),
-    (["compare", "latin.csv", "-t", "bought"], ["latin-1"]),
+    (["compare", "latin.csv", "-t", "bought"], ["cp1252"]),
     (["compare", "good.csv", "-t", "bought", "--kind", "size"], ["COL=KIND"]),
     (["compare", "good.csv", "-t", "bought", "--kind", "size=colour"], ["'colour'", "categorical"]),
     (["compare", "good.csv", "-t", "bought", "--kind", "sise=count"], ["'sise'", "did you mean 'size'?"]),

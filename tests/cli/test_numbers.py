@@ -120,6 +120,8 @@ MISTAKES = {
     ],
     "there is no regression 'lda'": ["compare", "-t", "rent", "--models", "lda"],
     "looks like a number to predict, as `posterior compare`": ["curve", "-t", "rent"],
+    "--kind rent=categorical takes each number as one": ["studio", "-t", "rent", "-o", "studio.html"],
+    "different whole numbers from": ["studio", "-t", "age", "-o", "studio.html"],
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.tree import DecisionTreeRegressor
 
 from posterior import LinearRegression
 from posterior.comparison import Comparison, RegressionComparison
@@ -227,3 +228,26 @@ def test_figures_are_plain_numbers_and_what_is_better_is_said():
     assert re.search(r"off by 1\d,\d{3} on average", found.recommendation)
     assert "(lower is better)" in found.recommendation
     assert found.folds == "10 folds, small and large numbers in each"
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        ({"squares": LinearRegression(degree=2)}, ["squares"]),
+        (["mean", LinearRegression(degree=2)], ["LinearRegression", "mean"]),
+        ([LinearRegression(degree=2), LinearRegression()], ["LinearRegression", "LinearRegression 2"]),
+    ],
+)
+def test_estimators_of_ones_own_are_compared_as_classifiers_are(models, expected):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.normal(size=120)
+    found = RegressionComparison.of(X, y, models=models, repeats=1)
+    assert names(found) == expected
+    assert found.recommended.about == "an estimator that was given, 2 columns"
+
+
+@pytest.mark.parametrize("models", [{"tree": DecisionTreeRegressor()}, [DecisionTreeRegressor()]])
+def test_an_estimator_without_a_distribution_is_refused_with_what_to_pass(models):
+    with pytest.raises(ValueError, match=r"does not say how far numbers lie.*pass LinearRegression"):
+        RegressionComparison.of([[0.0], [1.0]] * 30, np.arange(60.0), models=models)

@@ -60,7 +60,6 @@ def run(page, monkeypatch):
     [pytest.param(p, marks=() if p.name in QUICK else pytest.mark.long, id=p.name) for p in RUN],
 )
 def test_every_cell_of_a_page_runs_without_a_warning(page, monkeypatch):
-    pytest.importorskip("IPython", reason="a page shows Markdown that it has made")
     run(page, monkeypatch)
 
 
@@ -93,6 +92,11 @@ def test_every_idea_has_a_section_that_runs_it():
                 assert idea not in found, f"{idea} is in {page.name} and in {found[idea]}"
                 found[idea] = page.name
     assert sorted(found) == IDEAS
+
+
+def test_no_cell_makes_markdown_whose_tables_the_site_would_show_as_bars():
+    for page in RUN:
+        assert "Markdown(" not in page.read_text(encoding="utf-8"), page.name
 
 
 def test_the_index_leads_to_each_idea():

@@ -204,3 +204,11 @@ def test_a_column_whose_terms_do_not_count_has_no_error():
     assert (errors[:, 0] > 0).all()
     assert (errors[:, 1] == 0).all()
     assert not any("x1" in term for term in model.terms_)
+
+
+@pytest.mark.parametrize("form", ["linear_form", "quadratic_form", "decision_points"])
+def test_curves_have_no_equation_of_a_line_or_a_conic(form):
+    X, y, _ = curved(400)
+    model = AdditiveClassifier().fit(X[["bent"]], y)
+    with pytest.raises(ValueError, match="curves have no equation"):
+        getattr(model, form)(*(["yes", "no"] if form == "quadratic_form" else []))

@@ -70,7 +70,7 @@ REFUSED = {
     "junk": ("t.csv", bytes(range(256)) * 4, {}, "looks like binary data (its first bytes are b'\\x00"),
     "junk in gzip": ("t.csv.gz", gzip.compress(bytes(range(256))), {}, "looks like binary data"),
     "nul": ("t.csv", b"a,b\n" + b"1,2\n" * 99 + b"3,\0\n", {}, "holds a NUL byte in line 101"),
-    "latin-1": ("t.csv", "a,b\n1,x\n2,é\n".encode("latin-1"), {}, "byte 0xE9 in line 3; if it is in Latin-1"),
+    "latin-1": ("t.csv", "a,b\n1,x\n2,é\n".encode("latin-1"), {}, "0xE9 in line 3; if it is from Windows"),
     "half a character": ("t.csv", "a,b\n1,é".encode()[:-1], {}, "is not UTF-8: byte 0xC3 in line 2"),
     "utf-16 unmarked": ("t.csv", "a,b\n1,2\n".encode("utf-16-le"), {}, 'pass encoding="utf-16-le"'),
     "utf-16 cut": ("t.csv", "a,b\n1,2\n".encode("utf-16")[:-1], {}, "is not UTF-16"),

@@ -849,3 +849,17 @@ def test_numbers_whose_fourth_powers_are_no_numbers_are_refused_where_shrinkage_
     )
     with pytest.raises(ValueError, match="the sums of this model overflow; rescale the column"):
         model.fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        (GaussianNB, "var_smoothing"),
+        (BernoulliNB, "binarize"),
+        (QDA, "reg_param"),
+        (NaiveBayes, "prior_smoothing"),
+    ],
+)
+def test_words_where_numbers_are_expected_are_refused_by_the_name_of_the_setting(kind, setting):
+    with pytest.raises(ValueError, match=f"{setting} must .*found 'auto'"):
+        kind(**{setting: "auto"}).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])

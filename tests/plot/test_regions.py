@@ -7,6 +7,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from posterior import (
     LDA,
     QDA,
+    AdditiveClassifier,
     DecisionClassifier,
     GaussianDiscriminantAnalysis,
     GaussianNB,
@@ -214,6 +215,18 @@ def test_a_linear_model_is_drawn_from_its_coefficients(kind, n_classes, degree):
         tie = scores(piece.points)
         np.testing.assert_allclose(tie[:, piece.first], tie[:, piece.second], atol=1e-6)
         assert (tie.max(axis=1) <= tie[:, piece.first] + 1e-6).all()
+
+
+@pytest.mark.parametrize("told", [(0, 1), (0,)], ids=["both columns tell", "one tells nothing"])
+def test_a_model_of_curves_is_drawn_as_it_predicts(told):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.where(sum(X[:, j] ** 2 for j in told) + 0.3 * rng.normal(size=400) > len(told), "out", "in")
+    model = AdditiveClassifier().fit(X, y)
+    display = DecisionRegionDisplay.from_estimator(model, X, y)
+    points, shown = corners(display)
+    np.testing.assert_allclose(shown, model.predict_log_proba(points), atol=1e-12)
+    assert display.boundary_ == "grid"
 
 
 def test_least_squares_has_no_shades_of_certainty():

@@ -216,6 +216,17 @@ def test_more_than_a_few_other_cells_leave_the_column_as_it_is():
     assert column([*rendered(VALUES, "per cent"), *many]).kind == "categorical"
 
 
+def test_too_many_words_among_numbers_in_disguise_are_pointed_out_with_the_way_to_make_them_gaps():
+    cells = [f"{1000 + i % 7 * 100 + i}".replace("1", "1.", 1) + ",50" for i in range(40)] + ["fehlt"] * 10
+    found = column(cells)
+    assert (found.kind, found.reason) == ("categorical", "strings, 41 categories, most look like numbers")
+    assert "others are 'fehlt': make those missing" in found.hint
+    assert 'missing="fehlt"' in found.hint
+    gapped = column([cell.replace("fehlt", "k.A.") for cell in cells])  # which means nothing but a gap
+    assert gapped.kind == "continuous"
+    assert "'k.A.' (10 cells) as gaps" in gapped.hint
+
+
 def test_what_is_no_number_in_prediction_is_refused_by_its_name():
     model = NaiveBayes().fit(pd.DataFrame({"x": rendered(VALUES, "unit kg")}), Y)
     with pytest.raises(

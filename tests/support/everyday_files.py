@@ -311,9 +311,10 @@ FILES: tuple[EverydayFile, ...] = (
         {"stadt": "categories 'Köln', 'Bonn', 'Köln'"},
     ),
     EverydayFile(
-        "Latin-1", "a.csv", text(lines("stadt", ["Köln", "Bonn"]), "latin-1"), "stadt / K\\xF6ln",
-        'is not UTF-8: byte 0xF6 in line 2; if it is in Latin-1, pass encoding="latin-1" (--encoding)',
-        "--encoding latin-1", "'Bonn', 'Köln'", refused=True,
+        "Windows, Latin-1", "a.csv", text(lines("stadt", ["Köln", "Bonn"]), "cp1252"), "stadt / K\\xF6ln",
+        "is not UTF-8: byte 0xF6 in line 2; if it is from Windows or in Latin-1, "
+        'pass encoding="cp1252" (--encoding cp1252)',
+        "--encoding cp1252", "'Bonn', 'Köln'", refused=True,
     ),
     EverydayFile(
         "packed by gzip", "a.csv.gz",

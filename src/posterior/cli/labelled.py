@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 import posterior
@@ -106,14 +105,13 @@ def _read(
 
 
 def _refuse_numbers(given: "GivenRows") -> None:
-    """Refuse a column of measurements as a column of classes."""
+    """Refuse a number to predict as a column of classes: by what `compare` and `fit` take for one."""
     known = given.y.values[~given.y.gaps]
-    if known.dtype.kind not in NUMERIC:
+    regression = posterior.comparison.regression
+    if not regression.looks_like_numbers(known):
         return
-    n_values = len(np.unique(known))
-    if posterior.comparison.inputs.too_many(n_values, len(given.y.gaps)):
-        raise ValueError(
-            f"--target {given.target}: holds {n_values} different numbers, where classes were expected: it "
-            "looks like a number to predict, as `posterior compare` and `posterior fit` do; choose another "
-            "column, or put the numbers into groups first"
-        )
+    held = regression.described_numbers(known)
+    raise ValueError(
+        f"--target {given.target}: looks like a number to predict, as `posterior compare` and `fit` do "
+        f"({held}), and classes were expected; --kind {given.target}=categorical takes each number as one"
+    )

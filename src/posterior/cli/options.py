@@ -63,7 +63,9 @@ class FileOptions:
     ] = None
     encoding: Annotated[
         str | None,
-        typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as latin-1."),
+        typer.Option(
+            "--encoding", metavar="NAME", help="Of text that is not UTF-8, such as cp1252 (Windows)."
+        ),
     ] = None
 
     skip: Annotated[

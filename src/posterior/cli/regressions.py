@@ -41,7 +41,7 @@ def compare_numbers(
     console: CommandConsole, table: "NumberTable", models: Sequence[str] | None, **settings: Any
 ) -> "RegressionComparison":
     """Compare regressions, and show them unless JSON is asked for."""
-    posterior.comparison.regression.checked_models(models)
+    posterior.comparison.regression.regressions_named(models)
     if not console.as_json:
         show_numbers(console, table)
     with console.progress() as told:

@@ -97,6 +97,8 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         The scores as a function, and which numbers are made of a row.
     schema_, n_features_in_ : Schema, int
         How each column was read, and their number.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
     target_name_, weight_ : str or None, float
         Name of what is predicted, where the table told, and the weight of all rows.
 

@@ -144,6 +144,8 @@ class DecisionClassifier(MetaClassifier):
         The classifier of all rows, with what was learnt from the rows held out.
     n_features_in_ : int
         Number of columns, where the classifier tells.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
 
     Examples
     --------

@@ -147,6 +147,8 @@ class OneDependence(_DependenceClassifier):
         The fitted model.
     tuning_ : data frame
         Log loss of every candidate, where a setting was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     priors_ : ndarray of shape (n_classes,)
         Class priors, in the order of `classes_`.
     n_parameters_ : int
@@ -223,6 +225,8 @@ class TreeAugmented(_DependenceClassifier):
         The fitted model.
     tuning_ : data frame
         Log loss of every candidate, where a setting was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     priors_ : ndarray of shape (n_classes,)
         Class priors, in the order of `classes_`.
     log_likelihood_, aic_, bic_ : float

@@ -8,6 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.estimators.base import GenerativeEstimator
 from posterior.estimators.parameters import Auto, ClassPriors, Kinds, Numbers
+from posterior.estimators.penalty import is_number
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics, renormalized
 from posterior.estimators.state import RefusedError
 from posterior.families import (
@@ -121,6 +122,10 @@ class BernoulliNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------
@@ -149,8 +154,8 @@ class BernoulliNB(DiscreteNB):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        if self.binarize is not None and self.binarize < 0:
-            raise ValueError(f"binarize must be None or not negative, found {self.binarize}")
+        if self.binarize is not None and not (is_number(self.binarize) and self.binarize >= 0):
+            raise ValueError(f"binarize must be None or not negative, found {self.binarize!r}")
         family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize, repeats=False)
         return GenerativeSpec((Block(all_places(len(schema)), family, NOTHING, NOTHING),), self._priors())
 
@@ -204,6 +209,10 @@ class MultinomialNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------
@@ -302,6 +311,10 @@ class CategoricalNB(DiscreteNB):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
+    tuning_, best_params_ : data frame, dict
+        Where `alpha` was "auto": the log loss of every candidate, and the value that was chosen.
 
     Examples
     --------

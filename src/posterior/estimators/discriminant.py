@@ -100,6 +100,8 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
         Class priors.
     tuning_ : data frame
         Log loss of every candidate, where a setting was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int

@@ -148,6 +148,8 @@ class GenerativeClassifier(GenerativeEstimator):
         The fitted model.
     tuning_ : data frame
         Log loss of every candidate, where a setting of a family was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     priors_ : ndarray of shape (n_classes,)
         Class priors, in the order of `classes_`.
     log_likelihood_, aic_, bic_ : float

@@ -142,6 +142,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
 
     Examples
     --------

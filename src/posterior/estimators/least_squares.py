@@ -53,6 +53,8 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
         The scores as a function, and which numbers are made of a row.
     schema_, n_features_in_ : Schema, int
         How each column was read, and their number.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
 
     Examples
     --------

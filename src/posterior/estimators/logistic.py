@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from functools import cache
+from inspect import cleandoc
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -143,12 +144,16 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         Why there is no finite maximum-likelihood estimate, where there is none.
     choice_, degree_losses_ : object or None, dict or None
         What was tried where `C` or `degree` was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     solution_, fit_ : Solution, Fit
         How the optimum was reached: steps, certificate, path; and the problem that was solved.
     model_, design_ : LinearModel, Design
         The scores as a function, and which numbers are made of a row.
     schema_, n_features_in_ : Schema, int
         How each column was read, and their number.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
     target_name_, weight_ : str or None, float
         Name of what is predicted, where the table told, and the weight of all rows.
 
@@ -535,48 +540,9 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
 
 
 class SoftmaxRegression(LogisticRegression):
-    """`LogisticRegression` by the name it has for more than two classes; the same in everything.
+    """`LogisticRegression` by the name it has for more than two classes; the same in everything."""
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
-    coef_, intercept_ : ndarray of shape (n_scores, n_terms), ndarray of shape (n_scores,)
-        Coefficients of the scores, in the order of `terms_`, and their intercepts.
-    terms_ : tuple of str
-        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
-    C_, degree_ : float, int
-        The strength of the penalty and the degree, those chosen where they were "auto".
-    priors_ : ndarray of shape (n_classes,)
-        Class frequencies of the training rows.
-    n_iter_ : ndarray of shape (1,)
-        Steps that the solver took.
-    converged_, certificate_ : bool, Certificate or None
-        Whether the optimum was reached, and how far above it the objective can be at most.
-    log_likelihood_, aic_, bic_ : float
-        Log-likelihood of the training rows, Σ ln p(class | row), without the penalty, and Akaike's and
-        Schwarz's criteria.
-    n_parameters_ : float
-        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
-    separation_ : Separation or None
-        Why there is no finite maximum-likelihood estimate, where there is none.
-    choice_, degree_losses_ : object or None, dict or None
-        What was tried where `C` or `degree` was "auto".
-    solution_, fit_ : Solution, Fit
-        How the optimum was reached: steps, certificate, path; and the problem that was solved.
-    model_, design_ : LinearModel, Design
-        The scores as a function, and which numbers are made of a row.
-    schema_, n_features_in_ : Schema, int
-        How each column was read, and their number.
-    target_name_, weight_ : str or None, float
-        Name of what is predicted, where the table told, and the weight of all rows.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from posterior import SoftmaxRegression
-    >>> X, y = load_iris(return_X_y=True)
-    >>> SoftmaxRegression(C=10).fit(X, y).coef_.shape
-    (3, 4)
-
-    """
+if LogisticRegression.__doc__ and SoftmaxRegression.__doc__:  # python -OO has no docstrings
+    _, _, told = cleandoc(LogisticRegression.__doc__).partition("Parameters\n")
+    SoftmaxRegression.__doc__ += "\n\nParameters\n" + told.replace("LogisticReg", "SoftmaxReg")

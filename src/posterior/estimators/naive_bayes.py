@@ -20,6 +20,7 @@ from posterior.estimators.generative import (
     with_families,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, FamilyLike, FoldsLike, Kinds, Selection
+from posterior.estimators.penalty import is_number
 from posterior.estimators.precision import shown
 from posterior.estimators.presets import all_columns_as, class_weight, only_statistics
 from posterior.families import BestOf, Family, FewValues, Normal
@@ -464,8 +465,8 @@ class GaussianNB(GenerativeEstimator):
         return all_columns_as(source, "continuous", kinds)
 
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
-        if not 0 <= self.var_smoothing < np.inf:
-            raise ValueError(f"var_smoothing must be finite and not negative, found {self.var_smoothing}")
+        if not (is_number(self.var_smoothing) and 0 <= self.var_smoothing < np.inf):
+            raise ValueError(f"var_smoothing must be finite and not negative, found {self.var_smoothing!r}")
         family = Normal(smoothing=self.var_smoothing)
         return GenerativeSpec((Block(all_places(len(schema)), family),), self._priors())
 

@@ -15,6 +15,7 @@ from posterior.estimators.discriminant import (
     sklearn_shrinkage,
 )
 from posterior.estimators.parameters import Auto, ClassPriors, CovarianceEstimator, TableLike
+from posterior.estimators.penalty import is_number
 from posterior.estimators.precision import shown
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
@@ -74,6 +75,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
         The model itself, and the sums it was estimated from, to which more rows can be added.
     n_features_in_ : int
         Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
 
     Examples
     --------
@@ -110,8 +113,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
 
     def _family(self) -> Family[Any]:
         refuse_solver(self.solver, ("svd", "eigen"))
-        if not 0 <= self.reg_param <= 1:
-            raise ValueError(f"reg_param must lie between 0 and 1, found {self.reg_param!r}")
+        if not (is_number(self.reg_param) and 0 <= self.reg_param <= 1):
+            raise ValueError(f"reg_param must be a number between 0 and 1, found {self.reg_param!r}")
         if self.covariance_estimator is not None:
             refuse_both(self.shrinkage)
             refuse_both(not self.bias, "bias=False")

@@ -133,12 +133,16 @@ class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
         One over the variance of the noise.
     choice_, degree_losses_ : object or None, dict or None
         What was tried where `C` or `degree` was "auto".
+    best_params_ : dict
+        The values chosen for the settings that were "auto", by name.
     solution_, fit_ : Solution, Fit
         How the optimum was reached: steps, certificate, path; and the problem that was solved.
     model_, design_ : LinearModel, Design
         The scores as a function, and which numbers are made of a row.
     schema_, n_features_in_ : Schema, int
         How each column was read, and their number.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, where the table had any.
     target_name_, weight_ : str or None, float
         Name of what is predicted, where the table told, and the weight of all rows.
 

@@ -128,7 +128,10 @@ class Decoded:
         line = self.lines + error.object.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{error.object[error.start]:02X}" if error.start < len(error.object) else "the end"
         spoken = self.encoding.removesuffix("-sig").upper()
+        # Windows' own encoding has what Latin-1 has, and signs such as € among the bytes that are none there.
         advice = (
-            "" if self.encoding == "utf-16" else '; if it is in Latin-1, pass encoding="latin-1" (--encoding)'
+            ""
+            if self.encoding == "utf-16"
+            else '; if it is from Windows or in Latin-1, pass encoding="cp1252" (--encoding cp1252)'
         )
         return f"is not {spoken}: {byte} in line {line}{advice}"

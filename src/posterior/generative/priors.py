@@ -26,8 +26,9 @@ class Priors:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.smoothing >= 0:
-            raise ValueError(f"prior_smoothing must not be negative, found {self.smoothing}")
+        given: Any = self.smoothing
+        if isinstance(given, str) or not given >= 0:
+            raise ValueError(f"prior_smoothing must be a number not below 0, found {self.smoothing!r}")
 
     def log_prior(self, weight: Floats, classes: AnyArray) -> Floats:
         """The log priors, (K,); −inf for a class without rows or with prior zero."""

@@ -182,6 +182,11 @@ class AdditiveDesign(Design):
         return False
 
     @property
+    def polynomial(self) -> bool:
+        """Never: there are curves."""
+        return False
+
+    @property
     def as_it_is(self) -> bool:
         """Never: the numbers are scaled."""
         return False

@@ -15,6 +15,11 @@ def quadratic_scores(model: LinearModel, design: Design) -> QuadraticScores:
     A model of two classes has one score, that of the second against the first, whose own is zero then. With
     z = x − m, m the means that products are counted from, a product is z_a z_b.
     """
+    if not design.polynomial:
+        raise ValueError(
+            "curves have no equation of a line or a conic; DecisionRegionDisplay draws their boundary, and "
+            "LogisticRegression(degree=2) has one that can be written down"
+        )
     if design.factors:
         names = [design.schema.columns[factor.column].name for factor in design.factors]
         raise ValueError(

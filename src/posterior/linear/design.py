@@ -295,6 +295,11 @@ class Design:
         return not (self.factors or self.gaps or self.squares)
 
     @property
+    def polynomial(self) -> bool:
+        """Whether scores are linear or quadratic functions of the numbers in the table."""
+        return True
+
+    @property
     def as_it_is(self) -> bool:
         """Whether the numbers of a row are those of the table, gaps and all."""
         return self.plain and self.fill is None

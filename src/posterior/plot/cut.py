@@ -85,7 +85,7 @@ def section_of(
         return generative_section(estimator, columns, held, others)
     assert rows is not None  # noqa: S101 -- for the type checker; it was refused above
     middle = held | {j: typical(rows, j) for j in columns}
-    if hasattr(estimator, "design_"):  # what coefficients multiply
+    if hasattr(estimator, "design_") and estimator.design_.polynomial:  # what coefficients multiply
         return _linear(estimator, columns, middle, others, rows)
     return _of_any(estimator, columns, middle, others, schema)
 

@@ -7,7 +7,7 @@ from posterior._text import listed, quoted
 from posterior.schema.cells import Labels
 from posterior.schema.readings.base import the_way_out
 from posterior.schema.readings.find_dates import is_ambiguous, looks_like_dates
-from posterior.schema.readings.find_numbers import find_numbers, in_several_ways, is_number
+from posterior.schema.readings.find_numbers import find_numbers, in_several_ways, is_number, mostly_numbers
 from posterior.schema.readings.gaps import is_mark
 
 FEWEST = 5
@@ -65,6 +65,13 @@ def _numbers(name: str, labels: Labels) -> Hint:
             f"its strings are {found.read_as}, and so few that they stay categories; "
             f"{the_way_out(name, 'continuous')} reads them as numbers",
             ", look like numbers",
+        )
+    most = mostly_numbers(name, labels)
+    if most is not None and most.gaps:
+        return Hint(
+            f"most of its strings are {most.read_as}, others are {listed(most.gaps, 3)}: make those missing "
+            f"if they mark gaps ({_missing(most.gaps)}), and the column holds numbers",
+            ", most look like numbers",
         )
     if in_several_ways(labels):
         shown = ", ".join(map(quoted, sorted(labels.levels)[:3]))

@@ -1,7 +1,7 @@
 """Regressions of a table set against each other: what `Comparison` is for classes, for numbers."""
 
-from posterior.comparison.regression.comparison import RegressionComparison, checked_models, fitted_to
-from posterior.comparison.regression.models import REGRESSIONS
+from posterior.comparison.regression.comparison import RegressionComparison, fitted_to
+from posterior.comparison.regression.models import REGRESSIONS, regressions_named
 from posterior.comparison.regression.result import RegressionResult
 from posterior.comparison.regression.table import (
     NumberTable,
@@ -16,10 +16,10 @@ __all__ = [
     "NumberTable",
     "RegressionComparison",
     "RegressionResult",
-    "checked_models",
     "described_numbers",
     "fitted_to",
     "looks_like_numbers",
     "number_table",
     "numbered_rows",
+    "regressions_named",
 ]

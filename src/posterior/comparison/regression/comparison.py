@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from posterior._text import aligned, listed, readable
+from posterior._text import aligned, readable
 from posterior._types import Bools, Floats, Ints, Progress
 from posterior.comparison.choosing import best_of
 from posterior.comparison.folds import deal
 from posterior.comparison.measures import Mean, clustered, exceeds_noise
-from posterior.comparison.regression.models import REGRESSIONS, Regression
+from posterior.comparison.regression.models import REGRESSIONS, Regression, regressions_named
 from posterior.comparison.regression.result import LEVEL, HeldOutNumbers, RegressionResult
 from posterior.comparison.regression.table import NumberTable, described_numbers, number_table, without_number
 from posterior.comparison.sampling import MAX_ROWS, checked_max_rows, drawn_words, rows_to_compare
@@ -54,7 +54,7 @@ class RegressionComparison:
         X: Any,
         y: Any,
         *,
-        models: Sequence[str] | None = None,
+        models: Sequence[Any] | Mapping[str, Any] | None = None,
         folds: int | None = None,
         repeats: int | None = None,
         groups: Any = None,
@@ -67,9 +67,10 @@ class RegressionComparison:
         """Try regressions on held-out rows; the arguments are those of `Comparison.of`.
 
         `y` is the number of each row, or the name of the column that holds it; rows without one are left out.
-        `models` are some of `REGRESSIONS`, by name.
+        `models` are some of `REGRESSIONS`, by name, and `LinearRegression` with settings of your own, or
+        `{"my name": LinearRegression(degree=2)}`.
         """
-        chosen, most = checked_models(models), checked_max_rows(max_rows)
+        chosen, most = regressions_named(models), checked_max_rows(max_rows)
         with overheard() as heard:
             table = number_table(X, y, groups=groups, time=time, kinds=kinds)
         told = [*filter(None, [without_number(table)]), *heard]
@@ -164,14 +165,6 @@ class RegressionComparison:
         told += [f"note: {note}" for note in self.notes]
         about = f"{described_numbers(self.y)}; {self.folds}"
         return "\n".join([about, *aligned([heads, *lines]), *told, "", self.recommendation])
-
-
-def checked_models(models: Sequence[str] | None) -> list[Regression]:
-    """The regressions that were asked for; all if none was."""
-    unknown = [name for name in models or () if name not in REGRESSIONS]
-    if unknown:
-        raise ValueError(f"there is no regression {listed(unknown)}; choose from {', '.join(REGRESSIONS)}")
-    return [REGRESSIONS[name] for name in dict.fromkeys(models or REGRESSIONS)]
 
 
 def _advice(results: Sequence[RegressionResult]) -> list[str]:

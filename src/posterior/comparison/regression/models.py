@@ -1,14 +1,15 @@
 """The regressions that are tried on a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from posterior._text import counted
+from posterior._text import counted, listed
 from posterior._types import Floats
+from posterior.comparison.given import named_estimators
 from posterior.comparison.regression.table import NumberTable
 from posterior.estimators import LinearRegression
 from posterior.schema import Source
@@ -51,6 +52,7 @@ class Regression:
     title: str
     noise: str
     estimators: Callable[[NumberTable], tuple[Any, ...]]
+    given: bool = False
 
     def about(self, table: NumberTable, estimator: Any) -> str:
         """What it is on a table."""
@@ -58,6 +60,8 @@ class Regression:
             return "whatever the row"
         told = counted(len(table.linear.used), "column")
         left_out = f"; left out: {'; '.join(table.linear.left_out)}" if table.linear.left_out else ""
+        if self.given:
+            return f"an estimator that was given, {told}"
         chosen = (
             "" if estimator.penalty is None else f"; alpha = {estimator.alpha:.3g} chosen by held-out rows"
         )
@@ -95,3 +99,44 @@ REGRESSIONS: dict[str, Regression] = {
         Regression("lasso", "lasso", "normal", _lasso),
     )
 }
+
+
+def regressions_named(models: Sequence[Any] | Mapping[str, Any] | None) -> list[Regression]:
+    """The regressions that are named, each once: ours by name, and estimators; all of ours for None.
+
+    >>> [each.name for each in regressions_named(["mean", LinearRegression()])]
+    ['mean', 'LinearRegression']
+    >>> [each.name for each in regressions_named({"squares": LinearRegression(degree=2)})]
+    ['squares']
+    """
+    if models is None:
+        return list(REGRESSIONS.values())
+    if isinstance(models, Mapping):
+        return [_given(name, estimator) for name, estimator in named_estimators(models).items()]
+    wanted = [models] if isinstance(models, str) else list(models)
+    unknown = [name for name in wanted if isinstance(name, str) and name not in REGRESSIONS]
+    if unknown or not wanted:
+        raise ValueError(
+            f"there is no regression {listed(unknown) or 'to try'}; choose from {', '.join(REGRESSIONS)}, or "
+            "pass a LinearRegression"
+        )
+    found: dict[str, Regression] = {}
+    for each in wanted:
+        if isinstance(each, str):
+            found[each] = REGRESSIONS[each]
+            continue
+        name = type(each).__name__
+        if alike := sum(other.partition(" ")[0] == name for other in found):
+            name = f"{name} {alike + 1}"
+        found[name] = _given(name, each)
+    return list(found.values())
+
+
+def _given(name: str, estimator: Any) -> Regression:
+    """An estimator as one of the regressions, if it says how its noise is distributed."""
+    if not isinstance(estimator, LinearRegression) or estimator.noise not in ("normal", "laplace"):
+        raise ValueError(
+            f"models: {name} is {estimator!r}, which does not say how far numbers lie from what it predicts; "
+            'pass LinearRegression with noise="normal" or "laplace"'
+        )
+    return Regression(name, name, estimator.noise, lambda _: (estimator,), given=True)

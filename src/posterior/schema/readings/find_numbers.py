@@ -13,7 +13,7 @@ from posterior._text import quoted
 from posterior.schema.cells import Labels
 from posterior.schema.readings.base import the_way_out
 from posterior.schema.readings.forms import forms_of
-from posterior.schema.readings.gaps import SHARE, few_enough, first_levels, gap_hint
+from posterior.schema.readings.gaps import SHARE, WORDS, few_enough, first_levels, gap_hint
 from posterior.schema.readings.numbers import (
     BLANK,
     BLANKS,
@@ -75,6 +75,41 @@ def find_numbers(
     >>> find_numbers(0, "share", found).reasons
     ('decimal comma, per cent',)
     """
+    found = _form(place, name, labels, decimal, asked=asked)
+    if found is None or not few_enough(labels, found.misfits):
+        return None
+    reading, shapes, gaps = found
+    assumed = "" if decimal else _assumption(reading, shapes, labels.levels)
+    gapped = gap_hint(name, reading.read_as, labels, gaps)
+    return replace(reading, hint="; ".join(filter(None, (assumed, gapped))), gaps=tuple(gaps))
+
+
+def mostly_numbers(name: str, labels: Labels) -> NumberReading | None:
+    """Return how a column would be read as numbers in disguise, if its few other words were gaps.
+
+    >>> from posterior.schema.cells import factorize
+    >>> found = factorize(["1,5", "2,5", "3,5", "4,5", "5,5", "later", "later"], "string")
+    >>> mostly_numbers("price", found).gaps
+    ('later',)
+    """
+    found = _form(0, name, labels, None, asked=False)
+    if found is None or not found.reading.disguise or len(found.misfits) > WORDS:
+        return None
+    if any(_shape(cell, 0) is not None for cell in found.misfits):
+        return None  # these are numbers too, in other units
+    return replace(found.reading, gaps=tuple(found.misfits))
+
+
+class Form(NamedTuple):
+    """How the numbers of a column are written, and its strings that are none."""
+
+    reading: NumberReading
+    shapes: Sequence[Shape]
+    misfits: list[str]
+
+
+def _form(place: int, name: str, labels: Labels, decimal: Decimal | None, *, asked: bool) -> Form | None:
+    """Return the form of the numbers of a column; None where it has few, or they are of several forms."""
     levels: Sequence[str] = labels.levels
     if not _worth_looking(levels):
         return None
@@ -94,12 +129,7 @@ def find_numbers(
     plain = not reading.disguise and decimal is None and all(map(is_number, forms))
     if plain or enclosed == {True} or _codes(shapes, style):
         return None
-    gaps = sorted(reading.misfits(levels))
-    if not few_enough(labels, gaps):
-        return None
-    assumed = "" if decimal else _assumption(reading, shapes, levels)
-    gapped = gap_hint(name, reading.read_as, labels, gaps)
-    return replace(reading, hint="; ".join(filter(None, (assumed, gapped))), gaps=tuple(gaps))
+    return Form(reading, shapes, sorted(reading.misfits(levels)))
 
 
 def is_number(string: str) -> bool:

@@ -13,7 +13,7 @@ SHARE, WORDS = 0.95, 5
 SAMPLE = 100
 # What people write where there is nothing; no share of the rows is too large for them.
 NOTHING = frozenset(
-    {"?", "-", "--", "–", "—", ".", "n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing"}
+    {"?", "-", "--", "–", "—", ".", "n/a", "na", "n.a.", "k.a.", "none", "null", "nan", "unknown", "missing"}
 )
 
 
