@@ -20,6 +20,7 @@ export class Studio {
     this.first = firstSetting(data);
     this.setting = settingFromHash(location.hash, this.first, data);
     this.known = { rows: this.rows, outliers: this.outliers, old: data.old, observed: data.observed };
+    this.moves = false; // whether a hand moves the setting
     this.serial = 0; // settings that were worked out here: what the thread beside found before them is out of date
     this.later = oncePerFrame(() => this.follow());
     this.beside = Beside.of(this.known, told => { this.told = told; this.later(); });
@@ -40,7 +41,7 @@ export class Studio {
   /** Change a part of the setting; the page follows in the next frame. */
   change(part) {
     Object.assign(this.setting, part);
-    this.due = true;
+    this.due = this.moves = true;
     this.later();
   }
 
@@ -225,10 +226,12 @@ export class Studio {
   waitForRest() {
     clearTimeout(this.saving);
     this.saving = setTimeout(() => {
+      this.moves = false;
       if (this.unsettled) {
         this.settle();
         this.show();
       }
+      this.confusion.rest();
       for (const part of this.following) part.rest();
       this.save();
       this.explorer.showList();
@@ -276,7 +279,7 @@ export class Studio {
     say(tiles.odd, percent(sum(K + 1) / found.total));
     tiles.odd.parentNode.hidden = !setting.outliers;
     tiles.rejected.parentNode.hidden = tiles.all.parentNode.hidden = !setting.reject;
-    this.confusion.set(found, [setting.reject, setting.outliers]);
+    this.confusion.set(found, [setting.reject, setting.outliers], this.moves);
     say(this.pending, setting.capacity
       ? `Of ${shownNumber(setting.day[1], 0)} cases a day about ${shownNumber(setting.day[1] * (sum(K) / found.total), 0)} go to a person, who can look at ${shownNumber(setting.day[0], 0)}.`
       : setting.priors ? "Rows count as often as their class is met under these frequencies." : "");
