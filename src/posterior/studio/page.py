@@ -15,7 +15,7 @@ from posterior.studio.content import Subject, content
 
 # In this order no module uses a name before it is there; each is a file of its own in scripts/.
 STUDIO_MODULES = (
-    "maths", "model", "onecost", "decisions", "coverage", "outcomes", "outliers", "beside", "state",
+    "maths", "model", "onecost", "oneshare", "decisions", "coverage", "outcomes", "outliers", "beside", "state",
     "commands", "elements", "charts", "painted", "tables", "whatif", "rows", "page",
 )  # fmt: skip
 LIVE_MODULES = (
