@@ -175,11 +175,12 @@ HURRIED = """
   studio.change({ look: 0.5 });
   await frame();
   studio.change({ look: 2 });
-  for (let n = 0; n < 500 && (n < 5 || studio.beside.busy); n++) await frame();
+  const waits = () => studio.beside.busy || studio.due || studio.told;
+  for (let n = 0; n < 500 && (n < 5 || waits()); n++) await frame();
   const shown = studio.charts.reject.node.innerHTML;
-  studio.charted = null;
+  studio.curves.drawn = {};
   studio.settle();
-  studio.showCharts();
+  studio.showChart('reject');
   return { shown, right: studio.charts.reject.node.innerHTML };
 })()
 """
