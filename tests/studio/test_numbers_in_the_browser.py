@@ -31,7 +31,7 @@ from posterior.studio.outlying import read_back, rounded_scores, thousandths
 from studio_pages import STUDIO_PAGES
 
 SETTINGS = 100  # of each page: 1,200 in all
-# Of one cost or class frequency each: a page takes a shorter way for the third and fourth value of the same one.
+# Of one cost or class frequency each: the third and fourth value of the same one are found in a shorter way.
 DRAGS, MOVES = 3, 4
 EVERY = 5  # rows are compared in their posteriors; all in what is done with them
 CHANGES = 60  # rows with some cells changed, of each page
