@@ -105,7 +105,7 @@ def dragged_share(rng: np.random.Generator, case: Case) -> list[dict[str, Any]]:
     first = {**random_setting(rng, case), "costs": (1.0 - np.eye(K)).tolist()}
     others = rng.dirichlet(np.ones(K)) * (np.arange(K) != k)
     settings = [first]
-    for share in rng.choice([0.0, *rng.uniform(0, 1, 6)], MOVES, replace=False):
+    for share in rng.choice([1e-6, 0.5, *rng.uniform(0, 1, 6)], MOVES, replace=False):
         priors = others / others.sum() * (1 - share)
         priors[k] = share
         settings.append({**first, "priors": priors.tolist()})
