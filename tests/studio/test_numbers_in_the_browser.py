@@ -31,10 +31,8 @@ from posterior.studio.outlying import read_back, rounded_scores, thousandths
 from studio_pages import STUDIO_PAGES
 
 SETTINGS = 100  # of each page: 1,200 in all
-DRAGS, MOVES = (
-    3,
-    4,
-)  # of one cost each: a page takes a shorter way for the third and fourth value of the same cell
+# Of one cost or class frequency each: the third and fourth value of the same one are found in a shorter way.
+DRAGS, MOVES = 3, 4
 EVERY = 5  # rows are compared in their posteriors; all in what is done with them
 CHANGES = 60  # rows with some cells changed, of each page
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -101,6 +99,19 @@ def dragged_cost(rng: np.random.Generator, case: Case) -> list[dict[str, Any]]:
     return settings
 
 
+def dragged_share(rng: np.random.Generator, case: Case) -> list[dict[str, Any]]:
+    """A setting, and the same with one class frequency at other values, the others in proportion."""
+    K, k = case.n_classes, rng.integers(case.n_classes)
+    first = {**random_setting(rng, case), "costs": (1.0 - np.eye(K)).tolist()}
+    others = rng.dirichlet(np.ones(K)) * (np.arange(K) != k)
+    settings = [first]
+    for share in rng.choice([1e-6, 0.5, *rng.uniform(0, 1, 6)], MOVES, replace=False):
+        priors = others / others.sum() * (1 - share)
+        priors[k] = share
+        settings.append({**first, "priors": priors.tolist()})
+    return settings
+
+
 OUTCOMES = """
 (settings => {
   const { studio, outcome, posteriorsOfRow, oddRows } = posteriorStudio, { rows, data, outliers } = studio;
@@ -123,7 +134,8 @@ def worked(case: Case, browser: Chromium) -> list[tuple[dict[str, Any], dict[str
     """Settings, and what the page makes of each."""
     rng = np.random.default_rng(len(case.name))
     settings = [random_setting(rng, case) for _ in range(SETTINGS)]
-    settings += [setting for _ in range(DRAGS) for setting in dragged_cost(rng, case)]
+    for drag in (dragged_cost, dragged_share):
+        settings += [setting for _ in range(DRAGS) for setting in drag(rng, case)]
     found = browser.evaluate(f"{OUTCOMES.replace('EVERY', str(EVERY))}({json.dumps(settings)})")
     return list(zip(settings, found, strict=True))
 

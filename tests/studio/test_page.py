@@ -167,6 +167,45 @@ def test_a_page_of_many_rows_follows_by_a_thread_beside_it_with_the_same_numbers
     assert not [event for event in browser.events if event["method"] in TROUBLE]
 
 
+MOVED = """
+(async () => {
+  const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame);
+  document.querySelector('.confusion').scrollIntoView();
+  studio.change({ reject: ['threshold', 0.7], outliers: 0.05, priors: [0.5, 0.2, 0.3] });
+  for (let n = 0; n < 500 && (n < 5 || studio.beside.busy || studio.told); n++) {
+    clearTimeout(studio.saving);  // the hand does not rest
+    await frame();
+  }
+  clearTimeout(studio.saving);
+})()
+"""
+PLACE = """
+(({ x, y, width, height }) => [x + scrollX, y + scrollY, width, height])
+(document.querySelector('.confusion').getBoundingClientRect())
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_painted_while_they_move_look_like_those_at_rest(
+    scheme: str, pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, scheme)
+    browser.evaluate(MOVED)
+    painted = "posteriorStudio.studio.confusion.painted.moves"
+    assert browser.evaluate(painted)
+    place = browser.evaluate(PLACE)
+    moving = browser.pixels(*place)[..., :3]
+    browser.evaluate("posteriorStudio.studio.waitForRest()")
+    browser.evaluate(REST)
+    assert not browser.evaluate(painted)
+    assert browser.evaluate(PLACE) == place
+    resting = browser.pixels(*place)[..., :3]
+    page = np.median(resting, axis=(0, 1))
+    apart = np.abs(moving - resting).mean()
+    assert apart < 0.1 * np.abs(resting - page).mean()  # of all that is not the colour of the page
+    assert not [event for event in browser.events if event["method"] in TROUBLE]
+
+
 HURRIED = """
 (async () => {
   const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame);
@@ -175,11 +214,12 @@ HURRIED = """
   studio.change({ look: 0.5 });
   await frame();
   studio.change({ look: 2 });
-  for (let n = 0; n < 500 && (n < 5 || studio.beside.busy); n++) await frame();
+  const waits = () => studio.beside.busy || studio.due || studio.told;
+  for (let n = 0; n < 500 && (n < 5 || waits()); n++) await frame();
   const shown = studio.charts.reject.node.innerHTML;
-  studio.charted = null;
+  studio.curves.drawn = {};
   studio.settle();
-  studio.showCharts();
+  studio.showChart('reject');
   return { shown, right: studio.charts.reject.node.innerHTML };
 })()
 """

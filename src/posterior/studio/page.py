@@ -15,8 +15,8 @@ from posterior.studio.content import Subject, content
 
 # In this order no module uses a name before it is there; each is a file of its own in scripts/.
 STUDIO_MODULES = (
-    "maths", "model", "onecost", "decisions", "coverage", "outcomes", "outliers", "beside", "state",
-    "commands", "elements", "charts", "tables", "whatif", "rows", "page",
+    "maths", "model", "onecost", "oneshare", "decisions", "coverage", "outcomes", "outliers", "beside",
+    "state", "commands", "elements", "charts", "curves", "painted", "tables", "whatif", "rows", "page",
 )  # fmt: skip
 LIVE_MODULES = (
     "maths", "gaussians", "refit", "descent", "elements", "charts", "plane", "live_gaussians", "live_points",

@@ -1,26 +1,23 @@
 // The expected cost up to which rows are answered, where a share of them is to be.
+import { firstBits } from "./maths.js";
 
 // Bins of expected costs above the least one by the first bits of the number: 32 of them between x and 2x, so that
 // no bin holds many rows, however near zero most expected costs are.
 const KEPT_BITS = 15, BIT_BINS = 1 << (31 - KEPT_BITS);
-const oneNumber = new Float64Array(1), itsBits = new Uint32Array(oneNumber.buffer);
-const HIGH_WORD = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+const PARTS = 256, FEW = 64;
 
 /** Rows by expected cost, in bins: the least one, the weight in each bin, and the bin of each row. */
 function spreadOf(rows) {
   const { n, risk, counts } = rows, sums = new Float64Array(BIT_BINS), bins = rows.bins ??= new Uint16Array(n);
   let low = Infinity;
   for (let i = 0; i < n; i++) if (risk[i] < low) low = risk[i];
-  for (let i = 0; i < n; i++) {
-    oneNumber[0] = risk[i] - low;
-    sums[bins[i] = itsBits[HIGH_WORD] >>> KEPT_BITS] += counts[i];
-  }
+  for (let i = 0; i < n; i++) sums[bins[i] = firstBits(risk[i] - low) >>> KEPT_BITS] += counts[i];
   return { sums, bins };
 }
 
 /**
  * The largest expected cost that is answered so that a new row is with this probability at least: the weighted
- * quantile of the risks, found in bins of which one is sorted (Vovk, Gammerman & Shafer 2005).
+ * quantile of the risks, found in bins of which one is looked into (Vovk, Gammerman & Shafer 2005).
  */
 export function coverageLimit(rows, share, ownWeight) {
   const { n, risk, counts, order, decided } = rows, { total } = decided;
@@ -32,10 +29,27 @@ export function coverageLimit(rows, share, ownWeight) {
   while (last > 0 && sums[last] === 0) last--;
   while (bin < last && below + sums[bin] < needed) below += sums[bin++];
   for (let i = 0; i < n; i++) if (bins[i] === bin) order[found++] = i;
-  const inside = order.subarray(0, found).sort((a, b) => risk[a] - risk[b]);
-  for (const i of inside) {
+  return found ? reached(order.subarray(0, found), risk, counts, below, needed) : Infinity;
+}
+
+/** The least expected cost at which the weight of rows up to it, beside the weight below them all, is as much as needed. */
+function reached(some, risk, counts, below, needed) {
+  let low = Infinity, high = -Infinity;
+  for (const i of some) {
+    if (risk[i] < low) low = risk[i];
+    if (risk[i] > high) high = risk[i];
+  }
+  const scale = (PARTS - 1) / (high - low);
+  if (some.length > FEW && scale < Infinity) { // sorting many takes longer than counting them in parts of equal width
+    const sums = new Float64Array(PARTS), partOf = i => ((risk[i] - low) * scale) | 0;
+    for (const i of some) sums[partOf(i)] += counts[i];
+    let part = 0;
+    while (part < PARTS - 1 && below + sums[part] < needed) below += sums[part++];
+    return reached(some.filter(i => partOf(i) === part), risk, counts, below, needed);
+  }
+  for (const i of some.sort((a, b) => risk[a] - risk[b])) {
     below += counts[i];
     if (below >= needed) return risk[i];
   }
-  return found ? risk[inside[found - 1]] : Infinity;
+  return high;
 }

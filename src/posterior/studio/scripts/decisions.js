@@ -1,6 +1,7 @@
 // What a setting does to single rows held out. Rows are typed arrays, read once; a setting is worked out in one pass
 // over them, without sorting and without an exponential: p(k | row) under other priors is p_k π'_k / π_k, rescaled.
 import { heldCosts, movedCell, passWithHeld } from "./onecost.js";
+import { keptWhileDragged, noDrag, othersOf, passWithOthers } from "./oneshare.js";
 
 const CLOSE = 1e-9, SAME = 1e-14;
 
@@ -30,7 +31,7 @@ export function readRows(data) {
     // posterior, that of the class looked at, and what is done in the end.
     counts: new Float64Array(n), action: new Uint16Array(n), risk: new Float64Array(n),
     surest: new Float64Array(n), seen: new Float64Array(n), done: new Uint16Array(n),
-    decided: null, order: new Int32Array(n),
+    decided: null, order: new Int32Array(n), drag: noDrag(),
   };
 }
 
@@ -77,13 +78,16 @@ export function decide(rows, setting, old, observed) {
   if (priors) for (let k = 0; k < K; k++) likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
   let total = 0;
   for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
-  const prices = priced(setting.costs), before = rows.decided, others = `${priors}|${setting.positive}`;
-  const moved = before?.others === others ? movedCell(before.costs, setting.costs) : null;
+  const prices = priced(setting.costs), before = rows.decided, but = `${priors}|${setting.positive}`;
+  const moved = before?.but === but ? movedCell(before.costs, setting.costs) : null;
   const again = moved !== null && String(moved) === String(before.moved), pass = K === 2 ? ofTwo : prices.plain ? likeliest : cheapest;
   // The second time that the same cost is moved a hand is dragging it. What is held stays right until something else changes.
   const held = again ? before.held ?? heldOf(rows, moved, prices, scaled) : null;
-  const high = held ? withOneCost(rows, held, moved, prices, scaled) : pass(rows, scaled, setting.positive, prices);
-  rows.decided = { key, others, costs: setting.costs, moved, held, flat: prices.flat, likelier, high, total, scaled,
+  const others = keptWhileDragged(rows.drag, prices.plain && !held ? priors : null, setting.positive, k => othersOf(rows, k, setting.positive, scaled));
+  const high = held ? withOneCost(rows, held, moved, prices, scaled)
+    : others ? passWithOthers(rows, others, scaled.ratio[others.k], i => likeliestOf(rows, i, scaled, setting.positive))
+      : pass(rows, scaled, setting.positive, prices);
+  rows.decided = { key, but, costs: setting.costs, moved, held, flat: prices.flat, likelier, high, total, scaled,
     sure: !held && prices.plain, spread: null, tallied: null };
   return rows.decided;
 }
@@ -140,9 +144,10 @@ function likeliest(rows, scaled, positive) {
   const { n, K, posterior, action, risk, surest, seen } = rows, { priors, ratio, share } = scaled;
   let high = 0;
   for (let i = 0, at = 0; i < n; i++) {
-    let best = action[i], others = 0, beaten = false;
+    const best = action[i];
+    let others = 0, beaten = false;
     for (let k = 0; k < K; k++, at++) share[k] = posterior[at] * ratio[k];
-    let top = share[best];
+    const top = share[best];
     share[best] = 0; // so that nothing need be left out of the sum of the others
     for (let k = 0; k < K; k++) {
       const p = share[k];
@@ -150,23 +155,29 @@ function likeliest(rows, scaled, positive) {
       if (p >= top) beaten = true;
     }
     share[best] = top;
-    if (beaten) {
-      if (priors && !(top + others > 0)) unscaled(rows, i, scaled);
-      best = 0;
-      others = 0;
-      for (let k = 1; k < K; k++) {
-        if (share[k] > share[best]) { others += share[best]; best = k; } else others += share[k];
-      }
-      top = share[best];
+    if (beaten) likeliestOf(rows, i, scaled, positive);
+    else {
+      const scale = priors ? 1 / (top + others) : 1;
+      risk[i] = others * scale;
+      surest[i] = top * scale;
+      seen[i] = share[positive] * scale;
     }
-    const scale = priors ? 1 / (top + others) : 1, own = others * scale;
-    action[i] = best;
-    risk[i] = own;
-    surest[i] = top * scale;
-    seen[i] = share[positive] * scale;
-    if (own > high) high = own;
+    if (risk[i] > high) high = risk[i];
   }
   return high;
+}
+
+/** The same of one row, whatever its answer was. */
+function likeliestOf(rows, i, scaled, positive) {
+  const { K, action, risk, surest, seen } = rows, { share } = scaled, sum = unscaled(rows, i, scaled);
+  let best = 0, others = 0;
+  for (let k = 1; k < K; k++) {
+    if (share[k] > share[best]) { others += share[best]; best = k; } else others += share[k];
+  }
+  action[i] = best;
+  risk[i] = others / sum;
+  surest[i] = share[best] / sum;
+  seen[i] = share[positive] / sum;
 }
 
 /** The pass over rows of two classes, for any costs, without inner loops; returns the largest expected cost, or zero. */

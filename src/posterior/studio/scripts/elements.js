@@ -52,9 +52,14 @@ export function percent(share, digits = 1) {
   return Number.isNaN(share) ? "–" : `${(100 * share).toFixed(digits)} %`;
 }
 
-/** Words that change, written only where they have: a page that stays the same is not laid out again. */
+/**
+ * Words that change, written only where they have: a page that stays the same is not laid out again. They go into the
+ * text that is there, since a new one would be styled again, and its box made again, in every frame.
+ */
 export function say(node, words) {
-  if (node.textContent !== words) node.textContent = words;
+  const text = node.firstChild;
+  if (!text || words === "") node.textContent = words;
+  else if (text.data !== words) text.data = words;
 }
 
 let lastId = 0;

@@ -117,3 +117,17 @@ export function dot(a, b) {
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 }
+
+const oneNumber = new Float64Array(1), itsWords = new Uint32Array(oneNumber.buffer);
+const UPPER = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+
+/** The first 32 bits of a number: its sign, eleven bits of its exponent, the beginning of its digits. */
+export function firstBits(value) {
+  oneNumber[0] = value;
+  return itsWords[UPPER];
+}
+
+/** One where a number is negative, else zero: without a branch, where which it is cannot be guessed. */
+export function isNegative(value) {
+  return firstBits(value) >>> 31;
+}

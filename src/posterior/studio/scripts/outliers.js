@@ -2,6 +2,10 @@
 // under the class frequencies in use (Vovk, Gammerman & Shafer 2005; Tibshirani et al. 2019 for the weights).
 import { unpacked } from "./decisions.js";
 import { logSumExp } from "./maths.js";
+import { keptWhileDragged, noDrag } from "./oneshare.js";
+
+const ROUNDED = 1e-9; // more than rounding does
+const factor = log => (Math.abs(log) < 300 ? Math.exp(log) : NaN); // not a number where a product could leave the range of numbers
 
 /** Log densities of rows by class, relative to the largest, so that other priors cost one logarithm a row. */
 export function readOutliers(data) {
@@ -17,9 +21,12 @@ export function readOutliers(data) {
       share[i * K + k] = step === -2147483648 ? 0 : Math.exp((step - best) / 1000);
     }
   }
+  // By how much each row is below the highest, as a factor.
+  const height = top.reduce((one, other) => Math.max(one, other), -Infinity), below = top.map(each => factor(height - each));
   const logs = given.calibration.logs.map(row => row.map(value => (value === "-inf" ? -Infinity : value)));
-  return { n, K, top, share, logPrior: given.logPrior.map(value => (value === "-inf" ? -Infinity : value)),
-    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity, sorted: null };
+  return { n, K, top, height, below, share, logPrior: given.logPrior.map(value => (value === "-inf" ? -Infinity : value)),
+    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity, sorted: null,
+    sums: new Float64Array(n), summed: null, drag: noDrag() };
 }
 
 /** Calibration rows in the order of their log densities, with their weights, under some priors; kept until those change. */
@@ -57,22 +64,41 @@ export function outlierThreshold(outliers, rate, priors) {
   return Infinity;
 }
 
+/** Σ of a row's densities times priors, relative to the largest density, of every row; worked out again where priors have changed. */
+function sumsUnder(outliers, priors) {
+  const { n, K, share, sums, logPrior, drag } = outliers, key = String(priors ?? "");
+  if (outliers.summed === key) return sums;
+  outliers.summed = key;
+  const prior = priors ?? logPrior.map(Math.exp);
+  const summed = (into, but) => {
+    for (let i = 0, at = 0; i < n; i++) {
+      let sum = 0;
+      for (let k = 0; k < K; k++, at++) if (k !== but) sum += share[at] * prior[k];
+      into[i] = sum;
+    }
+    return into;
+  };
+  const kept = keptWhileDragged(drag, priors, null, k => ({ others: summed(new Float64Array(n), k), own: share.filter((_, at) => at % K === k) }));
+  if (!kept) return summed(sums, -1);
+  const { others, own, factor: since } = kept, p = prior[kept.k];
+  for (let i = 0; i < n; i++) sums[i] = others[i] * since + own[i] * p;
+  return sums;
+}
+
 /** Marks of the rows that are outliers, worked out again only where rate or priors have changed; null where off. */
 export function oddRows(outliers, rate, priors) {
   if (!outliers || !rate) return null;
   const key = `${rate}|${priors ?? ""}`;
   if (outliers.found === key) return outliers.odd;
-  const { n, K, top, share, odd, logPrior } = outliers;
-  const threshold = outlierThreshold(outliers, rate, priors);
-  const prior = priors ?? logPrior.map(Math.exp);
-  // ln Σ is at most 0, and no less than the log of the smallest prior: most rows need no more than that.
-  const least = Math.log(Math.min(...prior)), sure = threshold - least;
+  const { n, top, height, below, odd } = outliers, threshold = outlierThreshold(outliers, rate, priors), sums = sumsUnder(outliers, priors);
+  // A row is an outlier where top + ln Σ is below the threshold, which is to say Σ below e^(threshold − top): a product,
+  // and no logarithm but where rounding could decide.
+  const limit = factor(threshold - height), least = (1 - ROUNDED) * limit, most = (1 + ROUNDED) * limit;
   for (let i = 0; i < n; i++) {
-    if (top[i] >= sure) { odd[i] = 0; continue; }
-    if (top[i] < threshold) { odd[i] = 1; continue; }
-    let sum = 0;
-    for (let k = 0; k < K; k++) sum += share[i * K + k] * prior[k];
-    odd[i] = top[i] + Math.log(sum) < threshold ? 1 : 0;
+    const sum = sums[i];
+    if (sum > most * below[i]) odd[i] = 0;
+    else if (sum < least * below[i]) odd[i] = 1;
+    else odd[i] = top[i] + Math.log(sum) < threshold ? 1 : 0;
   }
   outliers.found = key;
   outliers.threshold = threshold;

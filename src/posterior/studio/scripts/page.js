@@ -1,9 +1,9 @@
 // The studio page: controls on one side, what they do on the other, worked out at most once a frame.
 import { Beside, workBeside, workedOut } from "./beside.js";
-import { LineChart, ReliabilityDots, nice } from "./charts.js";
 import { fitCommand, predictCommand, pythonLines } from "./commands.js";
+import { CurveCharts } from "./curves.js";
 import { posteriorsOfRow, readRows } from "./decisions.js";
-import { BINS, STEPS, outcome } from "./outcomes.js";
+import { outcome } from "./outcomes.js";
 import { element, freshId, oncePerFrame, percent, say, shownNumber, slider, whileInSight } from "./elements.js";
 import { oddRows, outlierThreshold, readOutliers } from "./outliers.js";
 import { posteriorOf, shifted, termsOf } from "./model.js";
@@ -14,15 +14,15 @@ import { ConfusionView, CostTable } from "./tables.js";
 export class Studio {
   constructor(data, host) {
     this.data = data;
-    this.steps = Float64Array.from({ length: STEPS + 1 }, (_, t) => t / STEPS);
     this.rows = readRows(data);
     this.outliers = readOutliers(data);
     this.first = firstSetting(data);
     this.setting = settingFromHash(location.hash, this.first, data);
     this.known = { rows: this.rows, outliers: this.outliers, old: data.old, observed: data.observed };
+    this.moves = false; // whether a hand moves the setting
     this.serial = 0; // settings that were worked out here: what the thread beside found before them is out of date
     this.later = oncePerFrame(() => this.follow());
-    this.beside = Beside.of(this.known, told => { this.told = told; this.later(); });
+    this.beside = Beside.of(this.known, told => this.hear(told));
     this.build(host);
     this.update();
     if (!/(^#|&)row=/.test(location.hash)) this.setting.row = this.explorer.ordered()[0] ?? 0;
@@ -37,22 +37,25 @@ export class Studio {
     });
   }
 
-  /** Change a part of the setting; the page follows in the next frame. */
+  /** Change a part of the setting: the thread beside begins at once where it is idle, and the page follows in the next frame. */
   change(part) {
     Object.assign(this.setting, part);
-    this.due = true;
+    this.due = this.moves = true;
+    this.ask();
     this.later();
+    this.waitForRest();
   }
 
   // -- controls --------------------------------------------------------------------------------------
 
   build(host) {
-    const { data } = this, K = data.classes.length;
+    const { data } = this;
     this.confusion = new ConfusionView(data.classes, data.labels);
     this.explorer = new RowExplorer(this);
     this.tiles = Object.fromEntries(["cost", "all", "right", "coverage", "rejected", "odd"].map(key => [key, element("dd")]));
     const tile = (key, words, beside) => element("div", { class: key }, element("dt", null, words), this.tiles[key], beside ? element("small", null, beside) : null);
-    this.charts = this.makeCharts(K);
+    this.curves = new CurveCharts(data.classes.length);
+    this.charts = this.curves.charts;
     this.pending = element("p", { class: "aside", role: "status" });
     this.codes = { fit: element("code"), predict: element("code"), python: element("code") };
     this.commands = card("The same, without this page", ...this.commandBlocks());
@@ -67,8 +70,8 @@ export class Studio {
         element("section", { class: "card" }, element("h2", null, "What other thresholds would do"), this.positiveChooser(),
           element("div", { class: "charts" }, Object.values(this.charts).map(chart => chart.node))),
         card("One row", this.explorer.node), this.commands));
-    this.following = [whileInSight(this.charts.reliability.node.parentNode, () => this.showCharts()),
-      whileInSight(this.explorer.detail, () => this.explorer.update()), whileInSight(this.commands, () => this.showCommands())];
+    this.drawing = Object.entries(this.charts).map(([name, chart]) => whileInSight(chart.node, () => this.showChart(name)));
+    this.following = [...this.drawing, whileInSight(this.explorer.detail, () => this.explorer.update()), whileInSight(this.commands, () => this.showCommands())];
   }
 
   priorsCard() {
@@ -140,19 +143,6 @@ export class Studio {
     return element("p", { class: "inline" }, element("label", { for: id }, "The class looked at: "), this.positive);
   }
 
-  makeCharts(K) {
-    const charts = {};
-    if (K === 2) charts.cost = new LineChart({ title: "Average cost by threshold", xLabel: "say the class where its posterior is above", yLabel: "average cost", series: [{ name: "cost", colour: "var(--accent)" }] });
-    charts.reject = new LineChart({ title: "Cost of leaving rows unanswered", xLabel: "reject a row expected to cost more than", yLabel: "average cost",
-      series: [{ name: "of a row, looks included", colour: "var(--accent)" }, { name: "of an answer", colour: "var(--wrong)", dashed: true }] });
-    charts.precision = new LineChart({ title: "Precision and recall by threshold", xLabel: "say the class where its posterior is above", yLabel: "share",
-      series: [{ name: "precision", colour: "var(--accent)" }, { name: "recall", colour: "var(--wrong)", dashed: true }] });
-    if (K !== 2) charts.coverage = new LineChart({ title: "Cost of an answer by how many are answered", xLabel: "share of rows answered, the surest first", yLabel: "average cost of an answer", series: [{ name: "cost", colour: "var(--accent)" }] });
-    charts.reliability = new LineChart({ title: "Do the posteriors mean what they say?", xLabel: "posterior of the class", yLabel: "how often it came true", series: [{ name: "", colour: "none" }], diagonal: true });
-    this.dots = new ReliabilityDots(charts.reliability, BINS);
-    return charts;
-  }
-
   commandBlocks() {
     return [["fit", "First, the model file:"], ["predict", "As a command:"], ["python", "In Python:"]].map(([key, words]) => {
       const copy = element("button", { type: "button", class: "copy", "aria-live": "polite", onclick: async () => {
@@ -191,28 +181,33 @@ export class Studio {
     this.due = this.unsettled = false;
   }
 
-  /** A frame while the hand moves: the thread beside gets the newest setting, and what it found last is shown. */
+  /** Give the thread beside the newest setting, where it has nothing to do. */
+  ask() {
+    if (!this.beside || this.beside.busy || !this.due) return;
+    this.due = false;
+    this.unsettled = true;
+    this.beside.ask(this.setting, this.drawing.some(part => part.seen()), this.serial);
+  }
+
+  /** The thread beside has found something, which the next frame shows; where the hand has moved on, it goes on at once. */
+  hear(told) {
+    this.told = told;
+    if (this.beside.failed) {
+      this.beside = null;
+      this.due ||= this.unsettled;
+    }
+    this.ask();
+    this.later();
+  }
+
+  /** A frame while the hand moves: what the thread beside found last, or without one all that there is, and the controls. */
   follow() {
-    const { beside, told } = this;
-    if (beside?.failed) this.beside = null;
-    if (!this.beside) {
-      if (this.due) this.update();
-      return;
-    }
-    if (this.due) {
-      this.unsettled = true;
-      this.showControls();
-      this.waitForRest();
-      if (!beside.busy) {
-        this.due = false;
-        beside.ask(this.setting, this.following[0].seen(), this.serial);
-      }
-    }
+    const { told, beside } = this;
     this.told = null;
-    if (told?.serial !== this.serial) return;
-    this.found = { ...told.found, done: this.rows.done };
+    if (beside && told?.serial === this.serial) this.found = { ...told.found, done: this.rows.done };
+    else if (beside || !this.due) return this.showControls();
+    else this.settle();
     this.show();
-    if (this.due) this.later();
   }
 
   show() {
@@ -225,10 +220,14 @@ export class Studio {
   waitForRest() {
     clearTimeout(this.saving);
     this.saving = setTimeout(() => {
-      if (this.unsettled) {
+      const { priors } = this.setting;
+      this.moves = false;
+      if (priors && String(this.setting.priors = tidy(priors)) !== String(priors)) this.unsettled = true;
+      if (this.due || this.unsettled) {
         this.settle();
         this.show();
       }
+      this.confusion.rest();
       for (const part of this.following) part.rest();
       this.save();
       this.explorer.showList();
@@ -276,52 +275,19 @@ export class Studio {
     say(tiles.odd, percent(sum(K + 1) / found.total));
     tiles.odd.parentNode.hidden = !setting.outliers;
     tiles.rejected.parentNode.hidden = tiles.all.parentNode.hidden = !setting.reject;
-    this.confusion.set(found, [setting.reject, setting.outliers]);
+    this.confusion.set(found, [setting.reject, setting.outliers], this.moves);
     say(this.pending, setting.capacity
       ? `Of ${shownNumber(setting.day[1], 0)} cases a day about ${shownNumber(setting.day[1] * (sum(K) / found.total), 0)} go to a person, who can look at ${shownNumber(setting.day[0], 0)}.`
       : setting.priors ? "Rows count as often as their class is met under these frequencies." : "");
   }
 
-  /** Curves depend on posteriors, costs and the class looked at; what is rejected only moves a mark. */
-  showCharts() {
-    if (!this.found.curves) this.settle(); // they were out of sight when the rest was worked out
-    // By what was found alone: the hand may have moved on while the thread beside worked this out.
-    const { found, charts } = this, { curves, look } = found, steps = this.steps;
-    const key = `${found.key}|${look}|${found.rejects && charts.coverage ? found.coverage : ""}`;
-    if (key === this.charted) return;
-    this.charted = key;
-    if (charts.cost) {
-      charts.cost.setFrame(0, 1, Math.min(0, ...curves.cost), nice(Math.max(...curves.cost)));
-      charts.cost.setLine(0, steps, curves.cost);
-      let best = 0;
-      for (let t = 1; t <= STEPS; t++) if (curves.cost[t] < curves.cost[best]) best = t;
-      charts.cost.mark(curves.bayes, "implied by the costs");
-      say(charts.cost.words, curves.bayes === null ? "These costs make one answer the best for every row."
-        : `The costs imply ${shownNumber(curves.bayes)}; on these rows ${shownNumber(best / STEPS, 2)} would have been cheapest.`);
-    }
-    const { reject, precision, reliability } = charts, top = nice(Math.max(...curves.rejecting, curves.answeredCost[STEPS]));
-    reject.setFrame(0, nice(curves.high), Math.min(0, ...curves.rejecting), top);
-    const limits = steps.map(step => step * curves.high);
-    reject.setLine(0, limits, curves.rejecting);
-    reject.setLine(1, limits, curves.answeredCost);
-    reject.mark(look <= curves.high ? look : null, "what a look costs");
-    say(reject.words, "Cheapest where a row is left as soon as answering it is expected to cost more than a look (Chow 1970).");
-    if (charts.coverage) {
-      charts.coverage.setFrame(0, 1, Math.min(0, ...curves.rejecting), top);
-      charts.coverage.setLine(0, curves.coverage, curves.answeredCost);
-      charts.coverage.mark(found.rejects ? found.coverage : null, "answered now");
-    }
-    precision.setFrame(0, 1, 0, 1);
-    precision.setLine(0, steps, curves.precision);
-    precision.setLine(1, steps, curves.recall);
-    precision.mark(curves.bayes, "implied by the costs");
-    reliability.setFrame(0, 1, 0, 1);
-    this.dots.set(found.reliability);
-    say(reliability.words, "On the line the posterior is met exactly; bars are 95 % intervals.");
+  showChart(name) {
+    if (!this.found.curves) this.settle(); // all were out of sight when the rest was worked out
+    this.curves.draw(name, this.found);
   }
 
   showCommands() {
-    const { data, setting, codes } = this;
+    const { data, codes } = this, setting = { ...this.setting, priors: this.setting.priors && tidy(this.setting.priors) };
     say(codes.fit, fitCommand(data) ?? "");
     say(codes.predict, predictCommand(data, setting)
       ?? "# names of classes hold , : or =, which the options use themselves: put the costs into a file, or use Python");

@@ -52,13 +52,17 @@ export class RowExplorer {
     const ordered = this.ordered(), pages = Math.max(1, Math.ceil(ordered.length / A_PAGE));
     this.page = Math.min(Math.max(this.page, 0), pages - 1);
     const part = ordered.slice(this.page * A_PAGE, (this.page + 1) * A_PAGE);
-    this.list.replaceChildren(...part.map(s => {
-      const i = shown[s], what = found.done[i];
-      const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": s === setting.row ? "true" : "false" }, String(i + 1));
-      return element("tr", { class: `${s === setting.row ? "picked" : ""} ${what < K && what !== codes[i] ? "wrong" : ""}`.trim() },
+    const lines = part.map(s => ({ s, i: shown[s], what: found.done[shown[s]], picked: s === setting.row,
+      posterior: percent(Math.max(...posteriorsOfRow(rows, shown[s]))), cost: shownNumber(risk[shown[s]]) }));
+    const key = JSON.stringify([this.page, ordered.length, lines]);
+    if (key === this.listed) return; // a list that is made again loses the focus of its buttons
+    this.listed = key;
+    this.list.replaceChildren(...lines.map(({ s, i, what, picked, posterior, cost }) => {
+      const pick = element("button", { type: "button", class: "pick", onclick: () => this.pick(s), "aria-pressed": picked ? "true" : "false" }, String(i + 1));
+      return element("tr", { class: `${picked ? "picked" : ""} ${what < K && what !== codes[i] ? "wrong" : ""}`.trim() },
         element("td", null, pick), element("td", null, named(this.data.classes[codes[i]])),
         element("td", null, named([...this.data.classes, ...this.data.labels][what])),
-        element("td", { class: "number" }, percent(Math.max(...posteriorsOfRow(rows, i)))), element("td", { class: "number" }, shownNumber(risk[i])));
+        element("td", { class: "number" }, posterior), element("td", { class: "number" }, cost));
     }));
     if (!part.length) this.list.replaceChildren(element("tr", null, element("td", { colspan: 5, class: "aside" }, "no such row at this setting")));
     this.back.disabled = this.page === 0;

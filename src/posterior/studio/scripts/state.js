@@ -82,13 +82,13 @@ export function coverageOf([looks, cases]) {
   return Math.min(1, Math.max(1e-6, Math.round(1e6 * (1 - looks / cases)) / 1e6));
 }
 
-/** Class frequencies in which one class has a given share, and the others keep their proportions. */
+/** Class frequencies in which one class has a given share, and the others keep their proportions exactly; they are made tidy at rest. */
 export function withShare(priors, k, share) {
   const p = Math.min(Math.max(share, 0), 1), rest = 1 - priors[k], others = priors.length - 1;
-  return tidy(priors.map((prior, j) => {
+  return priors.map((prior, j) => {
     if (j === k) return p;
     return rest > 0 ? prior / rest * (1 - p) : (1 - p) / others;
-  }));
+  });
 }
 
 /** Shares of nine decimals that sum to one, the largest taking up the rounding: what a command can say exactly. */

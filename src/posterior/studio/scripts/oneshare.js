@@ -1,0 +1,87 @@
+// Rows while one class frequency is moved. The others keep their proportions, so that of each row all that does not
+// depend on the moved one is kept, but for a factor: a frame takes a few products a row, however many classes there are.
+import { isNegative } from "./maths.js";
+
+const PROPORTION = 1e-12, NEARLY = 1e-9, SEVERAL = 65535;
+
+/** What the frequencies of all classes but one were multiplied by; NaN where they did not keep their proportions. */
+function factorOfOthers(before, after, k) {
+  let factor = NaN;
+  for (let j = 0; j < after.length; j++) {
+    if (j === k || (before[j] === 0 && after[j] === 0)) continue;
+    const ratio = after[j] / before[j];
+    if (!(ratio > 0 && ratio < Infinity) || Math.abs(ratio - factor) > PROPORTION * ratio) return NaN;
+    if (Number.isNaN(factor)) factor = ratio;
+  }
+  return factor;
+}
+
+/** What is known of a hand that may drag a class frequency: a plain object, since rows are copied to the thread beside. */
+export const noDrag = () => ({ about: null, before: null, k: -1, kept: null });
+
+/**
+ * What `keep(k)` kept of rows when the drag of class k began, with the factor of the other classes since; null where
+ * none is dragged. A hand drags a frequency where the same one moves twice, and what is kept is about the same thing.
+ */
+export function keptWhileDragged(drag, priors, about, keep) {
+  if (!priors || priors.length < 3) return Object.assign(drag, noDrag()).kept;
+  if (drag.about !== about) Object.assign(drag, noDrag(), { about });
+  const { before, kept } = drag, factor = kept ? factorOfOthers(kept.priors, priors, kept.k) : NaN;
+  if (factor > 0) return { ...kept, factor };
+  const k = before ? priors.findIndex((p, j) => p !== before[j] && factorOfOthers(before, priors, j) > 0) : -1;
+  const again = k >= 0 && k === drag.k;
+  Object.assign(drag, { before: priors, k, kept: again ? { priors, k, factor: 1, ...keep(k) } : null });
+  return drag.kept;
+}
+
+/**
+ * Of each row its posterior of class k and of the class looked at; of its other classes the largest posterior, whose it
+ * is, and the sum of the rest; all but the first times what class frequencies multiply them by.
+ */
+export function othersOf(rows, k, positive, { ratio }) {
+  const { n, K, posterior } = rows, [own, looked, top, rest] = Array.from({ length: 4 }, () => new Float64Array(n)), which = new Uint16Array(n);
+  for (let i = 0, at = 0; i < n; i++, at += K) {
+    let first = -1, second = -1, sum = 0, best = 0;
+    for (let j = 0; j < K; j++) {
+      if (j === k) continue;
+      const p = posterior[at + j] * ratio[j];
+      if (p > first) {
+        if (first > 0) sum += first;
+        second = first;
+        first = p;
+        best = j;
+      } else {
+        sum += p;
+        if (p > second) second = p;
+      }
+    }
+    own[i] = posterior[at + k];
+    looked[i] = posterior[at + positive] * ratio[positive];
+    top[i] = first;
+    rest[i] = sum;
+    which[i] = first - second > NEARLY * first ? best : SEVERAL;
+  }
+  return { positive, own, looked, top, rest, which };
+}
+
+/**
+ * The pass over rows where every mistake costs one; `fully(i)` works out a row in which rounding could decide.
+ * Returns the largest expected cost. It hardly branches: which class is likelier differs from row to row, and a
+ * processor that guesses wrong loses more time than the arithmetic takes.
+ */
+export function passWithOthers(rows, { k, factor, positive, own, looked, top, rest, which }, ratio, fully) {
+  const { n, action, risk, surest, seen } = rows, moved = k === positive;
+  let high = 0;
+  for (let i = 0; i < n; i++) {
+    const p = own[i] * ratio, best = top[i] * factor, less = Math.min(p, best) + rest[i] * factor, more = Math.max(p, best), sum = more + less;
+    if (Math.abs(p - best) > NEARLY * sum && which[i] !== SEVERAL) {
+      const scale = 1 / sum;
+      action[i] = k + (which[i] - k) * isNegative(p - best);
+      risk[i] = less * scale;
+      surest[i] = more * scale;
+      seen[i] = (moved ? p : looked[i] * factor) * scale;
+    } else fully(i);
+    if (risk[i] > high) high = risk[i];
+  }
+  return high;
+}
