@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(NT, MB) split_slope(
       for (int k = 0; k < NK; k++) level = own[q] == k ? z[q][k] : level;
       // Relative to the row's own class: what other classes have keeps its digits where it is little.
       float rest = exponentials(z[q], own[q], level, e);
-      if (!(rest < 1e15f)) {
+      if (!(rest < 1e8f)) {
         float top = z[q][0];
         #pragma unroll
         for (int k = 1; k < NK; k++) top = fmaxf(top, z[q][k]);
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(NT, MB) split_slope(
       for (int i = 0; i < CB * 4; i++) total[i / 4][i % 4] += sign * sum[i / 4][i % 4];
       __syncwarp();
     }
-    if (above > 1e7f || (b - from) % 4 == 3) { value += (double)log1pf(above); above = 0; }
+    if (above > 1e20f || (b - from) % 4 == 3) { value += (double)log1pf(above); above = 0; }
   }
   value += (double)log1pf(above);
   wait_for_copies<0>();
