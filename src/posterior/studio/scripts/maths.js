@@ -126,8 +126,3 @@ export function firstBits(value) {
   oneNumber[0] = value;
   return itsWords[UPPER];
 }
-
-/** One where a number is negative, else zero: without a branch, where which it is cannot be guessed. */
-export function isNegative(value) {
-  return firstBits(value) >>> 31;
-}

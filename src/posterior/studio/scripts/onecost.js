@@ -1,6 +1,5 @@
 // Rows while one cost is moved: of each row all that does not depend on that cost is kept, so that a frame takes one
 // product a row, however many classes there are.
-import { isNegative } from "./maths.js";
 
 const UNCLEAR = 65535;
 
@@ -43,10 +42,12 @@ export function passWithHeld(rows, { base, share, least, best }, action, value, 
   let high = 0;
   for (let i = 0; i < n; i++) {
     const cost = base[i] + share[i] * value, other = least[i];
-    // Which is cheaper differs from row to row: a branch by it would often be guessed wrong.
-    if (Math.abs(cost - other) > unsure && best[i] !== UNCLEAR) {
-      actions[i] = action + (best[i] - action) * isNegative(other - cost);
-      risk[i] = Math.min(cost, other);
+    if (cost < other - unsure) {
+      actions[i] = action;
+      risk[i] = cost;
+    } else if (cost > other + unsure && best[i] !== UNCLEAR) {
+      actions[i] = best[i];
+      risk[i] = other;
     } else fully(i);
     if (risk[i] > high) high = risk[i];
   }

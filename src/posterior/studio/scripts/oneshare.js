@@ -1,6 +1,5 @@
 // Rows while one class frequency is moved. The others keep their proportions, so that of each row all that does not
 // depend on the moved one is kept, but for a factor: a frame takes a few products a row, however many classes there are.
-import { isNegative } from "./maths.js";
 
 const PROPORTION = 1e-12, NEARLY = 1e-9, SEVERAL = 65535;
 
@@ -66,19 +65,18 @@ export function othersOf(rows, k, positive, { ratio }) {
 
 /**
  * The pass over rows where every mistake costs one; `fully(i)` works out a row in which rounding could decide.
- * Returns the largest expected cost. It hardly branches: which class is likelier differs from row to row, and a
- * processor that guesses wrong loses more time than the arithmetic takes.
+ * Returns the largest expected cost.
  */
 export function passWithOthers(rows, { k, factor, positive, own, looked, top, rest, which }, ratio, fully) {
   const { n, action, risk, surest, seen } = rows, moved = k === positive;
   let high = 0;
   for (let i = 0; i < n; i++) {
-    const p = own[i] * ratio, best = top[i] * factor, less = Math.min(p, best) + rest[i] * factor, more = Math.max(p, best), sum = more + less;
+    const p = own[i] * ratio, best = top[i] * factor, others = rest[i] * factor, sum = p + best + others;
     if (Math.abs(p - best) > NEARLY * sum && which[i] !== SEVERAL) {
-      const scale = 1 / sum;
-      action[i] = k + (which[i] - k) * isNegative(p - best);
-      risk[i] = less * scale;
-      surest[i] = more * scale;
+      const scale = 1 / sum, likelier = p > best;
+      action[i] = likelier ? k : which[i];
+      risk[i] = (likelier ? best + others : p + others) * scale;
+      surest[i] = (likelier ? p : best) * scale;
       seen[i] = (moved ? p : looked[i] * factor) * scale;
     } else fully(i);
     if (risk[i] > high) high = risk[i];
