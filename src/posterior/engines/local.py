@@ -12,6 +12,7 @@ from posterior._types import AnyArray, Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.workers import in_order
 from posterior.kernels import NumberTable
+from posterior.kernels.choice import FROM_ROWS
 from posterior.schema import Codes, Encoded, Mixed, Schema
 from posterior.stats.adding import TreeSum
 
@@ -238,8 +239,8 @@ class LocalDataset:
         which some rows are odd.
         """
         size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
-        size, done = size // TILE_ROWS * TILE_ROWS, 0
-        n_chunks = -(-self.n_rows // size)
+        n_chunks = -(-self.n_rows // (size // TILE_ROWS * TILE_ROWS))
+        size, done = -(-self.n_rows // (max(n_chunks, 1) * TILE_ROWS)) * TILE_ROWS, 0
         if n_chunks == 1:
             with one_blas_thread:
                 self._write_part(write, out, size, 0)
@@ -253,9 +254,15 @@ class LocalDataset:
         write(self._part(i, size), out[i * size : (i + 1) * size])
 
     def _fill_parts(self, write: Any, out: Any, size: int) -> int:
-        """Let threads share out all chunks, if they can; how many are done."""
-        n_chunks = -(-self.n_rows // size)
-        shared = write.of_parts(self.chunk(slice(0, self.n_rows)), size, out)
+        """Let threads share out chunks, if they can; how many are done.
+
+        The last one may be smaller. It is among them if compiled code answers it in any case, since bits must
+        be those of rows that lie otherwise, which threads do not share out.
+        """
+        last, left = divmod(self.n_rows - 1, size)
+        n_chunks = last + 1 if left + 1 >= min(FROM_ROWS, size) else last
+        n_rows = min(n_chunks * size, self.n_rows)
+        shared = write.of_parts(self.chunk(slice(0, n_rows)), size, out[:n_rows])
         if shared is None:
             return 0
         each(lambda _: shared.run(), min(n_threads(), n_chunks))
