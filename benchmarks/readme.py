@@ -1,6 +1,7 @@
 """`python -m benchmarks.readme [FILE]` prints the last results as Markdown, for the README and the docs."""
 
 import argparse
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -48,16 +49,30 @@ def where(document: dict[str, Any]) -> str:
     )
 
 
+def on_gpu(folder: Path = report.FOLDER) -> tuple[str, dict[str, str]]:
+    """What the last run on a GPU was of, and its fits and posteriors by name of the model."""
+    found = json.loads((folder / "gpu.json").read_text(encoding="utf-8"))
+    ms = {line["what"]: line["ms"] for line in found["lines"] if "ms" in line}
+    models = [what.partition(".")[0] for what in ms if what.endswith(".predict_proba")]
+    cells = {
+        name: f"{ms[f'{name}().fit(X, y), labels included']:.1f}, {ms[f'{name}.predict_proba']:.1f} ms"
+        for name in models
+    }
+    return f"{found['device'].removeprefix('NVIDIA ')}, {found['rows']:,} rows", cells
+
+
 def ratios(document: dict[str, Any]) -> str:
-    """Ratios to scikit-learn, for the README."""
+    """Ratios to scikit-learn, for the README, and the times of fit and predict_proba on a GPU."""
     rows = [r for r in document["results"].get("races", []) if r["rival"] == "scikit-learn"]
+    device, there = on_gpu()
     return table(
-        ["", "fit", "predict_proba"],
+        ["", "fit", "predict_proba", device],
         (
             [
                 f"{r['task']}{', against ' + r['label'] if r['label'] else ''}",
                 times(r["fit_ratio"]),
                 times(r["predict_ratio"]),
+                there.get(r["task"], "–"),
             ]
             for r in rows
         ),
