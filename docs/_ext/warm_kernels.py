@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,6 +31,8 @@ NEEDED = (
     "numba",
     "scipy.stats",
 )
+# Seconds after which it is looked whether the build was killed, which tells nobody.
+A_WHILE = 2.0
 _address: list[str] = []
 
 
@@ -42,7 +45,8 @@ def begin(app: Sphinx) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(_address[0])
     listener.listen()
-    server = multiprocessing.get_context("fork").Process(target=copy_for_each, args=(listener,), daemon=True)
+    asked = listener, os.getpid()
+    server = multiprocessing.get_context("fork").Process(target=copy_for_each, args=asked, daemon=True)
     server.start()
     listener.close()
 
@@ -56,16 +60,19 @@ def begin(app: Sphinx) -> None:
     factory.default_provisioner_name = "warm"
 
 
-def copy_for_each(listener: socket.socket) -> None:
-    """Become a kernel in a new process for everybody who asks."""
+def copy_for_each(listener: socket.socket, builder: int) -> None:
+    """Become a kernel in a new process for everybody who asks, as long as the process that builds lives."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked waits for it
-    while True:
+    while os.getppid() == builder:
+        if not select.select([listener], [], [], A_WHILE)[0]:
+            continue
         asked, _ = listener.accept()
         if os.fork() == 0:
             listener.close()
             become_kernel(asked)
             os._exit(0)
         asked.close()
+    shutil.rmtree(Path(listener.getsockname()).parent)  # which the build would have removed
 
 
 def become_kernel(asked: socket.socket) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -72,6 +73,16 @@ def test_an_unseen_category_adds_nothing_and_is_counted():
     terms = dict(zip(model.terms_, model.coef_[0], strict=True))
     known = model.decision_function(new.assign(state="CA"))
     assert np.isclose(score[0], known[0] - terms["state[CA]"])
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), LogisticRegression(penalty=None)], ids=str)
+def test_a_table_that_leaves_no_column_predicts_by_frequencies(model):
+    X = pd.DataFrame({"state": ["CA"] * 8})
+    y = np.array([0, 1, 1, 1, 0, 1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model.fit(X, y)
+    assert_allclose(model.predict_proba(X), np.tile([0.25, 0.75], (8, 1)), rtol=1e-6)
 
 
 def test_many_categories_are_kept_sparse():

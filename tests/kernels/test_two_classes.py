@@ -61,7 +61,7 @@ def test_one_score_is_written_as_it_is(d):
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7, 8, 20])
+@pytest.mark.parametrize("d", [0, 1, 2, 3, 4, 5, 6, 7, 8, 20])
 def test_few_rows_answered_without_compiled_code_have_the_answers_of_compiled_code(d, offset):
     X, (coef, level, pivot, _) = rows(100, d) + offset, forms(d)
     scores = row_scores.linear_scores(coef, level, pivot + offset, np.full(d, 1e-17))

@@ -233,6 +233,30 @@ def test_a_hand_that_is_faster_than_the_thread_leaves_no_older_curve(
     assert found["shown"] == found["right"]
 
 
+SCROLLED_TO = """
+(async () => {
+  const { studio } = posteriorStudio;
+  studio.found = { ...studio.found, curves: null };
+  studio.change({ priors: [0.8, 0.1, 0.1] });
+  studio.due = false;
+  studio.serial += 1;
+  studio.showChart('reject');
+  await new Promise(done => setTimeout(done, 400));
+  const shown = studio.tiles.cost.textContent;
+  studio.show();
+  return { shown, right: studio.tiles.cost.textContent };
+})()
+"""
+
+
+def test_a_chart_that_comes_into_sight_while_a_hand_moves_leaves_no_older_numbers(
+    pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, "light")
+    found = browser.evaluate(SCROLLED_TO)
+    assert found["shown"] == found["right"]
+
+
 def test_without_a_thread_beside_it_a_page_works_all_out_itself(
     pages: Callable[[str], Path], browser: Chromium
 ) -> None:

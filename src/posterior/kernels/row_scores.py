@@ -150,11 +150,12 @@ class OneLine:
         is lost by taking it off the sum instead of every cell.
         """
         d = len(factors)
-        again = np.arange(max(d - REGISTER, 0), max(d - REGISTER, 0) + REGISTER)
-        twice, there = again < d // REGISTER * REGISTER, np.minimum(again, d - 1)
-        last = np.where(twice | (again >= d), 0.0, factors[there])
+        # The last four of the columns, or all of fewer and then zeros.
+        again = np.arange(max(d - REGISTER, 0), max(d, REGISTER))
+        last_pivot, last = (np.pad(a, (0, max(REGISTER - d, 0)))[-REGISTER:] for a in (pivot, factors))
+        last = np.where(again < d // REGISTER * REGISTER, 0.0, last)
         return cls(
-            np.concatenate([pivot, pivot[there]]), np.concatenate([factors, last]), float(remainder @ factors)
+            np.concatenate([pivot, last_pivot]), np.concatenate([factors, last]), float(remainder @ factors)
         )
 
     def scores(self, rows: Floats) -> Floats:

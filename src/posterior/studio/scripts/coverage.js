@@ -41,11 +41,11 @@ function reached(some, risk, counts, below, needed) {
   }
   const scale = (PARTS - 1) / (high - low);
   if (some.length > FEW && scale < Infinity) { // sorting many takes longer than counting them in parts of equal width
-    const sums = new Float64Array(PARTS), partOf = i => ((risk[i] - low) * scale) | 0;
-    for (const i of some) sums[partOf(i)] += counts[i];
+    const sums = new Float64Array(PARTS), partOf = cost => ((cost - low) * scale) | 0;
+    for (const i of some) sums[partOf(risk[i])] += counts[i];
     let part = 0;
-    while (part < PARTS - 1 && below + sums[part] < needed) below += sums[part++];
-    return reached(some.filter(i => partOf(i) === part), risk, counts, below, needed);
+    while (part < partOf(high) && below + sums[part] < needed) below += sums[part++]; // by rounding, the last may be empty
+    return reached(some.filter(i => partOf(risk[i]) === part), risk, counts, below, needed);
   }
   for (const i of some.sort((a, b) => risk[a] - risk[b])) {
     below += counts[i];

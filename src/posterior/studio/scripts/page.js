@@ -192,7 +192,7 @@ export class Studio {
   /** The thread beside has found something, which the next frame shows; where the hand has moved on, it goes on at once. */
   hear(told) {
     this.told = told;
-    if (this.beside.failed) {
+    if (this.beside?.failed) {
       this.beside = null;
       this.due ||= this.unsettled;
     }
@@ -282,7 +282,10 @@ export class Studio {
   }
 
   showChart(name) {
-    if (!this.found.curves) this.settle(); // all were out of sight when the rest was worked out
+    if (!this.found.curves) { // all were out of sight when the rest was worked out
+      this.settle();
+      this.unsettled = true; // the numbers beside may be of an older setting until the hand rests
+    }
     this.curves.draw(name, this.found);
   }
 

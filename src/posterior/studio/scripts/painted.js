@@ -15,7 +15,7 @@ export class PaintedTable {
   /** Draw the cells, with these words, shaded by these shares, in the colours and letters that they have at rest. */
   draw(words, shares) {
     if (!this.begin()) return false;
-    const { pen, places, sharp } = this;
+    const { pen, places } = this;
     let style = null;
     places.forEach((place, i) => {
       const { x, y, wide, high } = place;
