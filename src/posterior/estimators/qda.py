@@ -114,7 +114,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     def _family(self) -> Family[Any]:
         refuse_solver(self.solver, ("svd", "eigen"))
         if not (is_number(self.reg_param) and 0 <= self.reg_param <= 1):
-            raise ValueError(f"reg_param must be a number between 0 and 1, found {self.reg_param!r}")
+            raise ValueError(f"reg_param must lie between 0 and 1, found {self.reg_param!r}")
         if self.covariance_estimator is not None:
             refuse_both(self.shrinkage)
             refuse_both(not self.bias, "bias=False")
