@@ -5,8 +5,8 @@
 `links`: every link and picture inside the site leads somewhere, and no page loads anything from a network.
 `ideas`: each of M01 … M44 is in a section of a page that also has a figure or an output. `browser`: every
 page is opened in Chromium, 1280 and 390 pixels wide, each light and dark (a page of the reference one or the
-other by turns); nothing is told to the console, asked of a network or wider than the window. It prints what
-is wrong, and exits with 1 where that is anything.
+other by turns); nothing is told to the console, asked of a network or wider than the window. It prints what is
+wrong, and exits with 1 where that is anything.
 """
 
 import argparse
