@@ -4,9 +4,8 @@
 
 `links`: every link and picture inside the site leads somewhere, and no page loads anything from a network.
 `ideas`: each of M01 … M44 is in a section of a page that also has a figure or an output. `browser`: every
-page is opened in Chromium, 1280 and 390 pixels wide, each light and dark (a page of the reference one or the
-other by turns); nothing is told to the console, asked of a network or wider than the window. It prints what is
-wrong, and exits with 1 where that is anything.
+page is opened in Chromium, light and dark, 1280 and 390 pixels wide; nothing is told to the console, asked of
+a network or wider than the window. It prints what is wrong, and exits with 1 where that is anything.
 """
 
 import argparse
@@ -140,9 +139,6 @@ def _looked_at(program: str, site: Path, paths: list[Path], pictures: Path | Non
         for path in paths:
             # Where a page ends the next one begins: half of them are loaded wide, half narrow.
             views = VIEWS[::-1] if len(found) % 2 else VIEWS
-            # Pages of one template: half of them wide and light, half wide and dark.
-            if "generated" in path.parts:
-                views = views[::2]
             if found:
                 browser.show(path)
             else:
