@@ -128,7 +128,7 @@ class CompiledOnce(SandboxedEnvironment):
 
     _compiled: ClassVar[dict[str, Template]] = {}
 
-    def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:  # noqa: A002
+    def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:  # noqa: A002 -- Jinja's name
         """The template of that name."""
         if name not in self._compiled:
             self._compiled[name] = super().get_template(name, parent, globals)

@@ -207,6 +207,7 @@ class LocalDataset:
             )
             if parts is None:
                 return first
+            # mypy cannot tell the type of a lambda's default.
             each(lambda _, run=parts.run: run(), min(n_threads(), len(group)))  # type: ignore[misc]
             found = parts.total()
             if found is None:
