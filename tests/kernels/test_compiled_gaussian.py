@@ -514,7 +514,7 @@ def test_marks_of_twin_columns_are_the_same_with_any_number_of_threads():
     found = []
     for n in (1, 4):
         parts = moments.MomentParts(x, y, weight, 3, 256)
-        parts.run()
+        parts.run(1)
         with threads(n):
             found.append(parts.whole().mark)
     np.testing.assert_array_equal(*found)

@@ -542,7 +542,7 @@ def test_parts_that_end_within_a_tile_have_their_own_sums(n_classes, layout):
     line = LinearScores(rng.normal(size=(loss.n_scores, 3)), rng.normal(size=loss.n_scores))
     with using("compiled"):
         parts = LossSums(loss, line, "slope").of_parts(block, 90)
-        parts.run()
+        parts.run(1)
         found = parts.sums.whole()
     with using("reference"):
         want = [slope_of(block.some(slice(at, at + 90)), loss, line) for at in range(0, 1000, 90)]

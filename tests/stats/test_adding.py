@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posterior._pool import n_threads as threads_at_work
 from posterior.engines import local, threads
 from posterior.engines.clusters import BLOCK
 from posterior.kernels.compiled.merging import add_lines
@@ -65,7 +66,8 @@ class _Shared:
     def __init__(self, starts, odd):
         self.found, self.left, self.odd = [None] * len(starts), iter(list(enumerate(starts))), odd
 
-    def run(self):
+    def run(self, workers):
+        assert workers == threads_at_work()
         for place, start in self.left:
             self.found[place] = _Leaf(start)
 

@@ -103,10 +103,10 @@ class LocalChunk:
 
 
 class ChunkSums(Protocol[S_co]):
-    """Sums of many chunks, which several threads work out: each of them runs once."""
+    """Sums of many chunks, which several threads work out."""
 
-    def run(self) -> None:
-        """Work out chunks until none is left."""
+    def run(self, workers: int) -> None:
+        """Work out all chunks by so many threads."""
 
     def total(self) -> S_co | None:
         """The sum over the chunks, as `added` has it, if it is to be had."""
@@ -207,8 +207,7 @@ class LocalDataset:
             )
             if parts is None:
                 return first
-            # mypy cannot tell the type of a lambda's default.
-            each(lambda _, run=parts.run: run(), min(n_threads(), len(group)))  # type: ignore[misc]
+            parts.run(n_threads())
             found = parts.total()
             if found is None:
                 return first
@@ -266,7 +265,7 @@ class LocalDataset:
         shared = write.of_parts(self.chunk(slice(0, n_rows)), size, out[:n_rows])
         if shared is None:
             return 0
-        each(lambda _: shared.run(), min(n_threads(), n_chunks))
+        shared.run(n_threads())
         odd = shared.odd_parts()
 
         def settle(i: int) -> None:

@@ -308,10 +308,10 @@ class BlockParts:
     size: int
     suspicious: float
 
-    def run(self) -> None:
-        """Work out parts until none is left, as every thread does."""
+    def run(self, workers: int) -> None:
+        """Work out all parts by so many threads."""
         for parts in self.blocks:
-            parts.run()
+            parts.run(workers)
 
     def total(self) -> Sums | None:
         """The sums of all parts; None where one has gaps or odd numbers."""

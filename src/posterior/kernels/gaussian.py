@@ -4,6 +4,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from posterior._pool import n_threads
 from posterior._types import Bools, Floats, Ints
 from posterior.kernels import gaps, reference
 from posterior.kernels.choice import FROM_CELLS, compiled
@@ -45,10 +46,10 @@ def shares_out_classes(n_classes: int, n_columns: int) -> bool:
 
 
 class SumsOfParts(Protocol[S_co]):
-    """Sums of every so many rows, which threads work out side by side: each of them runs once."""
+    """Sums of every so many rows, which threads work out side by side."""
 
-    def run(self) -> None:
-        """Work out parts until none is left."""
+    def run(self, workers: int) -> None:
+        """Work out all parts by so many threads."""
 
     def whole(self) -> S_co | None:
         """The sums, with an axis for the parts in front; None where cells are missing."""
@@ -144,8 +145,8 @@ def count_small(labels: Ints, most: int) -> Ints | None:
         if len(labels) and (labels.min() < 0 or labels.max() >= most):
             return None
         return np.bincount(labels.astype(np.int64, copy=False), minlength=most)
-    count = np.zeros(most, dtype=np.int64)
-    return count if kernel.count_small(labels, count) else None
+    counts: Ints | None = kernel.counts_of(labels, most, n_threads())
+    return counts
 
 
 def expected_sums(

@@ -77,6 +77,24 @@ def scratch(use: str, *shape: int) -> Floats:
     return kept[:size].reshape(shape)
 
 
+def team_memory(use: int, n: int, size: int) -> Floats:
+    """Memory with anything in it, a line of at least `size` bytes for each of n threads that this one begins.
+
+    It is this thread's until it asks for the same use again.
+
+    >>> team_memory(0, 3, 80).shape
+    (3, 16)
+    """
+    cells = -(-size // CACHE_LINE) * (CACHE_LINE // 8)
+    if cells > LARGEST:
+        return _on_a_line(n * cells).reshape(n, cells)
+    name = f"team {use}"
+    kept = _buffers.by_use.get(name)
+    if kept is None or kept.size < n * cells:
+        kept = _buffers.by_use[name] = _on_a_line(n * cells)
+    return kept[: n * cells].reshape(n, cells)
+
+
 def _on_a_line(size: int) -> Floats:
     """Memory that begins where a line of the cache does, which a wide register then never reaches across."""
     room = np.empty(size + CACHE_LINE // 8)

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.choice import compiled
+from posterior.kernels.choice import FROM_CELLS, compiled
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
-from posterior.kernels.shares import take_parts
 
 Answer = Literal["scores", "posteriors", "log posteriors", "best"]
 KINDS = {"linear": 0, "normal": 1, "quadratic": 2}
@@ -202,26 +201,30 @@ class AnswersOfParts:
         self._table = table  # which must live as long as its addresses are read from
         self._odd, self._size = odd, size
         # Threads take less than a part at a time, so that they end at about the same time.
-        self._piece = PIECE_ROWS if size % PIECE_ROWS == 0 else size
-        self._counts = np.zeros(-(-len(odd) // max(self._piece, 1)), np.int64)
+        self._counts = np.zeros(-(-len(odd) // PIECE_ROWS), np.int64)
         self._counter = np.zeros(1, np.int64)
 
-    def run(self) -> None:
-        """Answer rows until none is left."""
-        shared = self._counter, PIECES_AT_ONCE, self._piece, self._counts
-        take_parts(self._counter, len(self._counts), lambda: self._kernel(*self._arguments, *shared))
+    def run(self, workers: int = 1) -> None:
+        """Answer all rows by so many threads."""
+        arguments = *self._arguments, self._counter, PIECES_AT_ONCE, PIECE_ROWS, self._counts
+        share_out = compiled("team", FROM_CELLS).share_out
+        share_out(self._kernel, self._counter, len(self._counts), lambda: arguments, workers)
 
     def odd_parts(self) -> list[int]:
         """The parts in which a row is odd."""
         pieces = np.flatnonzero(self._counts)
-        return np.unique(pieces // (self._size // self._piece)).tolist() if len(pieces) else []
+        first = (pieces * PIECE_ROWS)[:, None]
+        rows = first + np.arange(PIECE_ROWS)
+        rows = rows[rows < len(self._odd)]
+        parts: list[int] = np.unique(rows[self._odd[rows]] // self._size).tolist()
+        return parts
 
     def odd_of(self, part: int) -> Bools:
         """Which rows of a part are odd; empty where none is."""
-        several = self._size // max(self._piece, 1)
-        if not self._counts[part * several : (part + 1) * several].any():
+        first, last = part * self._size, min((part + 1) * self._size, len(self._odd))
+        if not self._counts[first // PIECE_ROWS : -(-last // PIECE_ROWS)].any():
             return NONE_ODD
-        return self._odd[part * self._size : (part + 1) * self._size]
+        return self._odd[first:last]
 
 
 NONE_ODD = np.empty(0, dtype=np.bool_)

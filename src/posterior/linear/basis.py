@@ -245,9 +245,9 @@ class _MomentParts:
     parts: Parts[Scatter]
     n: int
 
-    def run(self) -> None:
-        """Work out parts until none is left, as every thread does."""
-        self.parts.run()
+    def run(self, workers: int) -> None:
+        """Work out all parts by so many threads."""
+        self.parts.run(workers)
 
     def total(self) -> Scatter | None:
         """The moments of all parts; None where a number or a square is not finite."""

@@ -60,11 +60,15 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
 
         They are read once, as they lie.
         """
-        if not isinstance(table, np.ndarray) or not table.flags.c_contiguous or not len(table):
+        sizes = sizes_of_parts(table, max(len(table), 1))
+        if sizes is None:
             return None
-        kernel = compiled("magnitudes", table.size) if table.dtype in (np.float64, np.float32) else None
-        if kernel is None or not kernel.largest_size(table.reshape(-1)) <= largest:
-            return None
+        sizes.run(1)
+        return cls.of_first(table, smallest) if sizes.largest() <= largest else None
+
+    @classmethod
+    def of_first(cls, table: Floats, smallest: float) -> "Ranges | None":
+        """The ranges of the first rows; None where they leave open whether a column varies enough."""
         first = cls._of_all(table[:FIRST].astype(np.float64))
         return replace(first, exact=False) if (first.spread >= smallest).all() else None
 
@@ -77,6 +81,15 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
         """How far apart the numbers of each column are."""
         with np.errstate(over="ignore"):
             return self.high - self.low
+
+
+def sizes_of_parts(table: Any, size: int) -> Any:
+    """What looks for the largest number of every `size` rows; None unless they lie one after the other."""
+    if not isinstance(table, np.ndarray) or not table.flags.c_contiguous or not len(table):
+        return None
+    cells = size * table.shape[1]
+    kernel = compiled("magnitudes", cells) if table.dtype in (np.float64, np.float32) else None
+    return None if kernel is None else kernel.SizesOfParts(table.reshape(-1), cells)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from posterior.dataset import Chunk, Rows
 from posterior.kernels import SeparateColumns
 from posterior.linear.design import Design
-from posterior.linear.extremes import Ranges, limits, refuse_ranges
+from posterior.linear.extremes import Ranges, limits, refuse_ranges, sizes_of_parts
 from posterior.stats.base import FieldSums
 
 NO_RANGES = Ranges(np.zeros(0), np.zeros(0))
@@ -29,25 +29,61 @@ def learnt_design(rows: Rows, design: Design, degree: int) -> tuple[Design, Rang
     And the ranges of its numbers over all rows, where these came of it. Gaps are refused where a design has
     no place for them, and so are numbers whose squares overflow or vanish.
     """
-    numbers, largest, smallest = design.numbers, *limits(degree)
-    learns = design.learns_means(degree)
-    # Rows of nothing but numbers, of which nothing more is to be learnt.
-    plain = bool(numbers) and not learns and not design.factors
-
-    def look(chunk: Chunk) -> FirstLook:
-        as_they_lie = _ranges_in_place(chunk, numbers, largest, smallest) if plain else None
-        if as_they_lie is not None:
-            return FirstLook(0, as_they_lie, 0)
-        gaps = 0 if design.fill is not None else design.count_gaps(chunk)
-        ranges = Ranges.of(chunk.matrix(numbers), largest, smallest) if numbers else NO_RANGES
-        return FirstLook(gaps, ranges, design.means_and_gaps(chunk) if learns else 0)
-
+    numbers = design.numbers
+    look = _Look(design, degree)
     found = rows.reduce(look, dense=len(numbers))
     if found.gaps:
         design.refuse_gaps(rows)
     refuse_ranges(rows, numbers, design.schema, degree, found.ranges)
     ranges = found.ranges if numbers and found.ranges.exact else None
-    return design.learnt(rows, degree, found.seen if learns else None), ranges
+    return design.learnt(rows, degree, found.seen if look.learns else None), ranges
+
+
+class _Look:
+    """Looks at a chunk, or at many parts of one by several threads."""
+
+    cells = 1
+
+    def __init__(self, design: Design, degree: int) -> None:
+        self._design, (self._largest, self._smallest) = design, limits(degree)
+        self.learns = design.learns_means(degree)
+        # Rows of nothing but numbers, of which nothing more is to be learnt.
+        self._plain = bool(design.numbers) and not self.learns and not design.factors
+
+    def __call__(self, chunk: Chunk) -> FirstLook:
+        design, limits = self._design, (self._largest, self._smallest)
+        as_they_lie = _ranges_in_place(chunk, design.numbers, *limits) if self._plain else None
+        if as_they_lie is not None:
+            return FirstLook(0, as_they_lie, 0)
+        gaps = 0 if design.fill is not None else design.count_gaps(chunk)
+        ranges = Ranges.of(chunk.matrix(design.numbers), *limits) if design.numbers else NO_RANGES
+        return FirstLook(gaps, ranges, design.means_and_gaps(chunk) if self.learns else 0)
+
+    def of_parts(self, chunk: Chunk, size: int) -> "_LookAtParts | None":
+        """Looks at every `size` rows, if these are numbers one after the other."""
+        if not self._plain or not chunk.is_in_place(self._design.numbers):
+            return None
+        table = chunk.table(self._design.numbers)
+        sizes = sizes_of_parts(table, size)
+        return None if sizes is None else _LookAtParts(table, sizes, self._largest, self._smallest)
+
+
+@dataclass(frozen=True)
+class _LookAtParts:
+    table: Any
+    sizes: Any
+    largest: float
+    smallest: float
+
+    def run(self, workers: int) -> None:
+        """Look at all parts by so many threads."""
+        self.sizes.run(workers)
+
+    def total(self) -> FirstLook | None:
+        """What was seen in all rows; None where a number is not harmless."""
+        harmless = self.sizes.largest() <= self.largest
+        ranges = Ranges.of_first(self.table, self.smallest) if harmless else None
+        return None if ranges is None else FirstLook(0, ranges, 0)
 
 
 def _ranges_in_place(

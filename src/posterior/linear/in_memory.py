@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from posterior._pool import each, n_threads
+from posterior._pool import n_threads
 from posterior._types import AnyArray, Ints
 from posterior.dataset import Chunk
 from posterior.linear.scan import RowBlock, Scan
@@ -19,7 +19,7 @@ ROW_CELLS = 128
 # Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
 PART_ROWS, PART_CELLS = 1_280, 1 << 22
 # Multiply–adds that take as long as a thread takes to begin: they begin one after the other.
-WORK_OF_A_START = 700_000
+WORK_OF_A_START = 150_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class InMemoryScan(Scan):
             X[first : first + len(places)] = block.matrix
             parts[first] = block.target, block.weight
 
-        held._over_places(copy)
+        # Large chunks: there is nothing to be done but the copy, and threads meet in Python between two.
+        held.dataset.fill(copy, np.arange(held.n_rows), dense=held.design.dense)
         ordered = [parts[at] for at in sorted(parts)]
         target = np.concatenate([target for target, _ in ordered])
         weights = [weight for _, weight in ordered if weight is not None]
@@ -88,5 +89,5 @@ def _shared_out(block: RowBlock, work: Any) -> Any:
         return None
     # Work shared out among k threads takes work/k + k starts, which is least at the root of the work.
     worth = max(1, isqrt(n * work.cells // WORK_OF_A_START))
-    each(lambda _: parts.run(), min(n_threads(), worth, -(-n // size)))
+    parts.run(min(n_threads(), worth))
     return parts.total()

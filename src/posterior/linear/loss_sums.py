@@ -171,9 +171,9 @@ class LossParts:
     block: RowBlock
     size: int
 
-    def run(self) -> None:
-        """Work out parts until none is left, as every thread does."""
-        self.sums.run()
+    def run(self, workers: int) -> None:
+        """Work out all parts by so many threads."""
+        self.sums.run(workers)
 
     def total(self) -> Any:
         """The sums of all parts."""

@@ -7,13 +7,13 @@ coefficients into those that a user reads, by the `contrasts` of the loss: they 
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
-from posterior.kernels.choice import compiled
+from posterior.kernels.choice import FROM_CELLS, compiled
 from posterior.linear.basis import Basis
 from posterior.linear.in_memory import InMemoryScan
 from posterior.linear.loss_sums import (
@@ -253,23 +253,7 @@ class Objective:
 
     def longest_row(self, factor: Floats) -> float:
         """Max ‖(z, 1) factor‖ over rows, z being their coordinates."""
-        turned = self._turn() @ factor
-        centre, is_sparse = self.basis.centre, self.scan.sparse
-        apart = self.basis.far and not is_sparse
-        level = turned[-1] if apart else turned[-1] - centre @ turned[:-1]
-        triangle: list[Floats] = []
-
-        def longest(block: RowBlock) -> "_Largest":
-            fast = None if is_sparse else compiled("longest", block.matrix.size, len(block.target))
-            if fast is not None:
-                if not triangle:
-                    triangle.append(fast.triangle_of(turned))
-                return _Largest(fast.longest(block.matrix, centre, triangle[0]))
-            block = block.packed()
-            z = (block.matrix - centre if apart else block.matrix) @ turned[:-1] + level
-            np.square(z, out=z)
-            return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
-
+        longest = _LongestRow(self._turn() @ factor, self.basis.centre, self.basis.far, self.scan.sparse)
         return float(np.sqrt(self.scan.fold(longest, as_stored=True).value))
 
     def longest_row_at_most(self, factor: Floats) -> float:
@@ -304,6 +288,50 @@ class Objective:
 @dataclass(frozen=True)
 class _Largest(FieldSums, value=max):
     value: float
+
+
+class _LongestRow:
+    """Max ‖(x − centre, 1) turned‖² over rows: of a block, or of many parts by several threads."""
+
+    def __init__(self, turned: Floats, centre: Floats, far: bool, is_sparse: bool) -> None:
+        self._turned, self._centre = turned, centre
+        self._apart, self._sparse = far and not is_sparse, is_sparse
+        self.cells = len(turned) * (len(turned) + 1) // 2  # multiply-adds of a row
+
+    def __call__(self, block: RowBlock) -> _Largest:
+        fast = None if self._sparse else compiled("longest", block.matrix.size, len(block.target))
+        if fast is not None:
+            return _Largest(fast.longest(block.matrix, self._centre, self._triangle))
+        block, turned = block.packed(), self._turned
+        level = turned[-1] if self._apart else turned[-1] - self._centre @ turned[:-1]
+        z = (block.matrix - self._centre if self._apart else block.matrix) @ turned[:-1] + level
+        np.square(z, out=z)
+        return _Largest(float((z @ np.ones(z.shape[1])).max(initial=0.0)))
+
+    @cached_property
+    def _triangle(self) -> Floats:
+        triangle: Floats = compiled("longest", FROM_CELLS).triangle_of(self._turned)
+        return triangle
+
+    def of_parts(self, block: RowBlock, size: int) -> "_LongestOfParts | None":
+        """Those of every `size` rows, if compiled code reads them as they lie."""
+        fast = compiled("longest", size * block.matrix.shape[1], size)
+        parts = fast and fast.longest_of_parts(block.matrix, self._centre, self._triangle, size)
+        return None if parts is None else _LongestOfParts(block, parts)
+
+
+@dataclass(frozen=True)
+class _LongestOfParts:
+    block: RowBlock
+    parts: Any
+
+    def run(self, workers: int) -> None:
+        """Look at all parts by so many threads."""
+        self.parts.run(workers)
+
+    def total(self) -> _Largest:
+        """The longest of all rows."""
+        return _Largest(self.parts.largest())
 
 
 def _recentred(blocks: Floats, centre: Floats) -> Floats:

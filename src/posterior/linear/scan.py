@@ -21,6 +21,9 @@ A = TypeVar("A", bound=AnyArray)
 
 # Cells that a sparse row counts for, whatever its width: some thousands of rows are read at a time.
 SPARSE_CELLS = 256
+# Cells that a row counts for at least in sums over parts: a row is much work, and with many parts threads end
+# together.
+WORK_CELLS = 64
 
 
 class RowBlock(NamedTuple):
@@ -145,7 +148,7 @@ class Scan:
             with one_blas_thread:
                 return work(self._stored if as_stored else self._packed)
         if as_stored and hasattr(work, "of_parts") and not (self.sparse or self.selective):
-            found: S = self.dataset.reduce(_OfChunks(self, work), dense=self._dense)
+            found: S = self.dataset.reduce(_OfChunks(self, work), dense=max(self._dense, WORK_CELLS))
             return found
         block = self._block_as_stored if as_stored else self._block
         return self.dataset.reduce(lambda chunk: work(block(chunk)), dense=self._dense)

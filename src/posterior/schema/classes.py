@@ -52,16 +52,10 @@ def distinct(labels: AnyArray) -> tuple[AnyArray, Ints]:
 
 def _counted(labels: AnyArray) -> tuple[AnyArray, Ints] | None:
     """Those of whole numbers from 0 on that are few, as most are, by one look at each; None of others."""
-    counts: list[Ints | None] = [None] * -(-len(labels) // PART)
-
-    def count(part: slice) -> None:
-        counts[part.start // PART] = kernels.count_small(labels[part], FEW)
-
-    each_part(count, len(labels))
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
+    counts = kernels.count_small(labels, FEW)
+    if counts is None:
         return None
-    seen = sum(known, np.zeros(FEW, dtype=np.int64)) > 0
+    seen = counts > 0
     found = np.flatnonzero(seen)
     if found[-1] + 1 == len(found) and labels.dtype == np.int64:
         return found, labels

@@ -26,9 +26,9 @@ class Parts(Generic[S]):
     sums: kernels.SumsOfParts[Any]
     made: Callable[[Any], S]
 
-    def run(self) -> None:
-        """Work out parts until none is left, as every thread does."""
-        self.sums.run()
+    def run(self, workers: int) -> None:
+        """Work out all parts by so many threads."""
+        self.sums.run(workers)
 
     def whole(self) -> S | None:
         """The statistics of all parts; None where cells are missing."""

@@ -46,16 +46,19 @@ def step(function: F) -> F:
     return part
 
 
-def kernel(*signatures: str, fastmath: frozenset[str] = IN_ORDER, inner: bool = False) -> Callable[[F], F]:
+def kernel(
+    *signatures: str, fastmath: frozenset[str] = IN_ORDER, inner: bool = False, own: tuple[str, ...] = ()
+) -> Callable[[F], F]:
     """Compile a function for these types, each when it is first called with it, and keep that on disk.
 
-    It runs on one thread, without the interpreter lock. An inner one is called by compiled code only.
+    It runs on one thread, without the interpreter lock. An inner one is called by compiled code only. Where
+    threads share out the work of a call, each has its `own` arrays of these names.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath)}
     options |= INNER if inner else {"no_cfunc_wrapper": True}
 
     def compiled(function: F) -> F:
-        return cast("F", Kernel(function, signatures, options))
+        return cast("F", Kernel(function, signatures, options, own))
 
     return compiled
 

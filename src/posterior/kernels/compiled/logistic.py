@@ -4,8 +4,6 @@ Rows are read once, a tile at a time, as they lie; all sums of a chunk are one c
 of two classes and `slope_of`, `curvature_of` in `posterior.linear`.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, STACK, TABLE, kernel
 from posterior.kernels.compiled.line_products import add_one, add_upper
 from posterior.kernels.compiled.loss_parts import LossParts
-from posterior.kernels.compiled.row_tiles import PLACES, TILE, load_tile, room_for, whole
+from posterior.kernels.compiled.row_tiles import PLACES, TILE, clear_behind, load_tile, room_for, whole
 from posterior.kernels.compiled.series import add_up, log1p, share, sum_of_tile
 from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.vectors import WIDTH
@@ -27,7 +25,10 @@ LINES = 5
 ROWS = f"{PLACES}, {CODES}, {NUMBERS}, {NUMBERS}, {LINE}"
 
 
-@kernel(f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {TABLE}, {STACK})")
+@kernel(
+    f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {TABLE}, {STACK})",
+    own=("rows", "columns", "room"),
+)
 def add_sums(
     addresses: Ints,
     stride: int,
@@ -56,6 +57,7 @@ def add_sums(
     q = len(coef)
     line, side = WIDTH * q, WIDTH * TILE
     s, loss, v, w, sign = room[0], room[1], room[2], room[3], room[4]
+    clear_behind(len(shift), rows, columns)
     for _ in range(most):
         place = take_next(counter)
         if place >= len(values):
@@ -99,6 +101,8 @@ def add_sums(
 class LogisticParts(LossParts):
     """Σ w ℓ of scores coef (x − shift) + offset, coef (1, d), and its derivatives, of every `size` rows."""
 
+    _kernel = staticmethod(add_sums)
+
     def __init__(self, *given: Any, curved: bool, **rows: Any) -> None:
         super().__init__(*given, **rows)
         d = self.coef.shape[1]
@@ -109,10 +113,9 @@ class LogisticParts(LossParts):
         shape = (q, q) if curved else (0, 0)
         self._sums = np.zeros((self.n, 2)), np.zeros((self.n, q)), np.zeros((self.n, *shape))
 
-    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
+    def _arguments(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> tuple[Any, ...]:
         room = scratch("scores", LINES, TILE)
-        arguments: list[Any] = [*rows, self._line, *room_for(self._d), room, *shared, *self._sums]
-        return partial(add_sums, *arguments)
+        return *rows, self._line, *room_for(self._d), room, *shared, *self._sums
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (1, d) and offsets, and second ones.

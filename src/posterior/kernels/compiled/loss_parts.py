@@ -1,7 +1,6 @@
 """Sums of a loss over parts of the rows, which several threads share out among themselves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ import numpy as np
 from posterior._types import AnyArray, Floats
 from posterior.kernels.compiled.merging import add_lines
 from posterior.kernels.compiled.row_tiles import parts, places_of
+from posterior.kernels.compiled.team import share_out
 from posterior.kernels.memory import codes_of, weights_of
-from posterior.kernels.shares import take_parts
 
 # Rows that a call takes at most, if they are of several parts: between two calls Python may act on Ctrl-C.
 MOST_ROWS = 1 << 16
@@ -19,7 +18,8 @@ MOST_ROWS = 1 << 16
 class LossParts(ABC):
     """Sums of a loss of scores coef (x − shift) + offset over every `size` rows of a table, 0 for all."""
 
-    # What is added up, each with an axis for the parts in front.
+    # The kernel that adds up, and what is added up, each with an axis for the parts in front.
+    _kernel: Any
     _sums: tuple[Floats, ...]
 
     def __init__(
@@ -45,22 +45,19 @@ class LossParts(ABC):
         """Whether compiled code reads the table where it lies."""
         return self._places is not None
 
-    def run(self) -> None:
-        """Sum up parts until none is left, as every thread does."""
+    def run(self, workers: int) -> None:
+        """Sum up all parts by so many threads."""
         if self._places is None:
             raise ValueError("these rows are summed up in copies, by `of_all`")
-        self._run(self._places, self._y, self._w, self._size)
+        self._run(self._places, self._y, self._w, workers)
 
-    def _run(self, places: tuple[Any, ...], y: AnyArray, w: Floats, size: int) -> None:
-        shared = self._counter, max(1, MOST_ROWS // size), size
-        take_parts(self._counter, self.n, self._adding((*places, y, w, self._base), shared))
+    def _run(self, places: tuple[Any, ...], y: AnyArray, w: Floats, workers: int) -> None:
+        rows, shared = (*places, y, w, self._base), (self._counter, MOST_ROWS // self._size or 1, self._size)
+        share_out(self._kernel, self._counter, self.n, lambda: self._arguments(rows, shared), workers)
 
     @abstractmethod
-    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
-        """The compiled call of this thread that adds what the next parts have, with all its arguments.
-
-        Made once a pass: while a thread is in Python, no other can be.
-        """
+    def _arguments(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Those of a call of the kernel, with memory of this thread."""
 
     def total(self) -> tuple[float, Floats, Floats, Floats | None]:
         """The sums of all parts, added up in the order of `added`."""
@@ -78,5 +75,5 @@ class LossParts(ABC):
         """The sums of all rows, where these are one part."""
         for some, places, _ in parts(self._table):
             self._counter[0] = 0
-            self._run(places, self._y[some], self._w[some], self._size)
+            self._run(places, self._y[some], self._w[some], 1)
         return self.total()

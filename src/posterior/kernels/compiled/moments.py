@@ -27,10 +27,10 @@ from posterior.kernels.compiled.moment_sums import (
     find_pivots,
 )
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
+from posterior.kernels.compiled.team import share_out
 from posterior.kernels.layouts import NumberTable, tile_rows, tiles
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
-from posterior.kernels.shares import take_parts
 
 # A pivot further off than this, in standard deviations of the values, would cost digits: centre again.
 FAR_PIVOT = 100.0
@@ -111,7 +111,7 @@ PARTS = (
 def summing(add_moments: Any, *sources: str) -> Any:
     """The kernel that sums up moments of these sources, by a kernel that adds them up."""
 
-    @kernel(*(PARTS.format(source) for source in sources))
+    @kernel(*(PARTS.format(source) for source in sources), own=("room",))
     def sum_parts(
         source: AnyArray,
         start: int,
@@ -176,18 +176,16 @@ class MomentParts:
         self._source, self._start = row_source(table)
         self._counter, self._complete = np.zeros(1, np.int64), True
 
-    def run(self) -> None:
-        """Take parts until none is left, or one has a gap."""
-        d, n = self._table.shape[1], len(self._found)
+    def run(self, workers: int = 1) -> None:
+        """Work out all parts by so many threads, or until one has a gap."""
+        sum_parts = of_columns if self._source.ndim == 1 else of_rows
+        self._complete = share_out(sum_parts, self._counter, len(self._found), self._arguments, workers)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        d = self._table.shape[1]
         room = scratch("tile", tile_rows(d), d)
         rows = self._source, self._start, room, self._y, self._weight, self._size
-        sum_parts = of_columns if self._source.ndim == 1 else of_rows
-
-        def work() -> None:
-            if not sum_parts(*rows, self._counter, MOST, self._found, self._marks):
-                self._complete = False
-
-        take_parts(self._counter, n, work)
+        return *rows, self._counter, MOST, self._found, self._marks
 
     def whole(self) -> ClassMoments | None:
         """The moments of all parts, with an axis for them in front; None where a cell is missing."""

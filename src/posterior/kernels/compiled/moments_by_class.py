@@ -22,10 +22,10 @@ from posterior.kernels.compiled.moments import (
     total_of,
 )
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
+from posterior.kernels.compiled.team import share_out
 from posterior.kernels.layouts import NumberTable, SeparateColumns, lies_in_rows, some_columns
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments
-from posterior.kernels.shares import take_parts
 
 # Classes, whose sums have few cells, and columns that lie apart, that a thread takes at a time.
 GROUP, CELLS, COLUMNS = 16, 1 << 15, 8
@@ -173,10 +173,8 @@ def moments_there(table: NumberTable, y: Ints, weight: Floats | None, n_classes:
         counter, n = np.zeros(1, np.int64), -(-n_classes // _group(table.shape[1]))
         rows = source, *_by_class(codes, n_classes), _group(table.shape[1]), weights
 
-        def work() -> None:
-            sum_groups_there(*rows, counter, MOST, found)
-
-        each(lambda _: take_parts(counter, n, work), min(n_threads(), n))
+        arguments = *rows, counter, MOST, found
+        share_out(sum_groups_there, counter, n, lambda: arguments, n_threads())
     return marked(found[:4], found[4], found[5], table, weights)
 
 
@@ -212,14 +210,9 @@ def _group(d: int) -> int:
 
 def _rows(source: Floats, y: Ints, weight: Floats, found: Floats, marks: Floats) -> bool:
     order, bounds = _by_class(y, found.shape[1])
-    counter, complete = np.zeros(1, np.int64), [True]
-
-    def work() -> None:
-        rows = source, order, bounds, _group(found.shape[2]), weight
-        complete.append(sum_groups(*rows, counter, MOST, found, marks))
-
-    each(lambda _: take_parts(counter, len(marks), work), min(n_threads(), len(marks)))
-    return all(complete)
+    counter = np.zeros(1, np.int64)
+    arguments = source, order, bounds, _group(found.shape[2]), weight, counter, MOST, found, marks
+    return share_out(sum_groups, counter, len(marks), lambda: arguments, n_threads())
 
 
 def _columns_apart(

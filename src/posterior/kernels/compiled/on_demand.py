@@ -1,7 +1,8 @@
 """Functions that are compiled, or loaded from disk, for each of their declared types when first called."""
 
+from collections.abc import Callable
 from functools import cached_property, update_wrapper
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.core import event, sigutils
@@ -10,6 +11,8 @@ from numba.np.numpy_support import as_dtype
 
 from posterior._loading import to_its_end
 from posterior.kernels.compiled import kept
+
+E = TypeVar("E")
 
 
 class Kernel:
@@ -21,10 +24,13 @@ class Kernel:
 
     __name__: str
 
-    def __init__(self, function: Any, signatures: tuple[str, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Any, signatures: tuple[str, ...], options: dict[str, Any], own: tuple[str, ...] = ()
+    ) -> None:
         update_wrapper(self, function)
-        self._signatures = signatures
-        self._ready: set[tuple[Any, ...]] = set()
+        self._signatures, self._own = signatures, own
+        self._ready: dict[tuple[Any, ...], Any] = {}
+        self._entries: dict[tuple[Any, ...], Any] = {}
         self._dispatcher = numba.njit(**options)(function)
         self._dispatcher._can_compile = False
         self._dispatcher.get_call_template = self._call_template
@@ -35,6 +41,16 @@ class Kernel:
         if kinds not in self._ready:
             self._prepare(kinds)
         return self._dispatcher(*args)
+
+    def entry(self, args: tuple[Any, ...], made: Callable[[Any, tuple[str, ...]], E]) -> E:
+        """What is `made`, once, of the code for arguments of these types, and of the names of its own."""
+        kinds = tuple([(args[i].dtype, args[i].ndim) for i in self._differing])
+        if kinds not in self._ready:
+            self._prepare(kinds)
+        if kinds not in self._entries:
+            self._entries[kinds] = made(self._ready[kinds], self._own)
+        entry: E = self._entries[kinds]
+        return entry
 
     @cached_property
     def _arguments(self) -> list[tuple[Any, ...]]:
@@ -52,7 +68,7 @@ class Kernel:
         for signature, types in zip(self._signatures, self._arguments, strict=True):
             if kinds == tuple((as_dtype(types[i].dtype), types[i].ndim) for i in self._differing):
                 to_its_end(lambda: self._compile(signature), f"compile {self.__name__}")  # noqa: B023  (ends here)
-                self._ready.add(kinds)
+                self._ready[kinds] = self._dispatcher.overloads[types]
                 return
         raise TypeError(f"{self.__name__} is compiled for {self._signatures}, found arrays of {kinds}")
 

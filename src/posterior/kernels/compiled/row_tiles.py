@@ -153,8 +153,16 @@ def parts(table: NumberTable) -> Iterator[tuple[slice, RowPlaces, Any]]:
 
 
 def room_for(d: int) -> tuple[Floats, Floats]:
-    """The `rows` and `columns` of `load_tile` for d columns, as it wants them at first."""
+    """The `rows` and `columns` of `load_tile` for d columns."""
     q = whole(d + 1)
-    rows, columns = scratch("upright", TILE, q), scratch("on side", q, TILE)
-    rows[:, d:], columns[d:] = 0.0, 0.0
-    return rows, columns
+    return scratch("upright", TILE, q), scratch("on side", q, TILE)
+
+
+@step
+def clear_behind(d: int, rows: Floats, columns: Floats) -> None:
+    """Make `rows` and `columns` zero beyond column d, as `load_tile` wants them at first."""
+    q = len(columns)
+    for r in range(TILE):
+        for j in range(d, q):
+            rows[r, j] = 0.0
+            columns[j, r] = 0.0

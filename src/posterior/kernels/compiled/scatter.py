@@ -26,11 +26,11 @@ from posterior.kernels.compiled.jit import (
 from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots, total_of
 from posterior.kernels.compiled.products import ACROSS, DOWN, OURS, add_square
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
+from posterior.kernels.compiled.team import share_out
 from posterior.kernels.compiled.wide_scatter import wide_scatter
 from posterior.kernels.layouts import NumberTable
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassScatter
-from posterior.kernels.shares import take_parts
 
 # Cells that are put together for one product, and rows at least; of many classes, rows of each and cells.
 TOGETHER, FEWEST = 1 << 14, 256
@@ -176,7 +176,7 @@ PARTS = (
 )
 
 
-@kernel(*(PARTS.format(each) for each in ROW_SOURCES))
+@kernel(*(PARTS.format(each) for each in ROW_SOURCES), own=("room", "buffer"))
 def sum_parts(
     source: AnyArray,
     start: int,
@@ -198,6 +198,9 @@ def sum_parts(
     """
     n_classes, width = found.shape[2], buffer.shape[1]
     pivot, first, largest = np.empty((n_classes, width)), np.empty((n_classes, width)), np.empty(width)
+    for i in range(len(buffer)):
+        for j in range(found.shape[3], width):
+            buffer[i, j] = 0.0
     for _ in range(most):
         p = take_next(counter)
         if p >= len(found):
@@ -241,21 +244,17 @@ class ScatterParts:
         self._source, self._start = row_source(table)
         self._counter, self._complete = np.zeros(1, np.int64), True
 
-    def run(self) -> None:
-        """Take parts until none is left, or one has a gap."""
-        n, d, width = len(self._found), self._d, self._width
+    def run(self, workers: int = 1) -> None:
+        """Work out all parts by so many threads, or until one has a gap."""
+        self._complete = share_out(sum_parts, self._counter, len(self._found), self._arguments, workers)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        d, width = self._d, self._width
         of_classes = min(ROWS_OF_A_CLASS * self._n_groups, MOST_TOGETHER // width)
         buffer = scratch("scatter", max(FEWEST, TOGETHER // width, of_classes), width)
-        buffer[:, d:] = 0.0
         room = scratch("tile", len(buffer), d)
         rows = self._source, self._start, room, self._y, self._weight, self._size
-        sums = buffer, self._total, self._found, self._second, self._rounding
-
-        def work() -> None:
-            if not sum_parts(*rows, self._counter, MOST, *sums):
-                self._complete = False
-
-        take_parts(self._counter, n, work)
+        return *rows, self._counter, MOST, buffer, self._total, self._found, self._second, self._rounding
 
     def whole(self) -> tuple[ClassScatter, Floats] | None:
         """Scatter and rounding of all parts, with an axis for them in front; None where there are gaps."""

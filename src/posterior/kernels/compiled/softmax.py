@@ -6,8 +6,6 @@ two columns, each formed once, say it all. Reference: `SoftmaxLoss` and `slope_o
 `posterior.linear`.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import CODES, NUMBERS, STACK, TABLE, kernel, step
 from posterior.kernels.compiled.line_products import EIGHT, FOUR, add_all, add_upper, turn_8
 from posterior.kernels.compiled.loss_parts import LossParts
-from posterior.kernels.compiled.row_tiles import PLACES, TILE, load_tile, room_for, whole
+from posterior.kernels.compiled.row_tiles import PLACES, TILE, clear_behind, load_tile, room_for, whole
 from posterior.kernels.compiled.series import add_up, log1p, share, sum_of_tile
 from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.vectors import WIDTH
@@ -154,7 +152,8 @@ ROWS = f"{PLACES}, {CODES}, {NUMBERS}, {NUMBERS}, {TABLE}, int64"
 
 @kernel(
     f"void({ROWS}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {TABLE}, {COUNTER}, int64, int64, {TABLE}, {STACK}, "
-    f"{STACK})"
+    f"{STACK})",
+    own=("rows", "columns", "lines", "on_side", "upright_pairs"),
 )
 def add_sums(
     addresses: Ints,
@@ -193,6 +192,12 @@ def add_sums(
     e, room = lines[: first + R4], lines[first + R4 : first + R4 + LINES]
     p, after = lines[first + R4 + LINES : len(lines) - n_kept], lines[len(lines) - n_kept :]
     own = e[first:].ctypes.data
+    clear_behind(len(shift), rows, columns)
+    # What is left there may be so small that products with it take long.
+    n_scores = n_classes - first
+    for i in range(n_scores * (n_scores + 1) // 2, len(on_side)):
+        for r in range(TILE):
+            on_side[i, r] = 0.0
     for _ in range(most):
         place = take_next(counter)
         if place >= len(values):
@@ -224,6 +229,8 @@ class SoftmaxParts(LossParts):
     Where there is one class more than scores, the score of the first is 0.
     """
 
+    _kernel = staticmethod(add_sums)
+
     def __init__(self, *given: Any, curved: bool, **rows: Any) -> None:
         super().__init__(*given, **rows)
         (R, d), K = self.coef.shape, self.n_classes
@@ -247,12 +254,10 @@ class SoftmaxParts(LossParts):
         kept = 2 * self.n_classes if self._curved else 0
         lines = scratch("scores", self._first + R4 + LINES + kept, TILE)
         on_side = scratch("pairs on side", whole(self._n_pairs) + q, TILE)
-        on_side[self._n_pairs :] = 0.0  # what is left there may be so small that products with it take long
         return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
 
-    def _adding(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> Callable[[], object]:
-        arguments: list[Any] = [*rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums]
-        return partial(add_sums, *arguments)
+    def _arguments(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> tuple[Any, ...]:
+        return *rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums
 
     def whole(self) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Sums of every part: losses, derivatives by coefficients (R, d) and offsets, and second ones.

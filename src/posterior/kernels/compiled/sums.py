@@ -4,8 +4,12 @@ import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.compiled.jit import CODES, NUMBERS, kernel
+from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
+from posterior.kernels.compiled.team import share_out
 
 LANES = 4
+# Labels that a thread counts at a time.
+PART = 1 << 16
 
 
 @kernel(f"void({CODES}, {NUMBERS}, float64[::1])")
@@ -57,6 +61,31 @@ def count_small(labels: AnyArray, count: Ints) -> bool:
         for k in range(len(count)):
             count[k] += counts[lane, k]
     return True
+
+
+PARTS = f"boolean(Array({{}}, 1, 'C', True), {COUNTER}, int64, int64, int64[:, ::1])"
+
+
+@kernel(PARTS.format("int64"), PARTS.format("int32"))
+def count_parts(labels: AnyArray, counter: Ints, most: int, part: int, counts: Ints) -> bool:
+    """Count the next parts of some labels, as `count_small` does, and end all threads where one is false."""
+    for _ in range(most):
+        p = take_next(counter)
+        if p >= len(counts):
+            break
+        if not count_small(labels[p * part : (p + 1) * part], counts[p]):
+            counter[0] = len(counts)
+            return False
+    return True
+
+
+def counts_of(labels: AnyArray, most: int, workers: int) -> Ints | None:
+    """How often each of 0 … most − 1 is there, by so many threads; None where there are other numbers."""
+    part = max(PART, LANES * LANES * most)
+    counts, counter = np.zeros((max(1, -(-len(labels) // part)), most), np.int64), np.zeros(1, np.int64)
+    arguments = labels, counter, MOST, part, counts
+    there = share_out(count_parts, counter, len(counts), lambda: arguments, workers)
+    return np.asarray(counts.sum(axis=0)) if there else None
 
 
 ROWS = "float64[::1], {0}[::1], {0}[::1]"
