@@ -121,6 +121,21 @@ def _even(n_rows: int, most: int) -> int:
     return min(most, max(tiles, 1) * TILE_ROWS)
 
 
+def _scored_rows(n_rows: int, most: int) -> int:
+    """Rows of each chunk that is scored: about as many of all, at most `most`.
+
+    The last one is large enough for compiled code, if that can be: the reference would keep all threads
+    waiting for it.
+    """
+    tiles = most // TILE_ROWS
+    n_chunks = max(1, -(-n_rows // (tiles * TILE_ROWS)))
+    even = max(1, -(-n_rows // (n_chunks * TILE_ROWS)))
+    for size in range(even * TILE_ROWS, even * TILE_ROWS // 2, -TILE_ROWS):
+        if (n_rows - 1) % size + 1 >= min(FROM_ROWS, size):
+            return size
+    return even * TILE_ROWS
+
+
 @dataclass(frozen=True)
 class LocalDataset:
     """An encoded table with class codes, weights and, for a cross-validation, fold numbers.
@@ -238,9 +253,9 @@ class LocalDataset:
         A `write` that has `of_parts` is asked to write many chunks at a time, and then to settle those in
         which some rows are odd.
         """
-        size = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
-        n_chunks = -(-self.n_rows // (size // TILE_ROWS * TILE_ROWS))
-        size, done = -(-self.n_rows // (max(n_chunks, 1) * TILE_ROWS)) * TILE_ROWS, 0
+        most = max(TILE_ROWS, min(FILL_ROWS, FILL_CELLS // max(self.data.cells_per_row(dense), 1)))
+        size, done = _scored_rows(self.n_rows, most), 0
+        n_chunks = -(-self.n_rows // size)
         if n_chunks == 1:
             with one_blas_thread:
                 self._write_part(write, out, size, 0)
