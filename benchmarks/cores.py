@@ -1,11 +1,12 @@
-"""How fits and predictions scale with the number of threads, beside the machine's read bandwidth.
+"""How fits and predictions scale with the number of threads, beside what the machine itself does.
 
     python -m benchmarks.cores                 # 4,000,000 x 20, 10 classes; 1, 2, 4 … threads up to all cores
     python -m benchmarks.cores --models softmax --threads 1 16
     python -m benchmarks.cores --models QDA --single
 
 Log posteriors of some rows must have the same bits as those of one thread. Seconds are the least of three
-runs.
+runs. The last lines say what the machine allows: how fast threads read, and how fast they calculate where
+they need no memory. Two threads that share a core, as those of most cloud machines do, share its arithmetic.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+import numba
 import numpy as np
 
 import posterior
@@ -62,6 +64,30 @@ def bandwidth(X: np.ndarray, n_threads: int) -> float:
     return X.nbytes / seconds(read)
 
 
+@numba.njit(nogil=True, fastmath=True)  # type: ignore[untyped-decorator]  # numba has no types
+def _multiply_and_add(steps: int, out: np.ndarray) -> None:
+    """As many multiply-adds as there are answers, in each step: in registers, or the first cache."""
+    sums = np.zeros(len(out))
+    for _ in range(steps):
+        for i in range(len(sums)):
+            sums[i] = sums[i] * 0.999999 + 1.000001
+    out[:] = sums
+
+
+def multiply_adds(n_threads: int) -> float:
+    """Multiply-adds a second of so many threads that need no memory and meet nobody."""
+    steps, size = 10_000_000, 64
+
+    def add() -> None:
+        workers = [Thread(target=_multiply_and_add, args=(steps, np.zeros(size))) for _ in range(n_threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    return n_threads * steps * size / seconds(add)
+
+
 def main() -> None:
     """Print a table of seconds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -95,6 +121,7 @@ def main() -> None:
         for what, found in (("fit", fits), ("predict_proba", predictions)):
             print(f"| {name} {what} | " + " | ".join(f"{s:.3f}" for s in found) + " |", flush=True)
     print("| read bandwidth, GB/s | " + " | ".join(f"{bandwidth(X, n) / 1e9:.0f}" for n in counts) + " |")
+    print("| multiply-adds, 10⁹/s | " + " | ".join(f"{multiply_adds(n) / 1e9:.0f}" for n in counts) + " |")
 
 
 if __name__ == "__main__":
