@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 
 from posterior._blas import one_blas_thread
 
@@ -32,9 +33,11 @@ def threads(n: int) -> Iterator[None]:
 
 
 def n_threads() -> int:
-    """The number of threads in use: what `threads` set, else the cores this process may run on.
+    """The number of threads in use: what `threads` set, else the cores that this process may use.
 
-    A thread of the pool works alone: one that waited for others of the pool could wait for itself.
+    These are the cores that it may run on, or fewer where a container has a quota or OMP_NUM_THREADS is set,
+    as joblib, Dask and Spark do in their workers. A thread of the pool works alone: one that waited for
+    others of the pool could wait for itself.
 
     >>> with threads(3):
     ...     n_threads()
@@ -45,7 +48,22 @@ def n_threads() -> int:
     chosen = _threads.get()
     if chosen is not None:
         return chosen
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _quota(), _openmp_limit(cores))
+
+
+@cache
+def _quota() -> int:
+    """The cores of this process by the quota of its container, rounded up; read once."""
+    from joblib import cpu_count  # noqa: PLC0415  (not before a fit: starting should take no longer)
+
+    return int(cpu_count())
+
+
+def _openmp_limit(cores: int) -> int:
+    """What OMP_NUM_THREADS allows ("4,2": 4, the outermost); all cores where it is not set, or no number."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return max(1, int(first)) if first.isdecimal() else cores
 
 
 class _Inside(threading.local):

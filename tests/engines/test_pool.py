@@ -7,11 +7,12 @@ import threading
 import time
 import weakref
 
+import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from posterior import GaussianNB, threads
+from posterior import GaussianNB, _pool, threads
 from posterior._blas import one_blas_thread
 from posterior._pool import each, n_threads, pool
 from posterior.engines import local
@@ -166,3 +167,32 @@ with threadpool_limits(limits=2, user_api="blas"), one_blas_thread:
 """
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)  # noqa: S603 -- our own
     assert done.stdout.strip() == "{1}"
+
+
+@pytest.mark.parametrize(
+    ("said", "found"), [("1", 1), ("3,2", 3), (" 2 ", 2), ("64", 4), ("", 4), ("all", 4), ("0", 1), ("-1", 4)]
+)
+def test_no_more_threads_than_openmp_is_allowed(said, found, monkeypatch):
+    monkeypatch.setattr(_pool, "_quota", lambda: 4)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert n_threads() == found
+    with threads(5):
+        assert n_threads() == 5
+
+
+def test_no_more_threads_than_the_quota_of_a_container_allows(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(64)), raising=False)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 3)
+    _pool._quota.cache_clear()
+    try:
+        assert n_threads() == 3
+    finally:
+        _pool._quota.cache_clear()
+
+
+def test_workers_of_joblib_share_out_the_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    n = joblib.cpu_count()
+    assert joblib.Parallel(n_jobs=n)(joblib.delayed(n_threads)() for _ in range(n)) == [1] * n
