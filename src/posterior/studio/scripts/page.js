@@ -12,6 +12,7 @@ import { coverageOf, firstSetting, round, settingFromHash, settingToHash, tidy, 
 import { ConfusionView, CostTable } from "./tables.js";
 
 const MANY_SLIDERS = 5;
+const ON_TIME = 60; // frames after which a thread that was late counts as on time again
 
 export class Studio {
   constructor(data, host) {
@@ -24,6 +25,7 @@ export class Studio {
     this.moves = false; // whether a hand moves the setting
     this.turn = 0; // which half of the sliders is moved in this frame
     this.told = this.next = null; // results of the thread beside that are to be shown, the older first
+    this.behind = 0; // frames in a row at which two of them waited
     this.serial = 0; // settings that were worked out here: what the thread beside found before them is out of date
     this.later = oncePerFrame(() => this.follow());
     this.beside = Beside.of(this.known, told => this.hear(told));
@@ -213,14 +215,20 @@ export class Studio {
 
   /** A frame while the hand moves: what the thread beside found last, or without one all that there is, and the controls. */
   follow() {
-    const { told, beside } = this;
-    this.told = this.next;
-    this.next = null;
+    const told = this.nextToShow(), { beside } = this;
     if (this.told) this.later();
     if (beside && told?.serial === this.serial) this.found = { ...told.found, done: this.rows.done };
     else if (beside || !this.due) return this.showControls();
     else this.settle();
     this.show();
+  }
+
+  /** The older result that waits; the newer one where for a second two have waited at every frame, so that the page is a frame behind for nothing. */
+  nextToShow() {
+    this.behind = this.next ? this.behind + 1 : 0;
+    const [told, next] = this.behind < ON_TIME ? [this.told, this.next] : [this.next, null];
+    Object.assign(this, { told: next, next: null });
+    return told;
   }
 
   show() {
