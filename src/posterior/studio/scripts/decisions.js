@@ -83,7 +83,7 @@ export function decide(rows, setting, old, observed) {
   const held = again ? before.held ?? heldOf(rows, moved, prices, scaled) : null;
   const others = keptWhileDragged(rows.drag, prices.plain && !held ? priors : null, setting.positive, k => othersOf(rows, k, setting.positive, scaled));
   const high = held ? withOneCost(rows, held, moved, prices, scaled)
-    : others ? passWithOthers(rows, others, scaled.ratio[others.k], i => likeliestOf(rows, i, scaled, setting.positive))
+    : others ? passWithOthers(rows, others, scaled.ratio[others.k], i => (K === 2 ? likelierOfTwo : likeliestOf)(rows, i, scaled, setting.positive, prices.flat))
       : pass(rows, scaled, setting.positive, prices);
   rows.decided = { key, but, costs: setting.costs, moved, held, flat: prices.flat, plain: prices.plain, likelier, high, total, scaled,
     sure: same && before.sure, byPosterior: same ? before.byPosterior : null, spread: null, byCost: null };
@@ -185,6 +185,15 @@ function likeliestOf(rows, i, scaled, positive) {
   seen[i] = share[positive] / sum;
 }
 
+/** The same of two classes; where rounding could decide, the answer that the pass over rows of two classes gives, too. */
+function likelierOfTwo(rows, i, scaled, positive, flat) {
+  likeliestOf(rows, i, scaled, positive);
+  const best = firstOfEquals(scaled.share, flat, 2);
+  if (best === rows.action[i]) return;
+  rows.action[i] = best;
+  rows.risk[i] = 1 - rows.risk[i];
+}
+
 /** The pass over rows of two classes, for any costs, without inner loops; returns the largest expected cost, or zero. */
 function ofTwo(rows, scaled, positive, { columns, flat, size }) {
   const { n, posterior, action, risk, seen } = rows, { priors, ratio, share } = scaled;
@@ -266,7 +275,10 @@ function leastOf(cost, share, flat, unsure) {
   return second - cost[best] > unsure ? best : firstOfEquals(share, flat, cost.length);
 }
 
-/** The largest posterior of every row; worked out once for class frequencies, and only where a rule asks for it. Where every mistake costs one, it is one less the risk. */
+/**
+ * The largest posterior of every row; worked out once for class frequencies, and only where a rule asks for it. Where every
+ * mistake costs one it is one less the expected cost, and nobody asks.
+ */
 export function surestOf(rows) {
   const { n, K, posterior, surest, decided } = rows, { scaled } = decided, { ratio, share } = scaled;
   if (decided.sure) return surest;

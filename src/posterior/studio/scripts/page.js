@@ -223,7 +223,7 @@ export class Studio {
     this.show();
   }
 
-  /** The older result that waits; the newer one where for a second two have waited at every frame, so that the page is a frame behind for nothing. */
+  /** The older result that waits; the newer one where two have waited at every frame of a second, so that the delay of one frame is not needed. */
   nextToShow() {
     this.behind = this.next ? this.behind + 1 : 0;
     const [told, next] = this.behind < ON_TIME ? [this.told, this.next] : [this.next, null];
