@@ -5,12 +5,15 @@
 Each control is moved by the events that a hand gives rise to, once a frame, and the page does all that it
 does for a person. Printed are the milliseconds of script a frame in the page's own thread (the middle frame
 and the slowest of twenty), the processor time of that thread (script, style, layout and painting), the frames
-a second, of at most 60, and how many of them showed new results: rows are worked out in a thread beside it,
-which may need longer than a frame. It needs Chromium on the path.
+a second, of at most 60, how many of them showed new results, and how long after the control moved they did:
+rows are worked out in a thread beside it, so that a result is shown one frame (17 ms) after the move at the
+soonest, two where that thread was late. A frame counts only if it shows a result that no frame showed before;
+results that are skipped because a newer one has come are not counted. It needs Chromium on the path.
 """
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from pathlib import Path
@@ -26,13 +29,15 @@ from studio_pages import large  # noqa: E402
 # A control is given a value by `move(studio, share)`, share between 0.2 and 0.8, as a hand would by dragging.
 FRAMES = """
 (async (move, seconds) => {
-  const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame), each = [];
+  const { studio } = posteriorStudio, frame = () => new Promise(requestAnimationFrame);
+  const each = [], delays = [];
   const plain = { follow: studio.follow, show: studio.show };
   let shown = 0;
   studio.follow = function () {
-    const began = performance.now();
+    const began = performance.now(), before = shown, moved = this.told?.moved ?? NaN;
     plain.follow.call(this);
     each.push(performance.now() - began);
+    if (shown > before) delays.push(began - moved);
   };
   studio.show = function () { shown += 1; plain.show.call(this); };
   const began = performance.now();
@@ -45,8 +50,9 @@ FRAMES = """
   delete studio.follow;
   delete studio.show;
   each.sort((a, b) => a - b);
-  const slow = each[Math.floor(0.95 * each.length)];
-  return { n, rate, follows, middle: each[each.length >> 1], slow };
+  delays.sort((a, b) => a - b);
+  const slow = each[Math.floor(0.95 * each.length)], delay = delays[delays.length >> 1] ?? null;
+  return { n, rate, follows, middle: each[each.length >> 1], slow, delay };
 })
 """
 GIVEN = """
@@ -117,12 +123,13 @@ def main() -> int:
             print(f"\n{rows:,} rows, {n_classes} classes, {page.stat().st_size / 1e6:.1f} MB")
             for what in MOVES:
                 told = measured(browser, what, asked.seconds)
+                delay = math.nan if told["delay"] is None else told["delay"]
                 figures.append({"rows": rows, "classes": n_classes, "control": what, **told})
                 print(
                     f"{what:40} update {told['middle']:5.1f} ms, slow ones {told['slow']:5.1f} ms; processor "
                     f"{told['all']:5.1f} ms a frame (script {told['script']:.1f}, style {told['style']:.1f}, "
                     f"layout {told['layout']:.1f}); {told['rate']:4.1f} frames a second, "
-                    f"{told['follows']:4.1f} with new results"
+                    f"{told['follows']:4.1f} with new results, {delay:.0f} ms after the move"
                 )
             browser.call("Page.close")
         browser.close()

@@ -233,6 +233,33 @@ def test_a_hand_that_is_faster_than_the_thread_leaves_no_older_curve(
     assert found["shown"] == found["right"]
 
 
+TOLD_AT_ONCE = """
+(async coverages => {
+  const { studio } = posteriorStudio, shown = [], frame = () => new Promise(requestAnimationFrame);
+  studio.show = function () { shown.push(this.found.coverage); };
+  const { serial, found } = studio;
+  for (const coverage of coverages) studio.hear({ serial, found: { ...found, coverage } });
+  const frames = [];
+  for (let n = 0; n < 4; n++) {
+    await frame();
+    frames.push(shown.length);
+  }
+  delete studio.show;
+  return { shown, frames };
+})
+"""
+
+
+@pytest.mark.parametrize("told", [[0.1], [0.1, 0.2], [0.1, 0.2, 0.3]])
+def test_results_that_come_between_two_frames_are_shown_in_two_frames_but_no_later(
+    told: list[float], pages: Callable[[str], Path], browser: Chromium
+) -> None:
+    browser.open(pages("large"), 1280, "light")
+    found = browser.evaluate(f"{TOLD_AT_ONCE}({told})")
+    assert found["shown"] == told[-2:]
+    assert found["frames"] == ([1, 1, 1, 1] if len(told) == 1 else [1, 2, 2, 2])
+
+
 SCROLLED_TO = """
 (async () => {
   const { studio } = posteriorStudio;

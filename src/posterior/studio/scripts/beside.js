@@ -20,7 +20,7 @@ export function workBeside(scope) {
       return;
     }
     // What is done with each row stays here: the page asks for it once the hand rests, and works it out itself.
-    scope.postMessage({ ...data, found: { ...workedOut(known, data.setting, data.withCurves), done: null } });
+    scope.postMessage({ ...data.about, found: { ...workedOut(known, data.setting, data.withCurves), done: null } });
   };
 }
 
@@ -42,8 +42,9 @@ export class Beside {
     this.thread.postMessage(known);
   }
 
-  ask(setting, withCurves, serial) {
+  /** Ask for a setting; what is `about` it comes back with what was found. */
+  ask(setting, withCurves, about) {
     this.busy = true;
-    this.thread.postMessage({ setting, withCurves, serial });
+    this.thread.postMessage({ setting, withCurves, about });
   }
 }

@@ -1,18 +1,18 @@
 // The expected cost up to which rows are answered, where a share of them is to be.
 import { firstBits } from "./maths.js";
 
-// Bins of expected costs above the least one by the first bits of the number: 32 of them between x and 2x, so that
+// Bins of expected costs above the least possible one by the first bits of the number: 32 of them between x and 2x, so that
 // no bin holds many rows, however near zero most expected costs are.
 const KEPT_BITS = 15, BIT_BINS = 1 << (31 - KEPT_BITS);
-const PARTS = 256, FEW = 64;
+const PARTS = 256, FEW = 64, ROUNDING = 1e-9;
 
-/** Rows by expected cost, in bins: the least one, the weight in each bin, and the bin of each row. */
+/** Rows by expected cost, in bins: the weight in each bin, and the bin of each row. */
 function spreadOf(rows) {
-  const { n, risk, counts } = rows, sums = new Float64Array(BIT_BINS), bins = rows.bins ??= new Uint16Array(n);
-  let low = Infinity;
-  for (let i = 0; i < n; i++) if (risk[i] < low) low = risk[i];
+  const { n, risk, counts, decided } = rows, { sums, bins } = rows.spread ??= { sums: new Float64Array(BIT_BINS), bins: new Uint16Array(n) };
+  const low = decided.flat.reduce((one, other) => Math.min(one, other), 0) * (1 + ROUNDING); // no row costs less
+  sums.fill(0);
   for (let i = 0; i < n; i++) sums[bins[i] = firstBits(risk[i] - low) >>> KEPT_BITS] += counts[i];
-  return { sums, bins };
+  return rows.spread;
 }
 
 /**

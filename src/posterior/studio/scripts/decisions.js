@@ -28,7 +28,7 @@ export function readRows(data) {
     n, K, posterior, codes: unpacked(codes, Uint16Array),
     weight: weight ? unpacked(weight, Float64Array) : new Float64Array(n).fill(1),
     // What one pass leaves of each row: its weight, cheapest action and what that is expected to cost, its largest
-    // posterior, that of the class looked at, and what is done in the end.
+    // posterior (`surestOf`), that of the class looked at, and what is done in the end.
     counts: new Float64Array(n), action: new Uint16Array(n), risk: new Float64Array(n),
     surest: new Float64Array(n), seen: new Float64Array(n), done: new Uint16Array(n),
     decided: null, order: new Int32Array(n), drag: noDrag(),
@@ -73,23 +73,30 @@ function priced(costs) {
 export function decide(rows, setting, old, observed) {
   const key = `${setting.priors}|${setting.costs}|${setting.positive}`;
   if (rows.decided?.key === key) return rows.decided;
-  const { n, K, codes, weight, counts } = rows, { priors } = setting;
-  const scaled = scaledBy(priors, old, K), likelier = new Float64Array(K).fill(1);
-  if (priors) for (let k = 0; k < K; k++) likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
-  let total = 0;
-  for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
-  const prices = priced(setting.costs), before = rows.decided, but = `${priors}|${setting.positive}`;
-  const moved = before?.but === but ? movedCell(before.costs, setting.costs) : null;
+  const { K } = rows, { priors } = setting, prices = priced(setting.costs), scaled = scaledBy(priors, old, K);
+  // What depends on class frequencies and the class looked at alone is kept while costs change.
+  const but = `${priors}|${setting.positive}`, before = rows.decided, same = before?.but === but;
+  const { likelier, total } = same ? before : countedUnder(rows, priors, observed);
+  const moved = same ? movedCell(before.costs, setting.costs) : null;
   const again = moved !== null && String(moved) === String(before.moved), pass = K === 2 ? ofTwo : prices.plain ? likeliest : cheapest;
   // The second time that the same cost is moved a hand is dragging it. What is held stays right until something else changes.
   const held = again ? before.held ?? heldOf(rows, moved, prices, scaled) : null;
   const others = keptWhileDragged(rows.drag, prices.plain && !held ? priors : null, setting.positive, k => othersOf(rows, k, setting.positive, scaled));
   const high = held ? withOneCost(rows, held, moved, prices, scaled)
-    : others ? passWithOthers(rows, others, scaled.ratio[others.k], i => likeliestOf(rows, i, scaled, setting.positive))
+    : others ? passWithOthers(rows, others, scaled.ratio[others.k], i => (K === 2 ? likelierOfTwo : likeliestOf)(rows, i, scaled, setting.positive, prices.flat))
       : pass(rows, scaled, setting.positive, prices);
-  rows.decided = { key, but, costs: setting.costs, moved, held, flat: prices.flat, likelier, high, total, scaled,
-    sure: !held && prices.plain, spread: null, tallied: null };
+  rows.decided = { key, but, costs: setting.costs, moved, held, flat: prices.flat, plain: prices.plain, likelier, high, total, scaled,
+    sure: same && before.sure, byPosterior: same ? before.byPosterior : null, spread: null, byCost: null };
   return rows.decided;
+}
+
+/** Rows count as often as their class is met: by how much more than among the rows, and the weight of all. */
+function countedUnder({ n, K, codes, weight, counts }, priors, observed) {
+  const likelier = new Float64Array(K).fill(1);
+  if (priors) for (let k = 0; k < K; k++) likelier[k] = observed[k] > 0 ? priors[k] / observed[k] : 0;
+  let total = 0;
+  for (let i = 0; i < n; i++) total += counts[i] = weight[i] * likelier[codes[i]];
+  return { likelier, total };
 }
 
 /** What is kept of each row while one cost moves. */
@@ -141,7 +148,7 @@ export function posteriorsOfRow(rows, i, scaled = rows.decided.scaled) {
 
 /** The pass over rows where every mistake costs one: the likeliest class; returns the largest expected cost. */
 function likeliest(rows, scaled, positive) {
-  const { n, K, posterior, action, risk, surest, seen } = rows, { priors, ratio, share } = scaled;
+  const { n, K, posterior, action, risk, seen } = rows, { priors, ratio, share } = scaled;
   let high = 0;
   for (let i = 0, at = 0; i < n; i++) {
     const best = action[i];
@@ -159,7 +166,6 @@ function likeliest(rows, scaled, positive) {
     else {
       const scale = priors ? 1 / (top + others) : 1;
       risk[i] = others * scale;
-      surest[i] = top * scale;
       seen[i] = share[positive] * scale;
     }
     if (risk[i] > high) high = risk[i];
@@ -169,20 +175,28 @@ function likeliest(rows, scaled, positive) {
 
 /** The same of one row, whatever its answer was. */
 function likeliestOf(rows, i, scaled, positive) {
-  const { K, action, risk, surest, seen } = rows, { share } = scaled, sum = unscaled(rows, i, scaled);
+  const { K, action, risk, seen } = rows, { share } = scaled, sum = unscaled(rows, i, scaled);
   let best = 0, others = 0;
   for (let k = 1; k < K; k++) {
     if (share[k] > share[best]) { others += share[best]; best = k; } else others += share[k];
   }
   action[i] = best;
   risk[i] = others / sum;
-  surest[i] = share[best] / sum;
   seen[i] = share[positive] / sum;
 }
 
+/** The same of two classes; where rounding could decide, the answer that the pass over rows of two classes gives, too. */
+function likelierOfTwo(rows, i, scaled, positive, flat) {
+  likeliestOf(rows, i, scaled, positive);
+  const best = firstOfEquals(scaled.share, flat, 2);
+  if (best === rows.action[i]) return;
+  rows.action[i] = best;
+  rows.risk[i] = 1 - rows.risk[i];
+}
+
 /** The pass over rows of two classes, for any costs, without inner loops; returns the largest expected cost, or zero. */
-function ofTwo(rows, scaled, positive, { columns, flat, plain, size }) {
-  const { n, posterior, action, risk, surest, seen } = rows, { priors, ratio, share } = scaled;
+function ofTwo(rows, scaled, positive, { columns, flat, size }) {
+  const { n, posterior, action, risk, seen } = rows, { priors, ratio, share } = scaled;
   const [c00, c01, c10, c11] = flat, r0 = ratio[0], r1 = ratio[1], unsure = CLOSE * size;
   let high = 0;
   for (let i = 0; i < n; i++) {
@@ -202,7 +216,6 @@ function ofTwo(rows, scaled, positive, { columns, flat, plain, size }) {
     const scale = priors ? 1 / sum : 1, own = (u0 * columns[2 * best] + u1 * columns[2 * best + 1]) * scale;
     action[i] = best;
     risk[i] = own;
-    if (plain) surest[i] = 1 - own;
     seen[i] = (positive ? u1 : u0) * scale;
     if (own > high) high = own;
   }
@@ -262,7 +275,10 @@ function leastOf(cost, share, flat, unsure) {
   return second - cost[best] > unsure ? best : firstOfEquals(share, flat, cost.length);
 }
 
-/** The largest posterior of every row; worked out once for class frequencies, and only where a rule asks for it. */
+/**
+ * The largest posterior of every row; worked out once for class frequencies, and only where a rule asks for it. Where every
+ * mistake costs one it is one less the expected cost, and nobody asks.
+ */
 export function surestOf(rows) {
   const { n, K, posterior, surest, decided } = rows, { scaled } = decided, { ratio, share } = scaled;
   if (decided.sure) return surest;

@@ -19,12 +19,14 @@ export function movedCell(before, after) {
 /** Of each row: what the action costs but for the moved cell, its posterior of the cell's class, and the best of the other actions. */
 export function heldCosts(rows, [truth, action], columns, posteriorsAt, unsure) {
   const { n, K } = rows, base = new Float64Array(n), share = new Float64Array(n), least = new Float64Array(n), best = new Uint16Array(n);
+  const others = columns.slice();
+  others[action * K + truth] = 0; // the moved cell
   for (let i = 0; i < n; i++) {
     const { part, sum } = posteriorsAt(i);
     let first = Infinity, second = Infinity, which = 0;
     for (let a = 0; a < K; a++) {
       let cost = 0;
-      for (let k = 0; k < K; k++) if (a !== action || k !== truth) cost += part[k] * columns[a * K + k];
+      for (let k = 0; k < K; k++) cost += part[k] * others[a * K + k];
       cost /= sum;
       if (a === action) base[i] = cost;
       else if (cost < first) { second = first; first = cost; which = a; } else if (cost < second) second = cost;
@@ -38,18 +40,20 @@ export function heldCosts(rows, [truth, action], columns, posteriorsAt, unsure) 
 
 /** The pass over rows for a value of the moved cell; `fully(i)` works out a row in which rounding could decide. */
 export function passWithHeld(rows, { base, share, least, best }, action, value, unsure, fully) {
-  const { n, action: actions, risk } = rows;
-  let high = 0;
+  const { n, action: actions, risk, order: unclear } = rows;
+  let high = 0, left = 0;
   for (let i = 0; i < n; i++) {
-    const cost = base[i] + share[i] * value, other = least[i];
-    if (cost < other - unsure) {
-      actions[i] = action;
-      risk[i] = cost;
-    } else if (cost > other + unsure && best[i] !== UNCLEAR) {
-      actions[i] = best[i];
-      risk[i] = other;
-    } else fully(i);
-    if (risk[i] > high) high = risk[i];
+    const cost = base[i] + share[i] * value, other = least[i], which = best[i], cheaper = (cost < other) | 0;
+    if (Math.abs(cost - other) > unsure && (which !== UNCLEAR || cost < other)) {
+      const own = cost * cheaper + other * (1 - cheaper); // by products, as in passWithOthers
+      actions[i] = which + (action - which) * cheaper;
+      risk[i] = own;
+      if (own > high) high = own;
+    } else unclear[left++] = i;
+  }
+  for (let j = 0; j < left; j++) {
+    fully(unclear[j]);
+    high = Math.max(high, risk[unclear[j]]);
   }
   return high;
 }

@@ -23,7 +23,7 @@ export const noDrag = () => ({ about: null, before: null, k: -1, kept: null });
  * none is dragged. A hand drags a frequency where the same one moves twice, and what is kept is about the same thing.
  */
 export function keptWhileDragged(drag, priors, about, keep) {
-  if (!priors || priors.length < 3) return Object.assign(drag, noDrag()).kept;
+  if (!priors) return Object.assign(drag, noDrag()).kept;
   if (drag.about !== about) Object.assign(drag, noDrag(), { about });
   const { before, kept } = drag, factor = kept ? factorOfOthers(kept.priors, priors, kept.k) : NaN;
   if (factor > 0) return { ...kept, factor };
@@ -34,11 +34,12 @@ export function keptWhileDragged(drag, priors, about, keep) {
 }
 
 /**
- * Of each row its posterior of class k and of the class looked at; of its other classes the largest posterior, whose it
- * is, and the sum of the rest; all but the first times what class frequencies multiply them by.
+ * Of each row four numbers side by side: its posterior of class k; of its other classes the largest posterior and the sum
+ * of the rest; its posterior of the class looked at; all but the first times what class frequencies multiply them by
+ * (not the last, where it is that of class k). `which` is the class of the largest.
  */
 export function othersOf(rows, k, positive, { ratio }) {
-  const { n, K, posterior } = rows, [own, looked, top, rest] = Array.from({ length: 4 }, () => new Float64Array(n)), which = new Uint16Array(n);
+  const { n, K, posterior } = rows, parts = new Float64Array(4 * n), which = new Uint16Array(n);
   for (let i = 0, at = 0; i < n; i++, at += K) {
     let first = -1, second = -1, sum = 0, best = 0;
     for (let j = 0; j < K; j++) {
@@ -54,32 +55,37 @@ export function othersOf(rows, k, positive, { ratio }) {
         if (p > second) second = p;
       }
     }
-    own[i] = posterior[at + k];
-    looked[i] = posterior[at + positive] * ratio[positive];
-    top[i] = first;
-    rest[i] = sum;
+    parts[4 * i] = posterior[at + k];
+    parts[4 * i + 1] = first;
+    parts[4 * i + 2] = sum;
+    parts[4 * i + 3] = posterior[at + positive] * (k === positive ? 1 : ratio[positive]);
     which[i] = first - second > NEARLY * first ? best : SEVERAL;
   }
-  return { positive, own, looked, top, rest, which };
+  return { positive, parts, which };
 }
 
 /**
  * The pass over rows where every mistake costs one; `fully(i)` works out a row in which rounding could decide.
  * Returns the largest expected cost.
  */
-export function passWithOthers(rows, { k, factor, positive, own, looked, top, rest, which }, ratio, fully) {
-  const { n, action, risk, surest, seen } = rows, moved = k === positive;
-  let high = 0;
-  for (let i = 0; i < n; i++) {
-    const p = own[i] * ratio, best = top[i] * factor, others = rest[i] * factor, sum = p + best + others;
-    if (Math.abs(p - best) > NEARLY * sum && which[i] !== SEVERAL) {
-      const scale = 1 / sum, likelier = p > best;
-      action[i] = likelier ? k : which[i];
-      risk[i] = (likelier ? best + others : p + others) * scale;
-      surest[i] = (likelier ? p : best) * scale;
-      seen[i] = (moved ? p : looked[i] * factor) * scale;
-    } else fully(i);
-    if (risk[i] > high) high = risk[i];
+export function passWithOthers(rows, { k, factor, positive, parts, which }, ratio, fully) {
+  const { n, action, risk, seen, order: unclear } = rows, times = k === positive ? ratio : factor;
+  let high = 0, left = 0;
+  for (let i = 0, at = 0; i < n; i++, at += 4) {
+    const p = parts[at] * ratio, best = parts[at + 1] * factor, others = parts[at + 2] * factor, sum = p + best + others, second = which[i];
+    if (Math.abs(p - best) > NEARLY * sum && second !== SEVERAL) {
+      const scale = 1 / sum, likelier = (p > best) | 0;
+      // The smaller of p and best, by products with 0 and 1: a branch that goes either way takes longer.
+      const cost = (p * (1 - likelier) + best * likelier + others) * scale;
+      action[i] = second + (k - second) * likelier;
+      risk[i] = cost;
+      seen[i] = parts[at + 3] * times * scale;
+      if (cost > high) high = cost;
+    } else unclear[left++] = i; // no call in the loop, so that its arrays need not be looked up again for each row
+  }
+  for (let j = 0; j < left; j++) {
+    fully(unclear[j]);
+    high = Math.max(high, risk[unclear[j]]);
   }
   return high;
 }

@@ -5,6 +5,7 @@ import { logSumExp } from "./maths.js";
 import { keptWhileDragged, noDrag } from "./oneshare.js";
 
 const ROUNDED = 1e-9; // more than rounding does
+const TINY = 1e-280; // smaller sums may have lost digits
 const factor = log => (Math.abs(log) < 300 ? Math.exp(log) : NaN); // not a number where a product could leave the range of numbers
 
 /** Log densities of rows by class, relative to the largest, so that other priors cost one logarithm a row. */
@@ -24,8 +25,9 @@ export function readOutliers(data) {
   // By how much each row is below the highest, as a factor.
   const height = top.reduce((one, other) => Math.max(one, other), -Infinity), below = top.map(each => factor(height - each));
   const logs = given.calibration.logs.map(row => row.map(value => (value === "-inf" ? -Infinity : value)));
+  const tops = logs.map(row => Math.max(...row)), shares = logs.map((row, j) => row.map(log => (tops[j] > -Infinity ? Math.exp(log - tops[j]) : 0)));
   return { n, K, top, height, below, share, logPrior: given.logPrior.map(value => (value === "-inf" ? -Infinity : value)),
-    calibration: { ...given.calibration, logs }, odd: new Uint8Array(n), found: "", threshold: -Infinity, sorted: null,
+    calibration: { ...given.calibration, logs, tops, shares: Float64Array.from(shares.flat()), order: logs.map((_, j) => j) }, odd: new Uint8Array(n), found: "", threshold: -Infinity, sorted: null,
     sums: new Float64Array(n), summed: null, drag: noDrag() };
 }
 
@@ -33,19 +35,20 @@ export function readOutliers(data) {
 function sortedCalibration(outliers, priors) {
   const key = String(priors ?? "");
   if (outliers.sorted?.key === key) return outliers.sorted;
-  const { calibration, logPrior, K } = outliers, { count, codes, weight } = calibration;
+  const { calibration, logPrior, K } = outliers, { count, codes, weight, tops, shares, order } = calibration;
   const total = count.reduce((a, b) => a + b, 0);
-  const logs = priors ? priors.map(Math.log) : logPrior, ratio = new Float64Array(K).fill(1), joint = new Float64Array(K);
+  const logs = priors ? priors.map(Math.log) : logPrior, prior = priors ?? logPrior.map(Math.exp), ratio = new Float64Array(K).fill(1);
   let own = 1;
   if (priors) {
     for (let k = 0; k < K; k++) ratio[k] = count[k] > 0 ? priors[k] * total / count[k] : 0;
     own = Math.max(...ratio);
   }
-  const score = Float64Array.from(calibration.logs, row => {
-    for (let k = 0; k < K; k++) joint[k] = row[k] + logs[k];
-    return logSumExp(joint);
+  const score = Float64Array.from(tops, (top, j) => {
+    let sum = 0;
+    for (let k = 0; k < K; k++) sum += shares[j * K + k] * prior[k];
+    return sum > TINY ? top + Math.log(sum) : logSumExp(calibration.logs[j].map((log, k) => log + logs[k]));
   });
-  const order = Int32Array.from(score, (_, i) => i).sort((a, b) => score[a] - score[b]);
+  order.sort((a, b) => score[a] - score[b]); // from the order before, which is nearly right while a frequency is dragged
   const weights = Float64Array.from(order, i => weight[i] * ratio[codes[i]]);
   outliers.sorted = { key, own, scores: Float64Array.from(order, i => score[i]), weights, all: weights.reduce((a, b) => a + b, 0) + own };
   return outliers.sorted;
@@ -78,7 +81,7 @@ function sumsUnder(outliers, priors) {
     }
     return into;
   };
-  const kept = keptWhileDragged(drag, priors, null, k => ({ others: summed(new Float64Array(n), k), own: share.filter((_, at) => at % K === k) }));
+  const kept = keptWhileDragged(drag, priors, null, k => ({ others: summed(new Float64Array(n), k), own: sums.map((_, i) => share[i * K + k]) }));
   if (!kept) return summed(sums, -1);
   const { others, own, factor: since } = kept, p = prior[kept.k];
   for (let i = 0; i < n; i++) sums[i] = others[i] * since + own[i] * p;
@@ -93,12 +96,10 @@ export function oddRows(outliers, rate, priors) {
   const { n, top, height, below, odd } = outliers, threshold = outlierThreshold(outliers, rate, priors), sums = sumsUnder(outliers, priors);
   // A row is an outlier where top + ln Σ is below the threshold, which is to say Σ below e^(threshold − top): a product,
   // and no logarithm but where rounding could decide.
-  const limit = factor(threshold - height), least = (1 - ROUNDED) * limit, most = (1 + ROUNDED) * limit;
+  const limit = factor(threshold - height);
   for (let i = 0; i < n; i++) {
-    const sum = sums[i];
-    if (sum > most * below[i]) odd[i] = 0;
-    else if (sum < least * below[i]) odd[i] = 1;
-    else odd[i] = top[i] + Math.log(sum) < threshold ? 1 : 0;
+    const sum = sums[i], least = limit * below[i];
+    odd[i] = Math.abs(sum - least) > ROUNDED * least ? sum < least : top[i] + Math.log(sum) < threshold;
   }
   outliers.found = key;
   outliers.threshold = threshold;

@@ -11,6 +11,9 @@ import { RowExplorer } from "./rows.js";
 import { coverageOf, firstSetting, round, settingFromHash, settingToHash, tidy, withShare, zeroOne } from "./state.js";
 import { ConfusionView, CostTable } from "./tables.js";
 
+const MANY_SLIDERS = 5;
+const ON_TIME = 60; // frames after which a thread that was late counts as on time again
+
 export class Studio {
   constructor(data, host) {
     this.data = data;
@@ -20,6 +23,9 @@ export class Studio {
     this.setting = settingFromHash(location.hash, this.first, data);
     this.known = { rows: this.rows, outliers: this.outliers, old: data.old, observed: data.observed };
     this.moves = false; // whether a hand moves the setting
+    this.turn = 0; // which half of the sliders is moved in this frame
+    this.told = this.next = null; // results of the thread beside that are to be shown, the older first
+    this.behind = 0; // frames in a row at which two of them waited
     this.serial = 0; // settings that were worked out here: what the thread beside found before them is out of date
     this.later = oncePerFrame(() => this.follow());
     this.beside = Beside.of(this.known, told => this.hear(told));
@@ -40,6 +46,7 @@ export class Studio {
   /** Change a part of the setting: the thread beside begins at once where it is idle, and the page follows in the next frame. */
   change(part) {
     Object.assign(this.setting, part);
+    this.moved = performance.now();
     this.due = this.moves = true;
     this.ask();
     this.later();
@@ -186,15 +193,21 @@ export class Studio {
     if (!this.beside || this.beside.busy || !this.due) return;
     this.due = false;
     this.unsettled = true;
-    this.beside.ask(this.setting, this.drawing.some(part => part.seen()), this.serial);
+    this.beside.ask(this.setting, this.drawing.some(part => part.seen()), { serial: this.serial, moved: this.moved });
   }
 
-  /** The thread beside has found something, which the next frame shows; where the hand has moved on, it goes on at once. */
+  /**
+   * The thread beside has found something, which the next frame shows; where the hand has moved on, it goes on at once.
+   * Of two results that come between two frames, because the first was late, each gets a frame of its own.
+   */
   hear(told) {
-    this.told = told;
     if (this.beside?.failed) {
-      this.beside = null;
+      this.beside = this.told = this.next = null;
       this.due ||= this.unsettled;
+    } else if (!this.told) this.told = told;
+    else {
+      this.told = this.next ?? this.told;
+      this.next = told;
     }
     this.ask();
     this.later();
@@ -202,12 +215,20 @@ export class Studio {
 
   /** A frame while the hand moves: what the thread beside found last, or without one all that there is, and the controls. */
   follow() {
-    const { told, beside } = this;
-    this.told = null;
+    const told = this.nextToShow(), { beside } = this;
+    if (this.told) this.later();
     if (beside && told?.serial === this.serial) this.found = { ...told.found, done: this.rows.done };
     else if (beside || !this.due) return this.showControls();
     else this.settle();
     this.show();
+  }
+
+  /** The older result that waits; the newer one where two have waited at every frame of a second, so that the delay of one frame is not needed. */
+  nextToShow() {
+    this.behind = this.next ? this.behind + 1 : 0;
+    const [told, next] = this.behind < ON_TIME ? [this.told, this.next] : [this.next, null];
+    Object.assign(this, { told: next, next: null });
+    return told;
   }
 
   show() {
@@ -226,7 +247,7 @@ export class Studio {
       if (this.due || this.unsettled) {
         this.settle();
         this.show();
-      }
+      } else this.showControls();
       this.confusion.rest();
       for (const part of this.following) part.rest();
       this.save();
@@ -243,7 +264,10 @@ export class Studio {
 
   showControls() {
     const { setting, data } = this, [rule, number] = setting.reject ?? [""];
-    (setting.priors ?? data.observed).forEach((p, k) => this.shares?.[k].set(100 * p));
+    // Of many sliders that follow a dragged one every second is moved in a frame, and all at rest.
+    const all = !this.moves || data.classes.length < MANY_SLIDERS;
+    this.turn = 1 - this.turn;
+    (setting.priors ?? data.observed).forEach((p, k) => { if (all || k % 2 === this.turn) this.shares?.[k].set(100 * p); });
     this.costTable.set(setting.costs);
     this.rule.value = setting.capacity ? "capacity" : rule;
     for (const [key, level] of Object.entries(this.levels)) {
