@@ -19,7 +19,7 @@ __all__ = ["log_sigmoid", "log_softmax", "log_sum_exp", "logit", "sigmoid", "sof
 
 
 def softmax(x: ArrayLike, *, axis: int = -1) -> Floats:
-    """Probabilities in proportion to the exponentials of the scores.
+    """Softmax: probabilities proportional to the exponentials of the scores.
 
     softmax(x)_k = exp(x_k) / Σ_j exp(x_j). Adding a constant to every score changes nothing; multiplying
     does. Scores of +inf share all mass equally; a row of only −inf is uniform.
@@ -47,7 +47,7 @@ def are_places(places: Sequence[int], n: int) -> bool:
 
 
 def log_softmax(x: ArrayLike, *, axis: int = -1) -> Floats:
-    """Log probabilities of the scores, never NaN unless a score is.
+    """Logarithm of the softmax, exact for any scores; NaN only if a score is NaN.
 
     log softmax(x)_k = x_k − log Σ_j exp(x_j). Scores of +inf share all mass equally. A row of only −inf
     says nothing about its K classes and is given the uniform log(1/K).
@@ -77,7 +77,7 @@ def log_sum_exp(x: ArrayLike, *, axis: int = -1) -> Floats:
 
 
 def sigmoid(x: ArrayLike) -> Floats:
-    """Probability that belongs to a log odds.
+    """Logistic sigmoid, σ(x) = 1 / (1 + exp(−x)): the probability with log odds x.
 
     σ(x) = 1 / (1 + exp(−x)), with σ′ = σ(1−σ); rising, convex below zero and concave above.
 
@@ -91,7 +91,7 @@ def sigmoid(x: ArrayLike) -> Floats:
 
 
 def log_sigmoid(x: ArrayLike) -> Floats:
-    """Log of the probability that belongs to a log odds.
+    """Logarithm of the sigmoid, ln σ(x), exact for any x.
 
     log σ(x) = −log(1 + exp(−x)); far on the left it is x itself.
 

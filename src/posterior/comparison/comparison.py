@@ -41,7 +41,7 @@ from posterior.schema.decode import table_of
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Models of a table by cross-validation, the best first, and which of them to use.
+    """Compare models of a table by cross-validation, and recommend one of them.
 
     `rows` says where the n rows that were predicted stand in the table that was given: all of them, but for
     those without a class and, in time, the first part. `codes` and what the results hold by row are in that
@@ -374,7 +374,7 @@ class Comparison:
 
 
 def compare(X: TableLike, y: Labels | str | None = None, **settings: Any) -> DataFrame:
-    """Models of a table by cross-validation as a data frame, the best first: `Comparison.of(X, y, …).frame`.
+    """Compare models by cross-validation; a data frame, best model first (`Comparison.of(X, y, …).frame`).
 
     >>> from sklearn.datasets import load_iris
     >>> frame = compare(*load_iris(return_X_y=True), models=["naive-bayes", "lda"])

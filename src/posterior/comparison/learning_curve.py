@@ -70,7 +70,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Losses of several models by the number of rows they learn from, and where they cross.
+    """Learning curves: held-out losses of several models by the number of training rows, and their crossings.
 
     In each repeat some rows are held out, and the others are learnt from in growing numbers: the same rows
     for every model, each size holding the rows of the sizes before. Standard errors are over repeats, which

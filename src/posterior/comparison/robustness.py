@@ -39,7 +39,7 @@ class TrialScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Losses on clean rows of models that learnt from corrupted ones.
+    """Robustness of models: train on corrupted rows, test on clean rows.
 
     `trials` (n_corruptions, n_models, n_repeats, 4) holds the log loss and error rate on rows held out, the
     log loss on the rows learnt from, and the number of parameters. Every model meets the same rows, and

@@ -157,7 +157,7 @@ class SideBySide:
 def side_by_side(
     X: TableLike, y: Labels, *, kinds: Kinds | None = None, classes: Label | Labels | None = None
 ) -> SideBySide:
-    """LDA and logistic regression of the same table: both coefficient vectors, and how far they agree.
+    """Compare LDA and logistic regression on one table: coefficients, boundaries, predictions and losses.
 
     Both have log odds that are linear in the columns. LDA finds them from class means and one covariance,
     logistic regression from the classes given the rows (by maximum likelihood, or Firth's penalty where

@@ -41,7 +41,7 @@ def expected_cost(log_posterior: Any, costs: Any, *, classes: Any = None) -> Flo
 
 
 def decide(log_posterior: Any, costs: Any = None, *, reject: Any = None, classes: Any = None) -> Ints:
-    """The position of the action of least expected cost for each row, (n,); the first of equals.
+    """Index of the action with the smallest expected cost for each row, (n,); the first of equals.
 
     Without costs the likeliest class, which zero-one costs give as well. Actions are equal when the costs
     and log posteriors given make them so, to the last digit. `reject` is a rule (`read_reject`), and
@@ -96,7 +96,7 @@ def average_cost(
     actions: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Mean cost of what was done, over rows whose true class is known.
+    """Average cost of the actions taken, given the true classes.
 
     With `classes`, y holds labels of these and `action` labels of the actions: those that the costs name,
     or `actions`, or else the classes. Without, both are positions. Rejecting is an action like the others

@@ -17,7 +17,7 @@ from posterior.schema.decode import table_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskCoverage(Printed):
-    """Risk against coverage (El-Yaniv & Wiener 2010), from the surest rows on.
+    """Risk against coverage (El-Yaniv & Wiener 2010), rows with the smallest expected cost first.
 
     `coverage` is the share of rows answered, `risk` the average cost among them, and `threshold` the
     rejection cost that answers just these: the largest of their least expected costs. Rows that are
@@ -74,7 +74,7 @@ class RiskCoverage(Printed):
 def risk_coverage_curve(
     y: Any, log_posterior: Any, costs: Any = None, *, classes: Any = None, sample_weight: Any = None
 ) -> RiskCoverage:
-    """The average cost among the rows answered, as ever more of them are, the surest first.
+    """Average cost of the answered rows against the share of rows answered (coverage).
 
     A row is the surer the less its cheapest action is expected to cost; without costs, the likelier its
     likeliest class, and the risk is the error rate.

@@ -14,7 +14,7 @@ from posterior.decision.scores import scored_rows
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DetectionCurve(Printed):
-    """Rows that are called positive as the threshold on their score falls, by weight.
+    """True and false positives as the threshold on the score falls: ROC, precision and recall.
 
     At `threshold[i]` all rows of that score or a higher one are called positive: the share `recall[i]` of the
     positive rows, which is the rate of true positives, the share `false_alarms[i]` of the others, and a share

@@ -14,7 +14,7 @@ FEW = 6  # classes or actions shown, the likeliest or cheapest first
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Printed):
-    """Why one row got its answer, step by step in the order in which the steps are taken.
+    """Why one row got its decision, step by step.
 
     >>> print(Explanation(
     ...     "ask", ("ill", "well"), posterior=np.array([0.6, 0.4]), as_trained=np.array([0.6, 0.4]),

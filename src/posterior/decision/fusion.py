@@ -16,7 +16,7 @@ from posterior.notices import DataWarning, warn
 
 
 def fuse(log_posteriors: Any, log_prior: Any, *, weights: Any = None) -> Floats:
-    """Log posteriors given what all models saw, the prior counted once, (n, K).
+    """Combine log posteriors of several models into one, counting the prior once, (n, K).
 
     ln p(k | x₁ … x_M) = ln π_k + Σ_m w_m (ln p(k | x_m) − ln π_k) + a constant of the row. With weights of
     one this is Bayes' rule for blocks of columns that are independent given the class, and exact; other
@@ -45,7 +45,7 @@ def fuse(log_posteriors: Any, log_prior: Any, *, weights: Any = None) -> Floats:
 
 
 def fusion_parts(log_posteriors: Any, log_prior: Any, *, weights: Any = None) -> Floats:
-    """What each model adds to the log prior in `fuse`, w_m (ln p(k | x_m) − ln π_k), (M, n, K).
+    """The contribution of each model in `fuse`, w_m (ln p(k | x_m) − ln π_k), (M, n, K).
 
     A model of weight 0 adds nothing.
 
@@ -74,7 +74,7 @@ def fusion_weights(
     spread: float = 1.0,
     names: Sequence[str] | None = None,
 ) -> Floats:
-    """Weights of the models with the smallest log loss of the fused posteriors on rows held out, (M,).
+    """Weights for `fuse` that minimise the log loss on held-out rows, (M,).
 
     A softmax regression with one slope for each model and none negative, convex; each weight has a normal
     prior of mean 1 and standard deviation `spread`. With a spread of 1, to be one off costs half a nat, once,

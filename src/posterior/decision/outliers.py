@@ -14,7 +14,7 @@ from posterior.decision.posteriors import same_rows
 def conformal_p_values(
     score: Any, calibration: Any, *, weight: Any = None, test_weight: Any = None
 ) -> Floats:
-    """The share of calibration rows, the row itself included, that are as odd as a row or odder.
+    """Conformal p-values: the share of calibration scores, the row included, that are as small or smaller.
 
     p = (1 + #{calibration scores ≤ score}) / (n + 1). If a row and the n calibration rows are exchangeable,
     and none of them had a part in making the score, then P(p ≤ α) ≤ α for every α and n, whatever the score
@@ -74,7 +74,7 @@ def conformal_threshold(
 
 
 def chi2_p_values(squared_distance: Any, degrees: Any) -> Floats:
-    """The chance of a row as far or farther from its class, in the class that the row is nearest to.
+    """χ² p-values of the squared Mahalanobis distance to the nearest class.
 
     For rows of a Gaussian class the squared Mahalanobis distance from that class is χ² with as many degrees
     of freedom as the row has cells. The largest p-value over the classes is never less than that of the

@@ -24,7 +24,7 @@ def pool_weights(
     spread: float = SPREAD,
     names: Sequence[str] | None = None,
 ) -> Floats:
-    """Weights of a few of the models for `fuse`, by the log loss of rows held out, (M,).
+    """Sparse weights for `fuse` of models of the same columns, chosen by log loss on held-out rows, (M,).
 
     As `fusion_weights`, for models that have seen the same columns: each weight has a normal prior about the
     best model alone (1 for it, 0 for the others), so that few rows stay with that model. Five models at most

@@ -10,7 +10,7 @@ from posterior.math import NOT_ONE
 
 
 def log_probabilities(probabilities: Any) -> Floats:
-    """The logs of posteriors p(class | row), (n, K), checked; a probability of zero is −inf.
+    """Check probabilities (n, K) and return their logarithms; a probability of zero is −inf.
 
     >>> log_probabilities([[0.25, 0.75], [0.0, 1.0]]).round(3)
     array([[-1.386, -0.288],

@@ -72,7 +72,7 @@ def refuse_unlearnt(before: Floats, after: Floats, names: AnyArray) -> None:
 def effective_priors(
     y: Any, *, class_weight: Any = None, sample_weight: Any = None, classes: Any = None
 ) -> Floats:
-    """The class priors that a learner sees: class frequencies, times the weights it was given.
+    """Class priors in training: class frequencies times sample and class weights.
 
     These are the `old` priors when a class weight, or over- or undersampling, is to be undone: pass the
     classes as the learner saw them. The priors of the rows as they came are the same without weights.

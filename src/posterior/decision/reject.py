@@ -20,7 +20,7 @@ CLOSE = 1e-12  # the same row, scored alone or among others, may differ by so mu
 
 @runtime_checkable
 class RejectRule(Protocol):
-    """A rule that says of each row whether it is too uncertain to be answered.
+    """A rule that says for each row whether it is rejected (not answered).
 
     A rule may have more than this: `learnt_from` (`LearntRejectRule`), a number `cost`, which is what a
     rejected row costs (`PricedRejectRule`), and `uses_risk = False` where it looks at log posteriors only:
@@ -43,7 +43,7 @@ class RejectRule(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HeldOutDecisions:
-    """Rows that the classifier has not seen, as they are decided: what a rule is learnt from.
+    """Held-out rows with their posteriors and expected costs, from which a reject rule is learnt.
 
     `log_posterior` (n, K) is calibrated and under the class frequencies in use, `y` (n,) are class codes,
     `risk` (n,) least expected costs, `weight` (n,) row weights or None. `new_weight` is the largest weight
@@ -65,7 +65,7 @@ class HeldOutDecisions:
 
 @runtime_checkable
 class LearntRejectRule(RejectRule, Protocol):
-    """A rule that is learnt from held-out rows before it is used; a `name` is what messages call it.
+    """A reject rule that is learnt from held-out rows; messages call it by its `name`.
 
     >>> isinstance(Coverage(0.9), LearntRejectRule), isinstance(Threshold(0.9), LearntRejectRule)
     (True, False)
@@ -97,7 +97,7 @@ class RankedRejectRule(RejectRule, Protocol):
 
 @dataclass(frozen=True)
 class Threshold:
-    """Reject a row whose largest posterior is below θ (Chow 1970).
+    """Reject rule: reject a row whose largest posterior is below θ (Chow 1970).
 
     With zero-one costs the same as a rejection cost of 1 − θ.
 
@@ -129,7 +129,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class RejectionCost:
-    """Reject a row when that costs less than the cheapest action is expected to; answer it when equal.
+    """Reject rule: reject a row if rejecting costs less than the cheapest action is expected to cost.
 
     Where rejecting costs more in one class than in another, it is an action like the others: give the
     costs a column for it, and no rule.
@@ -185,7 +185,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Answer a share of the rows, those of least expected cost, and reject the others.
+    """Reject rule: answer a given share of the rows, those with the smallest expected cost.
 
     Of the n rows at hand at least ⌈share·n⌉ are answered, and more where others cost the same as the last
     of these. That depends on the company a row is in; `calibrated` gives a rule that does not.
@@ -262,7 +262,7 @@ REJECT_RULES: dict[str, Callable[[Any], RejectRule]] = {
 
 
 def register_reject_rule(key: str, rule: Callable[[Any], RejectRule]) -> None:
-    """Let users write a rule for rejecting as {key: number}, in `reject=` and after `--reject`.
+    """Register a reject rule under a key, for `reject={key: number}` and `--reject key=number`.
 
     `rule(number)` gives the rule, or raises a `ValueError` that says what is wrong with the number: a class
     with `rejects`, such as a dataclass with one field. To be saved in model files, it must be a dataclass.

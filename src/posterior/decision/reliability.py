@@ -252,7 +252,7 @@ def calibration_test(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> CalibrationTest:
-    """Whether rows that the model has not seen say that its posteriors are calibrated.
+    """Test on held-out rows whether posteriors are calibrated.
 
     The recalibration of Cox (1958) as a likelihood-ratio test: if the posteriors are calibrated, twice the
     log likelihood that `method`, "temperature" or "vector" scaling, gains is distributed as χ² with one

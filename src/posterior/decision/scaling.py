@@ -21,7 +21,7 @@ LEAST, MOST = 2.0**-20, 2.0**20
 
 @runtime_checkable
 class CalibrationMap(Protocol):
-    """What a calibrator learns from held-out rows: a map from log posteriors to calibrated ones.
+    """A fitted calibration: maps log posteriors to calibrated ones.
 
     `str` of it is shown to users. `by_class` says whether it can change the frequency of each class.
 
@@ -101,7 +101,7 @@ class Scaling(Printed):
 def fit_temperature(
     log_posterior: Any, y: Any, *, priors: Any = None, classes: Any = None, sample_weight: Any = None
 ) -> Scaling:
-    """The temperature T of least log loss: posteriors proportional to p^(1/T) (Guo et al. 2017).
+    """Temperature scaling: the T with the smallest log loss of p^(1/T), renormalised (Guo et al. 2017).
 
     With the class priors that are in the posteriors, only the evidence beside them is tempered:
     π (p/π)^(1/T). A classifier that counts its evidence several times, as naive Bayes does with columns
@@ -132,7 +132,7 @@ def fit_temperature(
 def fit_vector(
     log_posterior: Any, y: Any, *, priors: Any = None, classes: Any = None, sample_weight: Any = None
 ) -> Scaling:
-    """A weight and a bias for each class, of least log loss: vector scaling (Guo et al. 2017).
+    """Vector scaling: a weight and a bias for each class with the smallest log loss (Guo et al. 2017).
 
     Scores w_k ln p_k + b_k, through the softmax. On the rows of the fit the scaled posteriors of each class
     then sum to its count. Weights are positive, between 1e-6 and 1e6, so that a larger posterior remains a
@@ -160,7 +160,7 @@ CALIBRATORS: dict[str, Callable[..., CalibrationMap]] = {"temperature": fit_temp
 
 
 def register_calibrator(name: str, fit: Callable[..., CalibrationMap]) -> None:
-    """Let users calibrate by a method of this name, in `calibration=` and `method=`.
+    """Register a calibration method under a name, for `calibration=` and `method=`.
 
     `fit(log_posterior, y, *, priors, classes, sample_weight)` gets log posteriors (n, K) of held-out rows,
     class codes, and the class frequencies that are in the posteriors (or None); it gives a `CalibrationMap`,

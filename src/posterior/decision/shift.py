@@ -107,7 +107,7 @@ def estimate_priors(  # noqa: PLR0913  (all but two have defaults)
     n_bootstrap: int = 500,
     random_state: Any = 0,
 ) -> PriorEstimate:
-    """Class priors of rows whose classes are not known, from their posteriors under the old priors.
+    """Estimate the class priors of unlabelled rows from their posteriors under the old priors.
 
     What has changed is taken to be the class frequencies only: p(row | class) is as in training. Pass the
     answer to `shift_priors` as `new`.

@@ -46,7 +46,7 @@ def scan(  # noqa: PLR0913  (each says where rows are, or what they are)
     filesystem: Any = None,
     resume: str | PathLike[str] | None = None,
 ) -> TableScan:
-    """A table to learn from that is read where it lives, however large it is.
+    """A table in files, a database or a cluster, which `fit` reads in parts instead of loading it as a whole.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ FEW_ROWS = 200
 
 
 class AdditiveClassifier(LinearProbabilities, InformationCriteria):
-    """Probabilities of classes from a sum of smooth curves: logistic regression that may bend.
+    """Generalised additive model for classification: logistic regression with a smooth curve for each column.
 
     p(class k | x) ∝ exp(b_k + f_k1(x_1) + f_k2(x_2) + …). The curve of a number is a spline whose bends are
     penalised, straight beyond the data; categories have an effect for each level, a gap is a level of its
@@ -57,18 +57,18 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
         Pairs of columns, at most, whose products join in; 0 keeps to sums of single columns. A pair is taken
         where a test of what the curves leave over finds it at the 5 % level for all pairs together.
     kinds : dict, default=None
-        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+        Kinds of columns that differ from what would be inferred: `{"zip": "categorical"}`.
     columns : selection of columns, default=None
         Which columns to learn from, by name, position, pattern or selector; None is all.
     tol : float, default=1e-6
         The gradient, relative to that at zero coefficients, at which the solver stops.
     max_iter : int, default=None
-        Steps at most; None is the solver's own.
+        Maximum number of steps; None is the default of the solver.
 
     Attributes
     ----------
     classes_, priors_ : ndarray of shape (n_classes,)
-        Class labels, sorted, and their frequencies in training, which the probabilities are under.
+        Class labels, sorted, and their frequencies in training.
     coef_, intercept_ : ndarrays of shape (1 or n_classes, n_terms) and (1 or n_classes,)
         What multiplies the functions named in `terms_`, in units of their standard deviations beforehand.
         Terms that the rows say do not count are not among them.
@@ -83,14 +83,14 @@ class AdditiveClassifier(LinearProbabilities, InformationCriteria):
     effect_covariances_ : tuple
         Covariances of the curves of single columns, from which their bands come.
     terms_ : tuple of str
-        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+        The term of each coefficient: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
     n_iter_ : ndarray of shape (1,)
         Steps that the solver took.
     log_likelihood_, aic_, bic_ : float
         Log-likelihood of the training rows, Σ ln p(class | row), without the penalty, and Akaike's and
         Schwarz's criteria.
     n_parameters_ : float
-        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+        Number of free coefficients; under a penalty the effective number, the trace of H(H + P)⁻¹.
     solution_, fit_ : Solution, Fit
         How the optimum was reached: steps, certificate, path; and the problem that was solved.
     model_, design_ : LinearModel, Design

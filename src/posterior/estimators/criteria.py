@@ -23,7 +23,7 @@ class InformationCriteria(LinearEstimator):
 
     @property
     def n_parameters_(self) -> float:
-        """Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+        """Number of free coefficients; under a penalty the effective number, the trace of H(H + P)⁻¹.
 
         H is the Hessian of minus the log-likelihood and P that of the penalty; of a lasso the coefficients
         count that are not zero. The size of the noise of a regression is not counted, as in `summary`. It

@@ -70,7 +70,7 @@ def refused(read: Callable[[], Any]) -> Any:
 
 
 class DecisionClassifier(MetaClassifier):
-    """What to do with each row, from the probabilities of any classifier.
+    """Decide for each row by costs, a reject rule, priors and outliers, around any classifier.
 
     The steps are always taken in this order: posteriors of the classifier, scaled to be calibrated
     (`calibration`), brought to other class frequencies (`priors`); rows that look like nothing seen
@@ -99,14 +99,13 @@ class DecisionClassifier(MetaClassifier):
         with few rows and many columns fewer are answered. Or an object with the method `rejects`
         (`posterior.decision.RejectRule`), or the key of a rule that `register_reject_rule` has added.
     priors : "uniform", "observed", array of shape (n_classes,) or mapping, default=None
-        Class frequencies where the decisions are made, if other than in training. "observed" are those of
-        the rows of training, which undoes `class_weight` and priors that the estimator was given.
+        Class frequencies where the model is used, if they differ from training. "observed" are those of the
+        training rows, which undoes `class_weight` and priors of the estimator.
     outliers : float or OutlierRule, default=None
-        Rate of false alarms at which a row is called an outlier, by `outlier_rule`; or a rule with a rate of
-        its own.
+        False alarm rate at which a row is called an outlier, by `outlier_rule`; or a rule with its own rate.
     calibration : {"temperature", "vector"} or the name of a registered calibrator, default=None
-        Scale the posteriors so that held-out rows are predicted best. None does not, and warns where rows
-        were held out and say that it would matter.
+        Calibrate the posteriors on held-out rows. With None they are not changed, and a warning is given if
+        rows were held out (`cv`) and show that calibration would help.
     training_priors : array of shape (n_classes,), "uniform" or mapping, default=None
         The class frequencies that are in the posteriors; None asks the estimator, or counts the classes in
         training with its `class_weight`.

@@ -100,7 +100,7 @@ class _DependenceClassifier(GenerativeEstimator):
 
 
 class OneDependence(_DependenceClassifier):
-    """Averaged one-dependence estimators (AODE): naive Bayes without its independence.
+    """Averaged one-dependence estimators (AODE): naive Bayes without the independence assumption.
 
     Each column in turn is the parent of all others, p(x_i | class) Π_j p(x_j | class, x_i), and these
     densities are averaged (Webb, Boughton & Wang 2005, Not so naive Bayes: aggregating one-dependence
@@ -125,15 +125,15 @@ class OneDependence(_DependenceClassifier):
         Rows that the frequencies of a column among those with a level of another column in all classes are
         worth in each class: to be smoothed says nothing of the class.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     prior_smoothing : float, default=0.0
-        Added to the count of every class.
+        Pseudo-count added to every class.
     cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
-        leaves out each row in turn, exactly, where that has a closed form.
+        Folds of the cross-validation that chooses "auto" settings, as in `k_fold_log_proba`; "loo" is exact
+        leave-one-out, for models that have a formula.
     selection : {"best", "one_se"}, default="best"
-        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
-        standard error of it.
+        Choose the settings with the smallest held-out log loss, or the simplest ones within one standard
+        error of it.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class OneDependence(_DependenceClassifier):
 
 
 class TreeAugmented(_DependenceClassifier):
-    """Tree-augmented naive Bayes (TAN): every column but one has one other column as a further parent.
+    """Tree-augmented naive Bayes (TAN): each column depends on the class and on at most one other column.
 
     The tree is the one that tells most, by the conditional mutual information of every two columns given the
     class (Friedman, Geiger & Goldszmidt 1997, Bayesian network classifiers; Chow & Liu 1968). `OneDependence`
@@ -201,15 +201,15 @@ class TreeAugmented(_DependenceClassifier):
         Rows that the frequencies of a column among those with a level of its parent in all classes are worth
         in each class: to be smoothed says nothing of the class.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     prior_smoothing : float, default=0.0
-        Added to the count of every class.
+        Pseudo-count added to every class.
     cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
-        leaves out each row in turn, exactly, where that has a closed form.
+        Folds of the cross-validation that chooses "auto" settings, as in `k_fold_log_proba`; "loo" is exact
+        leave-one-out, for models that have a formula.
     selection : {"best", "one_se"}, default="best"
-        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
-        standard error of it.
+        Choose the settings with the smallest held-out log loss, or the simplest ones within one standard
+        error of it.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class TreeAugmented(_DependenceClassifier):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     statistics_ : ClassStatistics or None

@@ -83,7 +83,7 @@ class DiscreteNB(GenerativeEstimator):
 
 
 class BernoulliNB(DiscreteNB):
-    """Naive Bayes for binary features with scikit-learn's interface, dense or sparse, gaps allowed.
+    """Naive Bayes for binary features with scikit-learn's interface, dense or sparse; missing values allowed.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class BernoulliNB(DiscreteNB):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None
@@ -202,7 +202,7 @@ class MultinomialNB(DiscreteNB):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None
@@ -268,7 +268,7 @@ class MultinomialNB(DiscreteNB):
 
 
 class CategoricalNB(DiscreteNB):
-    """Naive Bayes for categories with scikit-learn's interface; strings, gaps and unseen categories allowed.
+    """Categorical naive Bayes with scikit-learn's interface; strings, missing and unseen values allowed.
 
     Columns of non-negative integers have the categories 0, 1, …, max, as in scikit-learn; other columns
     have the values found. A category not seen in training is left out of the row that has it.
@@ -304,7 +304,7 @@ class CategoricalNB(DiscreteNB):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None

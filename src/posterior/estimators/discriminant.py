@@ -62,33 +62,33 @@ class GaussianEstimator(GenerativeEstimator):
 
 
 class GaussianDiscriminantAnalysis(GaussianEstimator):
-    """A Gaussian density for each class, from QDA to LDA and from full to spherical covariances.
+    """Regularised discriminant analysis: a Gaussian for each class, from QDA to LDA, full to spherical.
 
     Parameters
     ----------
     tied : float or "auto", default=0.0
-        0 gives each class its own covariance (QDA), 1 one to all (LDA), a number between them the
-        regularised discriminant analysis (1−tied)·own + tied·shared; "auto" leaves it to cross-validation.
+        0 is a covariance for each class (QDA), 1 a shared one (LDA). A number between them is regularised
+        discriminant analysis, (1−tied)·own + tied·shared. "auto" chooses by cross-validation.
     shape : {"full", "diagonal", "spherical", "auto"}, default="full"
         Shape of the covariances; "diagonal" is naive Bayes.
     shrinkage : None, float, "oas", "ledoit-wolf" or "auto", default=None
-        Pull of the correlations towards zero: an amount between 0 and 1, estimated by a formula, or chosen
-        by cross-validation.
+        Shrinkage of the correlations towards zero: a number between 0 and 1, a formula ("oas",
+        "ledoit-wolf"), or "auto" for cross-validation.
     bias : bool, default=True
         Divide by N (maximum likelihood); False divides by N−1, or N−K where shared, as R's MASS does.
     on_singular : {"shrink", "pool", "error"}, default="shrink"
-        What becomes of a class with too few rows for its covariance: blended with the pooled one,
-        replaced by it, or refused.
+        What to do with a class that has too few rows for its covariance: average it with the pooled
+        covariance, replace it by that, or raise an error.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     prior_smoothing : float, default=0.0
-        Added to the count of every class.
+        Pseudo-count added to every class.
     cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
-        leaves out each row in turn, exactly, where that has a closed form.
+        Folds of the cross-validation that chooses "auto" settings, as in `k_fold_log_proba`; "loo" is exact
+        leave-one-out, for models that have a formula.
     selection : {"best", "one_se"}, default="best"
-        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
-        standard error of it.
+        Choose the settings with the smallest held-out log loss, or the simplest ones within one standard
+        error of it.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class GaussianDiscriminantAnalysis(GaussianEstimator):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None

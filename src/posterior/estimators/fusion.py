@@ -55,7 +55,7 @@ from posterior.schema.sources import names_of
 
 
 class FusionClassifier(CallbackSupport, ScoresScans, ClassifierMixin, MetaEstimatorMixin, BaseComposition):
-    """One posterior from classifiers that see different columns, the prior counted once.
+    """Combine classifiers of different columns into one posterior; the prior is counted once.
 
     p(class | x₁ … x_M) ∝ p(class) Π_m [p(class | x_m) / p(class)]^w_m. With weights of one this is Bayes'
     rule for blocks of columns that are independent given the class; of naive Bayes members it is naive Bayes
@@ -71,7 +71,7 @@ class FusionClassifier(CallbackSupport, ScoresScans, ClassifierMixin, MetaEstima
         A classifier in `sklearn.frozen.FrozenEstimator` is used as it is; where it does not say which class
         priors it was trained with, the class frequencies of the rows of `fit` are taken for them.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     weights : None, "auto", array-like or mapping from name to number, default=None
         Weights of the members: 0 leaves one out, None is one for each. "auto" are those with the smallest
         log loss on rows that the members have not seen, see `posterior.decision.fusion_weights`: members that

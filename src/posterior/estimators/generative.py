@@ -109,7 +109,7 @@ def refuse_kind(family: Family[Any], columns: Sequence[Column]) -> None:
 
 
 class GenerativeClassifier(GenerativeEstimator):
-    """Bayes' rule over any composition of families.
+    """Generative classifier from any families over blocks of columns, by Bayes' rule.
 
     Blocks of columns are independent given the class; inside a block the family decides.
 
@@ -126,15 +126,15 @@ class GenerativeClassifier(GenerativeEstimator):
         What to do with columns that `features` does not name: leave them out unread (they may be
         absent in prediction), describe them by kind, or refuse.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     prior_smoothing : float, default=0.0
-        Added to the count of every class.
+        Pseudo-count added to every class.
     cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
-        leaves out each row in turn, exactly, where that has a closed form.
+        Folds of the cross-validation that chooses "auto" settings, as in `k_fold_log_proba`; "loo" is exact
+        leave-one-out, for models that have a formula.
     selection : {"best", "one_se"}, default="best"
-        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
-        standard error of it.
+        Choose the settings with the smallest held-out log loss, or the simplest ones within one standard
+        error of it.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class GenerativeClassifier(GenerativeEstimator):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     statistics_ : ClassStatistics or None

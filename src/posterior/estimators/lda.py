@@ -94,7 +94,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     shrinkage : "auto", float or None, default=None
         As in scikit-learn: Ledoit-Wolf by class, or an amount on the raw scale; with any solver.
     priors : array-like of shape (n_classes,), default=None
-        Class priors; None takes the class frequencies. Given priors do not re-weight the covariance.
+        Class priors; None uses the class frequencies in training. Given priors do not re-weight the
+        covariance.
     n_components : int, default=None
         Number of directions of `transform`, at most min(n_classes − 1, n_features).
     store_covariance : bool, default=False
@@ -135,7 +136,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None

@@ -21,7 +21,7 @@ from posterior.schema.select import ColumnSelection
 
 
 class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
-    """The class whose indicator a linear regression predicts highest.
+    """Least squares as a classifier: predicts the class whose 0/1 indicator has the largest regression value.
 
     A discriminant without probabilities: its scores sum to 1 but leave [0, 1], and points far on the right
     side of a boundary drag it towards them, because their large scores count as errors. Kept as the baseline
@@ -32,7 +32,7 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
     fit_intercept : bool, default=True
         Whether the scores have an intercept.
     missing : {"error", "indicator"}, default="error"
-        Refuse gaps, or put the mean of training in and add a column that says so.
+        Raise an error for missing values, or replace them by the training mean and add an indicator column.
     degree : {1, 2}, default=1
         With 2, squares and products of the numeric columns (less their means) join in.
     kinds : dict, default=None
@@ -48,7 +48,7 @@ class LeastSquaresClassifier(ScoresScans, ClassifierMixin, LinearEstimator):
     coef_, intercept_ : ndarray of shape (n_scores, n_terms), ndarray of shape (n_scores,)
         Coefficients of the scores, in the order of `terms_`, and their intercepts.
     terms_ : tuple of str
-        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+        The term of each coefficient: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
     model_, design_ : LinearModel, Design
         The scores as a function, and which numbers are made of a row.
     schema_, n_features_in_ : Schema, int

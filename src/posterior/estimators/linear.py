@@ -217,7 +217,7 @@ class LinearEstimator(TableEstimator):
 
     @property
     def terms_(self) -> tuple[str, ...]:
-        """What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+        """The term of each coefficient: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
 
         Numbers come first, then levels of categories, marks of gaps, squares and products.
 

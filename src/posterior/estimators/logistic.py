@@ -70,7 +70,7 @@ from posterior.schema.select import ColumnSelection
 
 
 class LogisticRegression(LinearProbabilities, InformationCriteria):
-    """Probabilities of classes from a linear score, by (penalised) maximum likelihood.
+    """Logistic and softmax regression by (penalised) maximum likelihood, for two classes or more.
 
     p(class k | x) ∝ exp(x·w_k + b_k). For two classes there is one vector of coefficients, for more one a
     class, and they sum to zero over the classes. Takes the place of scikit-learn's class of the same name:
@@ -80,19 +80,19 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     Parameters
     ----------
     penalty : {"auto", "l2", "l1", "elasticnet", "firth", None}, default="auto"
-        "auto" reads `C` and `l1_ratio` as scikit-learn 1.9 does: no penalty where `C` is infinite, else an
+        "auto" uses `C` and `l1_ratio` as scikit-learn 1.9 does: no penalty if `C` is infinite, else an
         elastic net with that `l1_ratio`, ridge by default. "firth" is Jeffreys' prior (Firth, 1993), finite
         on any data.
     C : float or "auto", default=1.0
-        Inverse strength of the penalty. "auto" chooses it, for a ridge by approximate leave-one-out, for a
-        lasso or an elastic net by ten folds (`choice_` tells).
+        Inverse strength of the penalty. "auto" chooses it by approximate leave-one-out (ridge) or ten folds
+        (lasso, elastic net); `choice_` has the losses.
     l1_ratio : float, default=0.0
         The lasso's share of the penalty: 0 is ridge, 1 the lasso.
     dual, intercept_scaling, n_jobs, verbose
-        Accepted for scikit-learn's sake; they change nothing here.
+        Accepted for compatibility with scikit-learn; they have no effect.
     tol : float, default=None
-        The gradient, relative to that at zero coefficients, at which a solver stops; None is the solver's
-        own, 1e-8.
+        The solver stops when the norm of the gradient, relative to that at zero coefficients, is below it;
+        None is the default of the solver, 1e-8.
     fit_intercept : bool, default=True
         Whether the scores have an intercept, which is never penalised.
     class_weight : dict or "balanced", default=None
@@ -103,47 +103,47 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
         "auto" chooses by the number of coefficients and the penalty; "newton" (or "irls"), "lbfgs", "gd",
         "sgd", scikit-learn's names, or an object such as `posterior.linear.Newton(path=True)`.
     max_iter : int, default=None
-        Steps at most; None is the solver's own.
+        Maximum number of steps; None is the default of the solver.
     warm_start : bool, default=False
         Whether `fit` starts from the last solution.
     missing : {"error", "indicator"}, default="error"
-        Refuse gaps, or put the mean of training in and add a column that says so.
+        Raise an error for missing values, or replace them by the training mean and add an indicator column.
     degree : {1, 2, "auto"}, default=1
-        With 2, squares and products of the numeric columns (less their means) join in; "auto" takes what
-        predicts rows left out best (`degree_`).
+        2 adds squares and products of the centred numeric columns; "auto" chooses by the loss on left-out
+        rows (`degree_`).
     kinds : dict, default=None
-        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+        Kinds of columns that differ from what would be inferred: `{"zip": "categorical"}`.
     columns : selection of columns, default=None
         Which columns to learn from, by name, position, pattern or selector; the others are not read, and may
         be absent in prediction. None is all.
     standardize : bool, default=False
-        Whether a penalty counts coefficients in units of the columns' standard deviations, so that it does
-        not matter whether a length is in metres or miles; `coef_` is in the units of the table all the same.
-        What is 0 or 1 (categories, true and false) stays as it is.
+        Whether the penalty acts on the coefficients of standardised columns, so that it does not depend on
+        units; `coef_` stays in the units of the table. Columns of 0 and 1 (categories, true and false) are
+        not standardised.
 
     Attributes
     ----------
     coef_, intercept_ : ndarrays of shape (1 or n_classes, n_terms) and (1 or n_classes,)
-        What multiplies the terms, and the scores where all are zero.
+        Coefficients of the terms, and intercepts.
     terms_ : tuple of str
-        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+        The term of each coefficient: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
     classes_, priors_ : ndarray of shape (n_classes,)
-        Class labels, sorted, and their frequencies in training, which the probabilities are under.
+        Class labels, sorted, and their frequencies in training.
     n_iter_ : ndarray of shape (1,)
         Steps of the solver; `solution_`, `converged_` and `certificate_` say how it got there.
     C_, degree_ : float and int
         The strength and the degree that were used; `choice_` and `degree_losses_` say what else was tried.
     converged_, certificate_ : bool, Certificate or None
-        Whether the optimum was reached, and how far above it the objective can be at most.
+        Whether the optimum was reached, and an upper bound on how far the objective is above it.
     log_likelihood_, aic_, bic_ : float
         Log-likelihood of the training rows, Σ ln p(class | row), without the penalty, and Akaike's and
         Schwarz's criteria.
     n_parameters_ : float
-        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+        Number of free coefficients; under a penalty the effective number, the trace of H(H + P)⁻¹.
     separation_ : Separation or None
-        Why there is no finite maximum-likelihood estimate, where there is none.
+        The separation of the classes, if no finite maximum-likelihood estimate exists.
     choice_, degree_losses_ : object or None, dict or None
-        What was tried where `C` or `degree` was "auto".
+        The candidates and their losses, if a setting was "auto".
     best_params_ : dict
         The values chosen for the settings that were "auto", by name.
     solution_, fit_ : Solution, Fit
@@ -523,7 +523,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
 
     @property
     def separation_(self) -> Separation | None:
-        """Why there is no finite maximum-likelihood estimate, where there is none."""
+        """The separation of the classes, if no finite maximum-likelihood estimate exists."""
         return self._solved().separation
 
     def sparsify(self) -> Self:
@@ -540,7 +540,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
 
 
 class SoftmaxRegression(LogisticRegression):
-    """`LogisticRegression` by the name it has for more than two classes; the same in everything."""
+    """The same class as `LogisticRegression`, under its name for more than two classes."""
 
 
 if LogisticRegression.__doc__ and SoftmaxRegression.__doc__:  # python -OO has no docstrings

@@ -52,7 +52,7 @@ FEW_ROWS, MOST_ROWS = 20, 20_000
 
 
 class NaiveBayes(GenerativeEstimator):
-    """Naive Bayes on any mix of columns: numbers, categories, counts, true/false, texts, gaps.
+    """Naive Bayes on any mix of columns: numbers, categories, counts, true/false, texts, missing values.
 
     Features are independent given the class, each described by the family of its kind: Normal for
     continuous, Bernoulli for binary, Categorical for categorical, Poisson for count columns, and BagOfWords
@@ -64,41 +64,43 @@ class NaiveBayes(GenerativeEstimator):
         Kinds of columns that differ from what would be inferred: {"year": "categorical"}.
     families : mapping or "auto", default=None
         Another family for a kind or for a column: {"continuous": Laplace(), "income": LogNormal()}. A
-        distribution of scipy.stats may stand for `FromScipy` of it. "auto" takes for each column of numbers
-        the family with the smallest log loss of values held out, of those that `families.BestOf` tries;
-        `families_` tells which.
+        distribution of scipy.stats may be given as it is (`FromScipy`). "auto" chooses for each numeric
+        column the family of `families.BestOf` with the smallest held-out log loss; `families_` has the
+        choice.
     alpha : float or "auto", default=1.0
-        Smoothing of the discrete families; 0 is maximum likelihood, "auto" leaves it to cross-validation.
+        Additive smoothing of the discrete families; 0 is maximum likelihood, "auto" chooses it by
+        cross-validation.
     tied : bool or "auto", default="auto"
-        Share the variance of a continuous column among the classes, which makes it a linear classifier
-        in those columns; "auto" leaves it to cross-validation.
+        Whether the classes share the variance of a continuous column, which makes the classifier linear in
+        those columns; "auto" chooses by cross-validation.
     variance_rows : float, default=10.0
-        Every class is lent so many rows in each continuous column, with the column's variance s² within all
-        classes: (S + m s²) / (N + m) (the conjugate prior), so that a class of few rows, or one that is
-        constant in a column, is no spike. 0 is maximum likelihood.
+        Number m of pseudo-rows that smooth the variance of each class and continuous column towards the
+        column's variance s² within classes: (S + m s²) / (N + m) (the conjugate prior). It keeps a class with
+        few rows, or one that is constant in a column, from a variance near zero. 0 is maximum likelihood.
     weights : "one", "auto", float or mapping, default="one"
-        With which exponent each column counts: the log odds of a row are those of the priors and
-        Σ w_j ln p(x_j | class). Columns that depend on each other say the same thing twice, and weights below
-        1 take that back. "one" learns one exponent for all columns by cross-validation, "auto" one for each
-        column, which are drawn towards the common one as far as held-out rows ask for it; a number, or a
-        mapping from columns to numbers, is taken as it is, and 1.0 is naive Bayes as in textbooks.
+        Exponent w_j of each column: the log joint is ln p(class) + Σ w_j ln p(x_j | class). Weights below 1
+        correct for dependent columns, whose evidence naive Bayes counts twice. "one" learns one exponent for
+        all columns by cross-validation. "auto" learns one for each column, shrunk towards the common one;
+        cross-validation chooses how much. A number, or a mapping from columns to numbers, is used as given;
+        1.0 is the naive Bayes of textbooks.
     few_values : bool or "auto", default="auto"
-        Whether whole numbers that have three to ten values, such as grades, have a probability for each
-        value, as categories do (`families.FewValues`). False takes them for continuous like any others;
-        "auto" leaves it to cross-validation, and is False where `weights` are given. Columns whose kind or
-        family is given stay what they are.
+        Whether integers with three to ten values, such as grades, have a probability for each value, as
+        categories do (`families.FewValues`). False treats them as continuous. "auto" chooses by
+        cross-validation, and is False if `weights` are given. Columns whose kind or family you give are not
+        changed.
     unknown : {"marginalize", "smooth", "error"}, default="marginalize"
-        What to do with a category that training has not seen.
+        What to do with a category that was not in training: treat it as missing, use the probability reserved
+        by smoothing, or raise an error.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     prior_smoothing : float, default=0.0
-        Added to the count of every class.
+        Pseudo-count added to every class.
     cv : int, splitter, array-like of shape (n_samples,) or "loo", default=10
-        Folds of the cross-validation that chooses settings which are "auto", as in `k_fold_log_proba`; "loo"
-        leaves out each row in turn, exactly, where that has a closed form.
+        Folds of the cross-validation that chooses "auto" settings, as in `k_fold_log_proba`; "loo" is exact
+        leave-one-out, for models that have a formula.
     selection : {"best", "one_se"}, default="best"
-        Choose the settings with the smallest log loss of rows held out, or the simplest ones within one
-        standard error of it.
+        Choose the settings with the smallest held-out log loss, or the simplest ones within one standard
+        error of it.
 
     Attributes
     ----------
@@ -126,7 +128,7 @@ class NaiveBayes(GenerativeEstimator):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     statistics_ : ClassStatistics or None
@@ -411,7 +413,7 @@ class GaussianNB(GenerativeEstimator):
     Parameters
     ----------
     priors : array-like of shape (n_classes,), default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     var_smoothing : float, default=1e-9
         This share of the largest variance of any column is added to every variance, as scikit-learn does; a
         column of much smaller units drowns in it, so scale the columns then, or use NaiveBayes. Where a
@@ -440,7 +442,7 @@ class GaussianNB(GenerativeEstimator):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None

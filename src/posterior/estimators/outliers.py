@@ -49,7 +49,7 @@ SINGLE_ROUNDING, DOUBLE_ROUNDING = 2e-5, 1e-10
 
 
 class OutlierRule(CallbackSupport, BaseEstimator):
-    """Rows that no class explains: log p(row) below what rows that were held out show.
+    """Outlier detection by the density p(row), with a guaranteed false alarm rate.
 
     A generative model knows how likely a row is in every class, and so how likely it is at all. Some of the
     rows are held out of training; the p-value of a row is the share of these, itself included, whose log

@@ -32,7 +32,7 @@ LEADING = ("prior", "baseline")
 
 
 class PoolClassifier(FusionClassifier):
-    """One posterior from a few models of the same table: a log-linear pool, the prior counted once.
+    """Combine several models of the same columns: a weighted sum of their log odds (log-linear pool).
 
     p(class | x) ∝ p(class) Π_m [p_m(class | x) / p(class)]^w_m, with weights that are not negative (Genest &
     Zidek 1986). They are those with the smallest log loss on rows that the models have not seen, with a
@@ -48,7 +48,7 @@ class PoolClassifier(FusionClassifier):
         The members: any classifiers with `predict_proba` or `predict_log_proba`, each of the whole table. One
         in `sklearn.frozen.FrozenEstimator` is used as it is.
     priors : None, "uniform", array-like or mapping, default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     weights : "auto", None, array-like or mapping from name to number, default="auto"
         Weights of the members, none negative; "auto" learns them, None is one for each.
     cv : int, splitter or array-like of shape (n_samples,), default=5

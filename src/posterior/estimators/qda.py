@@ -35,7 +35,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     shrinkage : "auto", float or None, default=None
         As in scikit-learn: Ledoit-Wolf, or an amount on the raw scale; with any solver.
     priors : array-like of shape (n_classes,), default=None
-        Class priors; None takes the class frequencies.
+        Class priors; None uses the class frequencies in training.
     reg_param : float, default=0.0
         As in scikit-learn: (1−reg_param)·Σ + reg_param·I in the units of the data.
     store_covariance : bool, default=False
@@ -47,8 +47,8 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     bias : bool, default=True
         Divide by N (maximum likelihood, as scikit-learn); False by N − 1 (as R's MASS).
     on_singular : {"shrink", "pool", "error"}, default="shrink"
-        What becomes of a class with too few rows for its covariance: blended with the pooled one,
-        replaced by it, or refused.
+        What to do with a class that has too few rows for its covariance: average it with the pooled
+        covariance, replace it by that, or raise an error.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class QuadraticDiscriminantAnalysis(GaussianEstimator):
     n_parameters_ : int
         Number of free parameters.
     n_iter_, log_likelihood_path_ : int, ndarray of shape (n_iter_ + 1,)
-        Iterations that filled in gaps, 0 without any, and the log-likelihood before and after each.
+        Iterations of EM (0 without missing values), and the log-likelihood before and after each.
     schema_, notes_ : Schema, tuple of Note
         How each column was read, and what was noticed about the columns; print them.
     model_, statistics_ : GenerativeModel, ClassStatistics or None

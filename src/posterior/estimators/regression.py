@@ -62,7 +62,7 @@ ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
-    """A number as a linear score plus noise, by (penalised) maximum likelihood.
+    """Linear regression by (penalised) maximum likelihood, with normal or Laplace noise.
 
     y = x·w + b + noise. With normal noise the score is the conditional mean, and least squares the maximum of
     the likelihood, reached in one Newton step; the precision of the noise, one over its variance, comes with
@@ -73,21 +73,21 @@ class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
     Parameters
     ----------
     noise : {"normal", "laplace"} or loss, default="normal"
-        The distribution of what the columns do not say. A loss of one's own (`posterior.linear.Loss`, one
-        score) is minimised in its place; what it declares decides what can be asked afterwards.
+        The distribution of the noise, or a loss of your own (`posterior.linear.Loss`, one score), which is
+        minimised instead; what it declares decides which methods are available.
     fit_intercept : bool, default=True
         Whether the score has an intercept, which is never penalised.
     penalty : {None, "l2", "l1", "elasticnet"}, default=None
         "l2" minimises Σ r² + alpha ‖w‖², as Ridge does; "l1" and "elasticnet" minimise ½ mean r² +
         alpha (l1_ratio ‖w‖₁ + ½ (1 − l1_ratio) ‖w‖²), as Lasso and ElasticNet do. With normal noise only.
     alpha : float or "auto", default=1.0
-        The strength of the penalty. "auto" takes the one under which rows left out are predicted best: for
-        "l2" by leaving out each row, exactly and without refits, else by ten folds (`choice_` tells).
+        The strength of the penalty. "auto" chooses it by exact leave-one-out ("l2") or ten folds ("l1",
+        "elasticnet"); `choice_` has the losses.
     l1_ratio : float, default=0.5
         The lasso's share of an elastic net.
     standardize : bool, default=False
-        Whether the penalty counts coefficients in standard deviations of the columns, so that it treats all
-        alike; `coef_` stays in their units. Without a penalty it changes nothing.
+        Whether the penalty acts on the coefficients of standardised columns; `coef_` stays in the units of
+        the table. Without a penalty it has no effect.
     solver : str or solver, default="auto"
         "auto" chooses by the noise, the number of columns and the penalty; else a name such as "lbfgs", or an
         object such as `posterior.linear.Newton(path=True)`. Laplace noise has a solver of its own.
@@ -95,20 +95,20 @@ class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
         The relative gradient, or with Laplace noise the relative gap, at which a solver stops; None is the
         solver's own.
     max_iter : int, default=None
-        Steps at most; None is the solver's own.
+        Maximum number of steps; None is the default of the solver.
     missing : {"error", "indicator"}, default="error"
-        Refuse gaps, or put the mean of training in and add a column that says so.
+        Raise an error for missing values, or replace them by the training mean and add an indicator column.
     degree : {1, 2, "auto"}, default=1
-        With 2, squares and products of the numeric columns (less their means) join in; "auto" takes what
-        predicts rows left out best (`degree_`).
+        2 adds squares and products of the centred numeric columns; "auto" chooses by the loss on left-out
+        rows (`degree_`).
     kinds : dict, default=None
-        Kinds of columns that are not what they look like: `{"zip": "categorical"}`.
+        Kinds of columns that differ from what would be inferred: `{"zip": "categorical"}`.
     random_state : int, default=None
         The seed of SGD; nothing else is random.
     copy_X, n_jobs
-        Accepted for scikit-learn's sake; they change nothing here.
+        Accepted for compatibility with scikit-learn; they have no effect.
     positive : bool, default=False
-        Coefficients that must not be negative are not offered.
+        Not supported; True raises an error.
 
     Attributes
     ----------
@@ -122,17 +122,17 @@ class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
     alpha_, degree_ : float and int
         The strength and the degree that were used; `choice_` and `degree_losses_` say what else was tried.
     terms_ : tuple of str
-        What each coefficient multiplies: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
+        The term of each coefficient: `age`, `state[CA]`, `age[missing]`, `age^2`, `age:income`.
     converged_, certificate_ : bool, Certificate or None
-        Whether the optimum was reached, and how far above it the objective can be at most.
+        Whether the optimum was reached, and an upper bound on how far the objective is above it.
     log_likelihood_, aic_, bic_ : float
         Log-likelihood of the training rows, Σ ln p(y | row), and Akaike's and Schwarz's criteria.
     n_parameters_ : float
-        Number of free coefficients, or under a penalty what they are worth: the trace of H(H + P)⁻¹.
+        Number of free coefficients; under a penalty the effective number, the trace of H(H + P)⁻¹.
     noise_precision_ : float
         One over the variance of the noise.
     choice_, degree_losses_ : object or None, dict or None
-        What was tried where `C` or `degree` was "auto".
+        The candidates and their losses, if a setting was "auto".
     best_params_ : dict
         The values chosen for the settings that were "auto", by name.
     solution_, fit_ : Solution, Fit

@@ -185,7 +185,7 @@ class BagOfWordsDistribution(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords(Family[WordTotals]):
-    """The family of a text column: its words, without their order.
+    """Bag of words: the family of a text column, multinomial or Bernoulli.
 
     With `model="multinomial"` the words of a text are drawn one by one, given how many there are; with
     "bernoulli" each word of the vocabulary is in the text or not, and words that are absent count as

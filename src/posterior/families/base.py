@@ -26,7 +26,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Repair:
-    """What was done about a parameter that the data do not determine.
+    """How a parameter was estimated that the data do not determine.
 
     `class_index` is None where all classes share the parameter; `columns` are those at fault; `problem`
     and `done` say what was found and what was done, in words. `refused` ones are errors.
@@ -400,7 +400,7 @@ def is_open(setting: Any) -> bool:
 
 
 class NoClosedFormError(ValueError):
-    """A model for which no formula scores rows as if they had not been seen.
+    """Raised if a model has no leave-one-out formula.
 
     >>> from posterior import GenerativeClassifier
     >>> from posterior.families import MixtureOfNormals
@@ -416,7 +416,7 @@ class NoClosedFormError(ValueError):
 
 
 class LeftOut(NamedTuple):
-    """Log density (n, K) of rows that were not seen, and which rows (n,) the formula is too delicate for.
+    """Leave-one-out log densities (n, K), and the rows (n,) for which the formula is not accurate enough.
 
     >>> import numpy as np
     >>> left = LeftOut(np.array([[-1.2]]), np.array([False]))
@@ -430,7 +430,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Expected(FieldSums, Generic[S]):
-    """Expected statistics of rows with gaps, and the log-likelihood of what is there.
+    """Expected statistics of rows with missing values (E step), and the log-likelihood of the observed cells.
 
     >>> import numpy as np
     >>> from posterior.families import Normal
@@ -444,7 +444,7 @@ class Expected(FieldSums, Generic[S]):
 
 
 class GapFillingFamily(Family[S]):
-    """A family whose rows with gaps must be filled in by iterations (EM) before it can be estimated.
+    """A family that needs EM if rows have missing values.
 
     The iterations end when one gains no more than `tol` in log-likelihood for a row, or after `max_iter`.
 

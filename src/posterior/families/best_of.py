@@ -23,7 +23,7 @@ FOLDS = 5
 
 
 class BestOfDistribution(ProductDistribution):
-    """Columns that are described each by a distribution of its own, `members`, given the class.
+    """Independent columns, each with its own distribution in `members`.
 
     >>> from posterior.families import ExponentialDistribution, NormalDistribution
     >>> two = BestOfDistribution([NormalDistribution([[0.0]], [[1.0]]), ExponentialDistribution([[1.0]])])
@@ -114,7 +114,7 @@ CANDIDATES: tuple[Family[Any], ...] = (
 
 @dataclass(frozen=True)
 class BestOf(Family[ValueTable]):
-    """For each column the one of some families whose log loss of the class is smallest on values held out.
+    """Choose a family for each column by the log loss of the class on held-out rows.
 
     The values of a column are put into five parts: five or more equal ones of a class are spread over all of
     them, the others in turn, so that neither the order of the rows nor chance has a say. Each part is scored

@@ -233,7 +233,7 @@ class CategoricalDistribution(Distribution):
 
 @dataclass(frozen=True)
 class Categorical(Family[CategoryCounts]):
-    """The categorical family: categories as they are, no one-hot.
+    """The categorical family, with additive smoothing; categories need no one-hot encoding.
 
     `alpha` is added to the count of every category (Laplace's rule with 1, maximum likelihood with 0, or
     "auto"). With `hierarchical=True` the α V rows that are so added to a class are shared out as the V

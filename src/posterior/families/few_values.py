@@ -22,7 +22,7 @@ LEAST_VALUES = 3
 
 
 class FewValuesDistribution(BestOfDistribution):
-    """Columns that are described each by a normal, or by a histogram with a bin about every value.
+    """Independent columns, each normal or with a probability for each value.
 
     >>> from posterior.families import NormalDistribution
     >>> FewValuesDistribution([NormalDistribution([[0.0]], [[1.0]])]).log_density(np.zeros((1, 1))).round(3)
@@ -38,7 +38,7 @@ class FewValuesDistribution(BestOfDistribution):
 
 @dataclass(frozen=True)
 class FewValues(Family[ValueTable]):
-    """Whole numbers that have few values, such as grades, rooms or answers from 1 to 5.
+    """Integers with few values, such as grades: a probability for each value, or a normal.
 
     With `discrete=True` each value has a probability of its own in each class, (n_v + α V m_v) / (N + α V),
     where m_v is the share of the value among V in all classes, (n_v + 1) / (N + V), as in

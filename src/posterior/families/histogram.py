@@ -23,7 +23,7 @@ LEAST = 1e-300
 
 
 class HistogramDistribution(ProductDistribution):
-    """Densities that are constant between edges, and fall exponentially beyond the first and the last.
+    """Histogram densities: constant between edges, with exponential tails beyond the first and the last.
 
     Of column j there are `edges[j]` (B−1,), the same for all classes, and `share[j]` (K, B), the probability
     of each of the B bins in each class. `tail` (d, 2) has the mean distance from the first edge of what is
@@ -140,7 +140,7 @@ class HistogramDistribution(ProductDistribution):
 
 @dataclass(frozen=True)
 class Histogram(Family[ValueTable]):
-    """A histogram for each column, for numbers whose distribution has no name.
+    """A histogram for each column, for numbers that follow no standard distribution.
 
     Bins hold equal numbers of rows of all classes, so far as values are not repeated. `bins` is their number;
     None takes, for each column, the one of 1, 2, 4, …, 64 whose log loss of the class given the bin is

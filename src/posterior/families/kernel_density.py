@@ -28,7 +28,7 @@ LOG_ROOT = 0.5 * np.log(2 * np.pi)
 
 
 class KernelDensityDistribution(ProductDistribution):
-    """Sums of normal densities of one width about the numbers of training, and one wide normal density.
+    """Kernel densities: normal kernels of one width at the training values, and one wide normal.
 
     Of column j, `places[j]` (V,) are the middles of the kernels and `share[j]` (K, V) how much each weighs in
     each class; `bandwidth` (K, d) are their standard deviations. `wide` (K, d) is the share of the wide
@@ -153,7 +153,7 @@ class KernelDensityDistribution(ProductDistribution):
 
 @dataclass(frozen=True)
 class KernelDensity(Family[ValueTable]):
-    """A kernel density for each column, for numbers whose distribution has no name.
+    """A kernel density estimate for each column, for numbers that follow no standard distribution.
 
     Normal kernels about the numbers of the class, with the standard deviation
     `bandwidth` · 0.9 · min(s, q/1.35) · N^−1/5 (Silverman 1986): s is the standard deviation and q the width

@@ -206,7 +206,7 @@ def _log_orders(counts: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Multinomial(Family[Totals]):
-    """The multinomial family for a row of counts, dense or sparse, taken as one variable.
+    """The multinomial family for a vector of counts, dense or sparse.
 
     `alpha` is added to every count (one number or one for each column, or "auto"; 0 is maximum likelihood).
     Rows with a missing count are left out of training.

@@ -234,7 +234,7 @@ class NormalDistribution(ProductDistribution):
 
 @dataclass(frozen=True)
 class Normal(Family[Moments]):
-    """The normal family, one column at a time: mean and variance over the cells that are there.
+    """The normal family for independent columns: mean and variance of the observed cells.
 
     By maximum likelihood, S / N for a sum of squares S and a weight N. With `variance_rows` every class is
     lent m rows that have the column's variance s² within classes: (S + m s²) / (N + m), the estimate under

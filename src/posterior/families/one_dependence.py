@@ -198,7 +198,7 @@ class OneDependenceDistribution(LevelDistribution):
 
 @dataclass(frozen=True)
 class OneDependence(LevelFamily):
-    """Averaged one-dependence estimators (AODE) of columns of any kinds but texts.
+    """Averaged one-dependence estimators (AODE) as a family, for all kinds of columns except texts.
 
     Every column is once the parent of all others, p(x_i | c) Π_j p(x_j | c, x_i), and the densities are
     averaged: naive Bayes without its independence, and without a structure to be learnt (Webb, Boughton &

@@ -90,7 +90,7 @@ class StudentTDistribution(ProductDistribution):
 
 @dataclass(frozen=True)
 class StudentT(Family[ValueTable]):
-    """Student's t by maximum likelihood, for numbers some of which are far from the others.
+    """Student's t by maximum likelihood, for numbers with outliers.
 
     Location, scale and degrees of freedom, between 1 and 200, are those of maximum likelihood in each class.
     A class with fewer than `scale_rows` rows is filled up to so many that say the scale that the column has

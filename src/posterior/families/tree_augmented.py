@@ -222,7 +222,7 @@ class TreeAugmentedDistribution(LevelDistribution):
 
 @dataclass(frozen=True)
 class TreeAugmented(LevelFamily):
-    """Tree-augmented naive Bayes (TAN) of columns of any kinds but texts.
+    """Tree-augmented naive Bayes (TAN) as a family, for all kinds of columns except texts.
 
     Besides the class every column has one other column as its parent, but for the first. The tree is the one
     that tells most: the largest sum of conditional mutual information, which maximizes the likelihood

@@ -17,7 +17,7 @@ from posterior.persistence.estimators import ESTIMATORS, Estimator, is_fitted
 
 
 def load(path: str | os.PathLike[str]) -> Estimator:
-    """The estimator in a model file, as it was when it was saved.
+    """Load a saved estimator from a model file.
 
     Nothing in the file is run, and nothing is made of it but the classes of this library that are listed in
     `posterior.persistence.registry`. A file that was cut off, altered or made by something else is refused

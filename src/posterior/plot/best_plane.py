@@ -23,7 +23,7 @@ WORST = 20.0
 
 
 def best_plane(X: Any, y: Any, *, estimator: Any = None) -> tuple[str, str]:
-    """The names of the two continuous columns whose class Gaussians predict rows left out best.
+    """The two continuous columns that predict the class best, by leave-one-out log loss.
 
     Every pair is described by a Gaussian for each class, with its own covariance or one for all, whichever
     has the smaller leave-one-out log loss. A row with a gap in a pair is told nothing by it and costs what

@@ -21,7 +21,7 @@ EMPTY = 0.965
 
 @dataclass(eq=False)
 class ConfusionDisplay(Display):
-    """How many rows of each class were put into which, and what share of the class that is.
+    """Confusion matrix: number of rows by true and predicted class, and their share of the true class.
 
     A row is a true class, and its shares sum to one; right answers are blue and wrong ones orange, the
     darker the larger the share. With rejecting or actions that are no classes there are more columns than

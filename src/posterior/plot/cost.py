@@ -27,7 +27,7 @@ class Words:
 
 @dataclass(eq=False)
 class CostThresholdDisplay(PosteriorDisplay):
-    """The average cost of a decision by threshold, against the threshold.
+    """Average cost of decisions by a threshold on the posterior, against the threshold.
 
     Of two classes, one action is taken where the posterior of `positive` is above the threshold and the
     other elsewhere. Costs imply the threshold `bayes` of least expected cost, with which posteriors that

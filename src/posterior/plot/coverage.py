@@ -17,7 +17,7 @@ FEW = 0.1
 
 @dataclass(eq=False)
 class RiskCoverageDisplay(PosteriorDisplay):
-    """The error rate, or the average cost, among the rows answered, against their share.
+    """Risk (error rate or average cost of the answered rows) against coverage (the share answered).
 
     A step of the line is a point of `risk_coverage_curve`; the level line is what leaving rows unanswered
     at random would give. A chosen way of rejecting is marked: the share it answers, the risk among these,

@@ -55,7 +55,7 @@ class ColumnEffect:
 
 @dataclass(eq=False)
 class EffectDisplay(Display):
-    """What the values of each column add to the log odds, other columns being as they are in the rows.
+    """Partial effects: what each value of a column adds to the log odds, averaged over the other columns.
 
     That is the mean over rows of the log odds with the value in the place of theirs (partial dependence,
     Friedman 2001, Annals of Statistics 29), less the mean with their own. Where log odds are a sum over the

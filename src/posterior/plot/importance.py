@@ -16,7 +16,7 @@ MOST_COLUMNS = 20
 
 @dataclass(eq=False)
 class ImportanceDisplay(Display):
-    """The rise of the loss on rows held out without each column, largest first, with 95 % intervals.
+    """Column importance: increase of the held-out loss without each column, with 95 % intervals.
 
     A marker is filled if its interval is above zero. Groups of columns that say nearly the same come last, as
     squares.

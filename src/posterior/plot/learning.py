@@ -23,7 +23,7 @@ WIDE = 8.0
 
 @dataclass(eq=False)
 class LearningCurveDisplay(Display):
-    """Losses on rows held out against the number of rows learnt from, with their standard errors.
+    """Learning curves: held-out losses against the number of training rows, with standard errors.
 
     Lines are whole for generative models, which learn p(row | class), and broken for discriminative ones,
     which learn p(class | row); bands are one standard error either way. Where one of a pair of models of

@@ -28,7 +28,7 @@ MISSING = "(missing)"
 
 @dataclass(eq=False)
 class ClassPanelDisplay(Display):
-    """A small panel for each column, the most telling first: what the classes hold there.
+    """A panel for each column with its distribution in each class, most informative column first.
 
     Numbers are histograms, categories bars of their shares in each class, gaps a level apart; over them
     stands what a generative model says, lines and strokes. A column of texts shows the words with the largest

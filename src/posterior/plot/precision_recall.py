@@ -9,7 +9,7 @@ from posterior.plot.style import COLOURS, FAINT
 
 
 class PrecisionRecallDisplay(DetectionDisplay):
-    """Precision against recall: of rows taken for a class the share that is of it, by the share found.
+    """Precision against recall of one class, over all thresholds.
 
     Where a class is rare, this tells more than the ROC curve: a few false alarms among very many rows are
     many beside the few that were sought. The level line is the share of the class, which is the precision of

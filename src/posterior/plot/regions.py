@@ -46,7 +46,7 @@ UNANSWERED = 0.12
 
 @dataclass(eq=False)
 class DecisionRegionDisplay(Display):
-    """The best class at every point of a plane, paler where it is less sure, and the boundary.
+    """Decision regions of two features, paler where the posterior is smaller, with exact boundaries.
 
     `scores` (len(ys), len(xs), K) are log posteriors, or where `proper` is false any scores whose largest
     wins. `pieces` are the parts of the boundary, each between two classes: `boundary_` says whether they are

@@ -30,7 +30,7 @@ MOST_CURVES = len(COLOURS)
 
 @dataclass(eq=False)
 class ReliabilityDisplay(PosteriorDisplay):
-    """Observed frequencies against predicted probabilities, with how many rows there are for each.
+    """Reliability diagram: observed frequencies against predicted probabilities, with the number of rows.
 
     A point is a bin of `reliability_curve`, with Wilson's interval of the frequency; it is filled where it
     lies outside the range of calibrated posteriors, which is shaded where there is one curve. The title has

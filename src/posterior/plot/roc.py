@@ -46,7 +46,7 @@ class DetectionDisplay(PosteriorDisplay):
 
 
 class RocDisplay(DetectionDisplay):
-    """The share of a class that is found against the share of the others that is taken for it.
+    """ROC curve: true positive rate against false positive rate of one class.
 
     The line is the ROC curve: every threshold on the posterior of `positive` is a point of it. On the
     diagonal rows are called so at random. The title has the area under it with a standard error (DeLong,
