@@ -133,7 +133,7 @@ def largest_count(cells: AnyArray) -> float:
         return float(cells.max()) if cells.min() >= 0 else -1.0
     kernel = compiled("stored_cells", cells.size)
     if kernel is not None and cells.dtype in (np.float64, np.float32):
-        return float(kernel.largest_count(np.ascontiguousarray(cells)))
+        return float(kernel.largest_by_threads(np.ascontiguousarray(cells), n_threads()))
     largest = float(cells.max())
     whole = cells.min() >= 0 and np.isfinite(largest) and bool((np.floor(cells) == cells).all())
     return largest if whole else -1.0
