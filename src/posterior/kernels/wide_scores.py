@@ -35,7 +35,7 @@ class WideScores:
     def cells(self) -> int:
         """As many cells as the scores of a row count for."""
         d, n_classes = self.coef.shape
-        return max(d, n_classes, d * n_classes // PRODUCTS)
+        return int(max(d, n_classes, d * n_classes // PRODUCTS))
 
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
