@@ -356,6 +356,25 @@ def test_threads_find_the_largest_of_many_counts_and_what_is_none(place):
             assert kernels.largest_count(cells) == (20.0 if place is None else -1.0)
 
 
+@pytest.mark.parametrize("impossible", [False, True])
+@pytest.mark.parametrize(("n", "d", "n_classes"), SHAPES)
+def test_relative_sums_differ_from_sums_by_a_term_of_the_row(n, d, n_classes, impossible):
+    rng = np.random.default_rng(n)
+    counts = sparse.csr_array(rng.poisson(0.5, (n, d)).astype(np.float64))
+    table = rng.normal(size=(n_classes, d))
+    table[0, 0] = -np.inf if impossible else 0.0
+    sums = kernels.LinearSums(table)
+    with using("compiled"):
+        relative = np.zeros((n, n_classes))
+        sums.add_relative(counts, relative)
+    with using("reference"):
+        whole = sums.of(counts)
+    possible = np.isfinite(whole[:, 0])
+    apart, truth = (x[possible] - x[possible, :1] for x in (relative, whole))
+    np.testing.assert_allclose(apart, truth, rtol=1e-10, atol=1e-12)
+    assert (np.isneginf(relative[~possible, 0])).all()
+
+
 def test_counts_without_a_logarithm_are_not_summed_up():
     block = sparse.csr_array(np.array([[0.0, 3.0]]))
     with using("compiled"):
