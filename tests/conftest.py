@@ -6,6 +6,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, settings
 
+from posterior.kernels import row_scores
+
 pytest_plugins = [
     "postgres",
     "clusters",
@@ -25,6 +27,14 @@ settings.load_profile("few")
 
 # Pages whose examples compare many models of real tables.
 LONG_PAGES = {"comparing.md", "generative-or-discriminative.md", "pictures.md", "report.md"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def threads_for_few_rows():
+    """Let the threads that a test asks for begin, however little there is to do."""
+    usual, row_scores.THREAD_NUMBERS = row_scores.THREAD_NUMBERS, 1
+    yield
+    row_scores.THREAD_NUMBERS = usual
 
 
 @pytest.hookimpl(tryfirst=True)

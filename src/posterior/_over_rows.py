@@ -14,6 +14,8 @@ from posterior._types import AnyArray, Ints
 # Rows of a part. It depends on nothing, so that sums have the same bits whatever the number of threads.
 # Between parts threads wait for each other in Python, for longer than a pass over 100,000 numbers takes.
 PART = 1 << 19
+# Places from which on it is worth asking whether they are the values themselves.
+MANY = 1 << 13
 
 
 def each_part(work: Callable[[slice], None], n: int) -> None:
@@ -49,12 +51,14 @@ def taken(values: AnyArray, places: Ints) -> AnyArray:
     >>> taken(np.array(["no", "yes"]), np.array([1, 0, 1]))
     array(['yes', 'no', 'yes'], dtype='<U3')
     """
-    if len(places) <= PART:
+    if len(places) < MANY:
         return np.asarray(values[places])
     if values.dtype == places.dtype and np.array_equal(values, np.arange(len(values))):
         return places
+    # "clip" looks at no place before it writes and needs no copy of `out`, and nothing is to be clipped.
+    if len(places) <= PART:
+        return np.take(values, places, mode="clip")
     found = np.empty(len(places), values.dtype)
-    # "clip" needs no copy of `out`, and nothing is to be clipped.
 
     def take(part: slice) -> None:
         np.take(values, places[part], out=found[part], mode="clip")

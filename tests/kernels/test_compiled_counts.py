@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from posterior import kernels
+from posterior import kernels, threads
 from posterior.kernels import reference
 from posterior.kernels.choice import using
 from posterior.kernels.layouts import SeparateColumns
@@ -328,6 +328,51 @@ def test_sums_of_small_counts_are_those_that_the_reference_takes_one_by_one(n, d
             truth = kernels.class_sums(of_logs, y, weight, n_classes)
             np.testing.assert_allclose(found.logs, truth, rtol=1e-12, atol=1e-13)
             np.testing.assert_allclose(found.mark, kernels.column_marks(block, weight), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_small_counts_have_the_same_bits_with_any_number_of_threads(weighted):
+    rng, y, weight = rows(3000, 2, 7, weighted=weighted)
+    block = sparse.csr_array(rng.poisson(0.5, (3000, 20)).astype(np.float64))
+    found = []
+    for n in (1, 2, 8):
+        with using("compiled"), threads(n):
+            found.append(kernels.count_sums(block, np.arange(20.0), y, weight, 2))
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)
+    with using("reference"):
+        np.testing.assert_allclose(found[0].total, kernels.class_sums(block, y, weight, 2), rtol=1e-13)
+
+
+@pytest.mark.parametrize("place", [None, 0, 300_000, 599_999])
+def test_threads_find_the_largest_of_many_counts_and_what_is_none(place):
+    cells = np.random.default_rng(0).integers(0, 9, 600_000).astype(np.float64)
+    cells[-1] = 20.0
+    if place is not None:
+        cells[place] = 0.5
+    for n in (1, 3):
+        with using("compiled"), threads(n):
+            assert kernels.largest_count(cells) == (20.0 if place is None else -1.0)
+
+
+@pytest.mark.parametrize("impossible", [False, True])
+@pytest.mark.parametrize(("n", "d", "n_classes"), SHAPES)
+def test_relative_sums_differ_from_sums_by_a_term_of_the_row(n, d, n_classes, impossible):
+    rng = np.random.default_rng(n)
+    counts = sparse.csr_array(rng.poisson(0.5, (n, d)).astype(np.float64))
+    table = rng.normal(size=(n_classes, d))
+    table[0, 0] = -np.inf if impossible else 0.0
+    sums = kernels.LinearSums(table)
+    with using("compiled"):
+        relative = np.zeros((n, n_classes))
+        sums.add_relative(counts, relative)
+    with using("reference"):
+        whole = sums.of(counts)
+    possible = np.isfinite(whole[:, 0])
+    apart, truth = (x[possible] - x[possible, :1] for x in (relative, whole))
+    np.testing.assert_allclose(apart, truth, rtol=1e-10, atol=1e-12)
+    assert (np.isneginf(relative[~possible, 0])).all()
 
 
 def test_counts_without_a_logarithm_are_not_summed_up():

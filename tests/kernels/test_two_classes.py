@@ -34,8 +34,8 @@ def forms(d, size=1.0):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("d", [1, 2, 5, 7, 8, 9, 20])
-@pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 7, 8, 9, 20])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 200, 512, 600, 1100])
 def test_answers_are_those_of_both_scores(n, d, layout):
     X, (coef, level, pivot, scores) = rows(n, d), forms(d)
     both = (X - pivot) @ coef + level + PRIOR
@@ -86,11 +86,23 @@ def test_few_rows_that_are_not_finite_are_odd_and_no_others():
 
 
 def test_rows_that_are_not_finite_are_odd_and_no_others():
-    X, scores = rows(300, 3), forms(3)[3]
-    X[70, 1], X[71, 0], X[299, 2] = np.nan, np.inf, -np.inf
-    for out in (np.empty((300, 2)), np.empty(300, np.int64)):
+    X, scores = rows(1300, 3), forms(3)[3]
+    X[70, 1], X[71, 0], X[299, 2], X[1299, 1] = np.nan, np.inf, -np.inf, np.nan
+    for out in (np.empty((1300, 2)), np.empty(1300, np.int64)):
         odd = answered(scores, X, "best" if out.ndim == 1 else "posteriors", out)
-        assert_array_equal(np.flatnonzero(odd), [70, 71, 299])
+        assert_array_equal(np.flatnonzero(odd), [70, 71, 299, 1299])
+
+
+@pytest.mark.parametrize(("n_rows", "begun"), [(1_000, 1), (100_000, 1), (2_000_000, 2)])
+def test_threads_begin_only_where_there_is_enough_to_do(n_rows, begun, monkeypatch):
+    monkeypatch.setattr(row_scores, "THREAD_NUMBERS", 1 << 20)
+    scores, X, asked = forms(2)[3], np.zeros((n_rows, 2)), []
+    with using("compiled"):
+        parts = scores.answers_of_parts(X, PRIOR, np.empty(n_rows, np.int64), "best", 1024)
+        team = row_scores.compiled("team", row_scores.FROM_CELLS)
+        monkeypatch.setattr(team, "share_out", lambda *rest: asked.append(rest[-1]))
+        parts.run(2)
+    assert asked == [begun]
 
 
 def test_posteriors_are_right_down_to_the_smallest_numbers():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from posterior.schema import Schema, read_table
+from posterior.schema import Schema, encode, read_table
 
 ALL = slice(None)
 COLUMNS = {
@@ -404,3 +404,17 @@ def test_an_ordered_pandas_category_of_numbers_comes_back():
 def test_decoding_needs_one_array_per_column():
     with pytest.raises(ValueError, match="expected 2 arrays, one per column, found 1"):
         Schema.infer(read_table(np.ones((1, 2)))).decode([np.ones(1)])
+
+
+def test_most_columns_of_sparse_rows_are_the_same_of_every_chunk(monkeypatch):
+    rng = np.random.default_rng(0)
+    cells = rng.poisson(0.5, (40, 6)).astype(np.float64)
+    source = read_table(sparse.csr_array(cells))
+    schema = Schema.infer(source)
+    columns = (0, 1, 3, 4, 5)
+    for most in (encode.CHOSEN_CELLS, 0):  # numbered anew once for all rows, or for every chunk
+        monkeypatch.setattr(encode, "CHOSEN_CELLS", most)
+        encoded = schema.encode(source)
+        for rows in (slice(0, 10), slice(10, 40), slice(0, 40, 3), slice(5, 5)):
+            found = encoded.matrix(rows, columns)
+            np.testing.assert_array_equal(found.toarray(), cells[rows][:, list(columns)])

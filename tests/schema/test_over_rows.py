@@ -10,6 +10,7 @@ from posterior.schema import classes
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(_over_rows, "PART", 7)
+    monkeypatch.setattr(_over_rows, "MANY", 2)
     monkeypatch.setattr(classes, "PART", 7)
 
 
@@ -65,8 +66,9 @@ def test_least_and_most_see_a_nan():
 @pytest.mark.parametrize(
     "values", [np.arange(3), np.array([5, 7, 9]), np.array(["a", "b", "c"]), np.array([1.5, 2, 3])]
 )
-def test_values_are_taken_at_their_places(values):
-    places = np.random.default_rng(0).integers(3, size=50)
+@pytest.mark.parametrize("n", [1, 5, 50])
+def test_values_are_taken_at_their_places(values, n):
+    places = np.random.default_rng(0).integers(3, size=n)
     found = _over_rows.taken(values, places)
     assert found.dtype == values.dtype
     assert (found == values[places]).all()

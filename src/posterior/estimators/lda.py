@@ -24,6 +24,7 @@ from posterior.estimators.precision import LARGEST_SINGLE, shown
 from posterior.estimators.presets import renormalized
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
+from posterior.families.gaussian import WIDE
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
 from posterior.generative import GenerativeModel, Priors
@@ -36,7 +37,12 @@ class LinearForm(NamedTuple):
     xbar: Floats
     coef: Floats
     level: Floats
-    scores: kernels.RowScores
+    scores: kernels.RowScores | kernels.WideScores
+
+    @property
+    def dense(self) -> int:
+        """Cells of a row while it is scored; more where its scores are a large product."""
+        return self.scores.cells if isinstance(self.scores, kernels.WideScores) else len(self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +244,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             _forms[self.model_] = self._linear_form()
         form = _forms[self.model_]
         answers: Floats = np.asarray(np.empty((data.n_rows, len(form.level)), dtype))
-        found = data.fill(LinearAnswers(self.model_, form, two), answers, dense=len(form.columns))
+        found = data.fill(LinearAnswers(self.model_, form, two), answers, dense=form.dense)
         return found[:, 0] if two else found
 
     def _linear_form(self) -> "LinearForm":
@@ -248,7 +254,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             coef, level = coef[1:] - coef[:1], level[1:] - level[:1]
         columns = tuple(self._kept()[0])
         xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
-        scores_of = kernels.linear_scores(coef.T, level, xbar, np.zeros(len(xbar)))
+        exact = np.zeros(len(xbar))
+        scores_of: kernels.RowScores | kernels.WideScores
+        if coef.size > WIDE:
+            scores_of = kernels.WideScores(np.ascontiguousarray(coef.T), level, xbar, exact)
+        else:
+            scores_of = kernels.linear_scores(coef.T, level, xbar, exact)
         return LinearForm(columns, xbar, coef, level, scores_of)
 
     def _device_decision(self, table: DeviceTable) -> Any:

@@ -137,7 +137,7 @@ class Distribution(ABC):
         out += self.log_relative(block)
 
     @property
-    def row_scores(self) -> kernels.RowScores | None:
+    def row_scores(self) -> kernels.RowScores | kernels.WideScores | None:
         """What compiled code answers complete rows by, where that is linear or quadratic; else None."""
         return None
 

@@ -179,13 +179,14 @@ class MultivariateNormalDistribution(Distribution):
             out[gappy] += self.log_relative(rows[gappy])
 
     @cached_property
-    def row_scores(self) -> kernels.RowScores | None:
+    def row_scores(self) -> kernels.RowScores | kernels.WideScores | None:
         """The linear form where the covariance is shared, else the log density of few columns."""
         centre = self._centre.pivot, self._centre.remainder
         if self._spread > FAR_APART:
             return None
         if self.tied and self._is_wide:
-            return None
+            coef, level, far = self._linear
+            return kernels.WideScores(coef, level, *(() if far is None else (far.pivot, far.remainder)))
         if self.tied:
             coef = self._whiteners[0][0] @ self._white_means.T
             return kernels.linear_scores(coef, -0.5 * (self._white_means**2).sum(axis=1), *centre)

@@ -101,7 +101,7 @@ class MultinomialDistribution(Distribution):
         if has_gaps(block):
             out += self.log_relative(block)
         else:
-            self._sums.add(block, out)
+            self._sums.add_relative(block, out)
 
     def log_relative(self, block: Any) -> Floats:
         """Σ x ln p, without the term that all classes share."""

@@ -65,7 +65,7 @@ class PoissonDistribution(ProductDistribution):
         if gaps.any():
             out += kernels.with_data(block, gaps) @ self.rate.T
             block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
-        self._sums.add(block, out)
+        self._sums.add_relative(block, out)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
         """Log probability of every cell under class `k`."""

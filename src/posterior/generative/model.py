@@ -198,16 +198,16 @@ class GenerativeModel:
         prior = self.log_prior if log_prior is None else log_prior
 
         write = Answering(self, prior, "log posteriors" if logs else "posteriors")
-        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=self._dense)
+        return dataset.fill(write, np.empty((dataset.n_rows, self.n_classes), dtype), dense=write.dense)
 
     def best(self, dataset: Dataset, log_prior: Floats | None = None) -> Ints:
         """Code of the most probable class of each row, the first of equals, (n,)."""
         prior = self.log_prior if log_prior is None else log_prior
         write = Answering(self, prior, "best")
-        return dataset.fill(write, np.empty(dataset.n_rows, dtype=np.int64), dense=self._dense)
+        return dataset.fill(write, np.empty(dataset.n_rows, dtype=np.int64), dense=write.dense)
 
     @property
-    def _alone(self) -> tuple[FittedBlock, kernels.RowScores] | None:
+    def _alone(self) -> tuple[FittedBlock, kernels.RowScores | kernels.WideScores] | None:
         """The only block and its scores, where compiled code answers complete rows at once."""
         used = self.distributions
         if len(used) != 1 or self.weights is not None or used[0][0].reads != "values":
@@ -493,6 +493,13 @@ class Answering:
     model: GenerativeModel
     log_prior: Floats
     answer: kernels.Answer
+
+    @property
+    def dense(self) -> int:
+        """Cells of a row while it is answered; more where its scores are a large product."""
+        alone = self.model._alone
+        scores = None if alone is None else alone[1]
+        return max(self.model._dense, scores.cells if isinstance(scores, kernels.WideScores) else 0)
 
     def __call__(self, chunk: Chunk, out: AnyArray) -> None:
         """Write the answers to a chunk."""

@@ -76,6 +76,7 @@ from posterior.kernels.sparse import (
     without_zeros,
 )
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
+from posterior.kernels.wide_scores import WideScores
 
 __all__ = [
     "MANY_SUMS",
@@ -100,6 +101,7 @@ __all__ = [
     "SeparateColumns",
     "SumsOfParts",
     "WholeCodes",
+    "WideScores",
     "add_moment_parts",
     "add_scatter_parts",
     "add_to_rows",

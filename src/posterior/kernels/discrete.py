@@ -1,6 +1,7 @@
 """Counts and their scores, dense and sparse: compiled code for many cells, the reference for few."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,23 @@ class LinearSums:
             counts = counts.copy()
             counts.eliminate_zeros()  # which would be multiplied by −inf
         kernel.add_scores(*csr_parts(counts), lines, out)
+
+    def add_relative(self, counts: Any, out: Floats) -> None:
+        """Add the sums to `out` (n, K), up to a term of the row: of two classes how far they are apart."""
+        sparse = is_sparse(counts) and counts.format == "csr" and len(self.log_table) == 2
+        kernel = compiled("sums", counts.nnz) if sparse and self._apart is not None else None
+        if kernel is None:
+            self.add(counts, out)
+        else:
+            kernel.add_apart(*csr_parts(counts), self._apart, out)
+
+    @cached_property
+    def _apart(self) -> Floats | None:
+        """The logarithms of the second of two classes less those of the first; None where one is infinite."""
+        first, second = self.log_table
+        with np.errstate(invalid="ignore"):
+            apart = np.asarray(second - first)
+        return apart if np.isfinite(apart).all() else None
 
 
 def csr_parts(matrix: Any) -> tuple[Floats, AnyArray, AnyArray]:

@@ -5,11 +5,17 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.bayes import log_normalized
 from posterior.kernels.choice import compiled
+from posterior.kernels.memory import writable
 from posterior.math import log_sum_exp
 
 # Classes up to which rows are worked on class by class: NumPy takes short rows one by one, which is four
 # times as slow for sums and ten times for the largest.
 FEW_CLASSES = 8
+# Classes from which on compiled code goes row by row: with fewer, 64 rows side by side are faster.
+WIDE_ROWS = 48
+# What `wide_rows` is asked for, and no levels.
+POSTERIORS, LOG_POSTERIORS, BEST = 1, 2, 3
+NO_LEVELS, NO_PLACES = np.empty(0), np.empty(0, np.int64)
 
 
 def posteriors(scores: Floats, log_prior: Floats, *, logs: bool) -> bool:
@@ -17,6 +23,11 @@ def posteriors(scores: Floats, log_prior: Floats, *, logs: bool) -> bool:
 
     A row that is impossible under every class gets the priors. Returns whether every score was finite.
     """
+    if scores.shape[1] >= WIDE_ROWS:
+        kernel = compiled("wide_rows", scores.size, len(scores))
+        if kernel is not None:
+            what, odd = LOG_POSTERIORS if logs else POSTERIORS, np.empty(len(scores), np.bool_)
+            return not kernel.finish_rows(scores, NO_LEVELS, log_prior, what, NO_PLACES, odd)
     kernel = compiled("normalizing", scores.size, len(scores))
     if kernel is not None:
         return not kernel.normalize(scores, log_prior, logs)
@@ -33,6 +44,11 @@ def posteriors(scores: Floats, log_prior: Floats, *, logs: bool) -> bool:
 
 def best(scores: Floats, log_prior: Floats, out: Ints) -> bool:
     """Write the class with the largest score, the first of equals; whether every score was finite."""
+    if scores.shape[1] >= WIDE_ROWS:
+        kernel = compiled("wide_rows", scores.size, len(scores))
+        if kernel is not None:
+            odd = np.empty(len(scores), np.bool_)
+            return not kernel.finish_rows(writable(scores), NO_LEVELS, log_prior, BEST, out, odd)
     kernel = compiled("normalizing", scores.size, len(scores))
     if kernel is not None:
         return not kernel.find_best(scores, log_prior, out)

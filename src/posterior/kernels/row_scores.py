@@ -31,6 +31,10 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 NO_FACTORS = np.empty(0, np.float32)
 # Rows that a thread takes at a time, and how often before Python may act on Ctrl-C.
 PIECE_ROWS, PIECES_AT_ONCE = 2_048, 64
+# Numbers to be worked out for which another thread is begun: it takes as long to begin as a quarter of them.
+THREAD_NUMBERS = 1 << 20
+# An exponential and what goes with it, a class of two or one of many, in such numbers.
+SHARE_NUMBERS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +121,8 @@ class RowScores:
             fast = compiled("two_classes", size * table.shape[1], size).answer_two_classes(out)
             apart = float(level[-1] - (level[0] if len(level) == 2 else 0.0)) - line.shift
             arguments: tuple[Any, ...] = (*source, line.pivot, line.factors, apart, ANSWERS[answer], out, odd)
-            return AnswersOfParts(fast, arguments, table, odd, size)
+            work = table.shape[1] + SHARE_NUMBERS * (2 if out.ndim == 2 and out.shape[1] == 2 else 1)
+            return AnswersOfParts(fast, arguments, table, odd, size, work)
         limit = 2.0 * len(self.pivot) + 16.0
         arguments = (
             KINDS[self.kind],
@@ -130,7 +135,8 @@ class RowScores:
             out,
             odd,
         )
-        return AnswersOfParts(kernel.answer_rows(factors, out), arguments, table, odd, size)
+        work = factors.size + SHARE_NUMBERS * len(level)
+        return AnswersOfParts(kernel.answer_rows(factors, out), arguments, table, odd, size, work)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,26 +198,32 @@ def write_one_score(score: Floats, out: AnyArray, answer: Answer) -> None:
 
 
 class AnswersOfParts:
-    """Answers to every `size` rows, which several threads write: each of them runs once."""
+    """Answers to every `size` rows, which several threads write: each of them runs once.
+
+    `work` says how many numbers are worked out for a row: threads are begun where there is enough to do.
+    """
 
     def __init__(
-        self, kernel: Any, arguments: tuple[Any, ...], table: NumberTable, odd: Bools, size: int
+        self, kernel: Any, arguments: tuple[Any, ...], table: NumberTable, odd: Bools, size: int, work: int
     ) -> None:
         self._kernel, self._arguments = kernel, arguments
         self._table = table  # which must live as long as its addresses are read from
-        self._odd, self._size = odd, size
+        self._odd, self._size, self._work = odd, size, work
         # Threads take less than a part at a time, so that they end at about the same time.
         self._counts = np.zeros(-(-len(odd) // PIECE_ROWS), np.int64)
         self._counter = np.zeros(1, np.int64)
 
     def run(self, workers: int = 1) -> None:
-        """Answer all rows by so many threads."""
+        """Answer all rows by up to so many threads."""
+        workers = min(workers, max(1, self._work * len(self._odd) // THREAD_NUMBERS))
         arguments = *self._arguments, self._counter, PIECES_AT_ONCE, PIECE_ROWS, self._counts
         share_out = compiled("team", FROM_CELLS).share_out
         share_out(self._kernel, self._counter, len(self._counts), lambda: arguments, workers)
 
     def odd_parts(self) -> list[int]:
         """The parts in which a row is odd."""
+        if not self._counts.any():
+            return []
         pieces = np.flatnonzero(self._counts)
         first = (pieces * PIECE_ROWS)[:, None]
         rows = first + np.arange(PIECE_ROWS)

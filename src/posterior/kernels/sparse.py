@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posterior._pool import n_threads
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels.choice import compiled
 from posterior.kernels.discrete import csr_parts
@@ -132,7 +133,7 @@ def largest_count(cells: AnyArray) -> float:
         return float(cells.max()) if cells.min() >= 0 else -1.0
     kernel = compiled("stored_cells", cells.size)
     if kernel is not None and cells.dtype in (np.float64, np.float32):
-        return float(kernel.largest_count(np.ascontiguousarray(cells)))
+        return float(kernel.largest_by_threads(np.ascontiguousarray(cells), n_threads()))
     largest = float(cells.max())
     whole = cells.min() >= 0 and np.isfinite(largest) and bool((np.floor(cells) == cells).all())
     return largest if whole else -1.0
@@ -174,10 +175,7 @@ def count_sums(block: Any, logs: Floats, y: Ints, weight: Floats | None, n_class
     if not 0 <= largest < len(logs):
         return None
     d = block.shape[1]
-    found = CountSums(np.zeros((n_classes, d)), np.zeros((n_classes, d)), np.zeros(d))
-    parts = csr_parts(block)
-    shared = kernel.add_count_sums(
-        *parts, codes_of(y), weights_of(weight), mixture(d), writable(logs), *found
-    )
-    found.mark[:] += 2.0 * shared
-    return found
+    rows = csr_parts(block), codes_of(y), weights_of(weight), mixture(d), writable(logs)
+    sums, shared = kernel.count_sums(*rows, (n_classes, d), n_threads())
+    total, log_sums = (np.ascontiguousarray(sums[:, :, i]) for i in range(2))
+    return CountSums(total, log_sums, sums[:, :, 2].sum(axis=0) + 2.0 * shared)

@@ -220,8 +220,10 @@ def within(part: Floats, whole: Floats) -> bool:
 
 def marked_repeats(mark: Floats, line: Callable[[int], bytes], skip: set[int]) -> list[ColumnFact]:
     """Columns that repeat an earlier one; only those with equal marks are looked at closely, by `line`."""
-    _, place, times = np.unique(mark.view(np.int64), return_inverse=True, return_counts=True)
-    alike = [j for j in np.flatnonzero(times[place.reshape(-1)] > 1).tolist() if j not in skip]
+    bits = np.ascontiguousarray(mark).view(np.int64)
+    ordered = np.sort(bits)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    alike = [j for j in np.flatnonzero(np.isin(bits, twice)).tolist() if j not in skip] if len(twice) else []
     found = duplicate_facts([line(j) for j in alike], set())
     return [ColumnFact(alike[f.column], f.problem, tuple(alike[j] for j in f.of)) for f in found]
 

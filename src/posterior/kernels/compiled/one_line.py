@@ -109,6 +109,17 @@ def score_pairs(
         score[r] = level + (x[0] - a) * f + (x[1] - b) * g
 
 
+@kernel(f"void(int64, int64, int64, {NUMBERS}, {NUMBERS}, float64, {LINE})", inner=True)
+def score_triples(
+    at: int, stride: int, n_rows: int, pivot: Floats, factors: Floats, level: float, score: Floats
+) -> None:
+    """Write the scores of rows of three doubles."""
+    a, b, c, f, g, h = pivot[0], pivot[1], pivot[2], factors[0], factors[1], factors[2]
+    for r in range(n_rows):
+        x = carray(doubles_at(at + stride * r), (3,))
+        score[r] = level + (x[0] - a) * f + (x[1] - b) * g + (x[2] - c) * h
+
+
 @kernel(f"void(int64, int64, boolean, int64, float64, float64, {LINE})", inner=True)
 def add_column(
     at: int, stride: int, single: bool, n_rows: int, pivot: float, factor: float, score: Floats
@@ -155,6 +166,9 @@ def score_rows(
         return
     if by_rows and d == 2 and not single:
         score_pairs(addresses[0] + base, stride, n_rows, pivot, factors, level, score)
+        return
+    if by_rows and d == 3 and not single:
+        score_triples(addresses[0] + base, stride, n_rows, pivot, factors, level, score)
         return
     for r in range(n_rows):
         score[r] = level

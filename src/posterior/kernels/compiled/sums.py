@@ -154,6 +154,26 @@ def add_scores(data: Floats, indices: AnyArray, indptr: AnyArray, table: Floats,
             out[i, k] += sums[k]
 
 
+APART = f"void({ROWS}, float64[::1], float64[:, ::1])"
+
+
+@kernel(APART.format("int32"), APART.format("int64"))
+def add_apart(data: Floats, indices: AnyArray, indptr: AnyArray, apart: Floats, out: Floats) -> None:
+    """Add to the second score of each row its cells times `apart` (d,): by how much classes differ."""
+    for i in range(len(out)):
+        # Of four cells side by side: an addition waits for the one before it.
+        first, second, third, fourth, start, stop = 0.0, 0.0, 0.0, 0.0, indptr[i], indptr[i + 1]
+        whole = start + (stop - start) // LANES * LANES
+        for c in range(start, whole, LANES):
+            first += data[np.uint64(c)] * apart[np.uint64(indices[np.uint64(c)])]
+            second += data[np.uint64(c + 1)] * apart[np.uint64(indices[np.uint64(c + 1)])]
+            third += data[np.uint64(c + 2)] * apart[np.uint64(indices[np.uint64(c + 2)])]
+            fourth += data[np.uint64(c + 3)] * apart[np.uint64(indices[np.uint64(c + 3)])]
+        for c in range(whole, stop):
+            first += data[np.uint64(c)] * apart[np.uint64(indices[np.uint64(c)])]
+        out[i, 1] += (first + second) + (third + fourth)
+
+
 MARKS = "void({0}[:, ::1], float64[::1], float64[::1], float64[::1])"
 
 

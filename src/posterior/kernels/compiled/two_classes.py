@@ -20,12 +20,16 @@ from posterior.kernels.compiled.sharing import COUNTER, take_next
 from posterior.kernels.compiled.tile_vectors import TILE, write_pairs, write_pairs_in_single
 from posterior.kernels.compiled.vectors import doubles_at
 
+# Rows that are scored at a time: the calls of all parts for each 64 rows took longer than their scores.
+LINES = 8
+BLOCK = LINES * TILE
+
 
 @kernel(f"boolean({LINE})", fastmath=ANY_ORDER, inner=True)
 def all_finite(score: Floats) -> bool:
-    """Whether all numbers of a tile are finite."""
+    """Whether all of some numbers are finite."""
     total = 0.0
-    for r in range(TILE):
+    for r in range(len(score)):
         total += 0.0 * score[r]
     return total == 0.0
 
@@ -42,19 +46,20 @@ def mark_odd(score: Floats, first: int, n_rows: int, odd: Bools) -> int:
 
 @kernel(f"void({LINE}, int64, {TABLE}, {TABLE})", inner=True)
 def take_answers(score: Floats, what: int, share: Floats, tile: Floats) -> None:
-    """Write posteriors of both classes, or their logs, as two lines; `share` is room for one line."""
-    for r in range(TILE):
-        share[0, r] = -abs(score[r])
+    """Write posteriors of both classes, or their logs, as two lines; `share` is room for as many scores."""
+    line = carray(doubles_at(share.ctypes.data), (BLOCK,))
+    for r in range(BLOCK):
+        line[r] = -abs(score[r])
     exponentials(share)
     if what == LOG_POSTERIORS:
-        for r in range(TILE):
-            more = log1p(share[0, r])
+        for r in range(BLOCK):
+            more = log1p(line[r])
             less, second = -abs(score[r]) - more, score[r] > 0.0
             tile[0, r], tile[1, r] = less if second else -more, -more if second else less
         return
-    for r in range(TILE):
-        larger = 1.0 / (1.0 + share[0, r])
-        smaller, second = share[0, r] * larger, score[r] > 0.0
+    for r in range(BLOCK):
+        larger = 1.0 / (1.0 + line[r])
+        smaller, second = line[r] * larger, score[r] > 0.0
         tile[0, r], tile[1, r] = smaller if second else larger, larger if second else smaller
 
 
@@ -69,17 +74,17 @@ def write_doubles(
     room: Floats,
     out: Floats,
 ) -> None:
-    """Write what was asked for of a tile."""
+    """Write what was asked for of a block of rows."""
     if what == SCORES:
         to = carray(doubles_at(out.ctypes.data + 8 * first), (n_rows,))
         for r in range(n_rows):
             to[r] = score[r]
         return
     take_answers(score, what, share, tile)
-    if n_rows == TILE:
-        write_pairs(tile.ctypes.data, 8 * TILE, out.ctypes.data + 16 * first)
-        return
-    for r in range(n_rows):
+    whole = n_rows // TILE * TILE
+    for r in range(0, whole, TILE):
+        write_pairs(tile.ctypes.data + 8 * r, 8 * BLOCK, out.ctypes.data + 16 * (first + r))
+    for r in range(whole, n_rows):
         out[first + r, 0], out[first + r, 1] = tile[0, r], tile[1, r]
 
 
@@ -101,12 +106,12 @@ def write_singles(
         return
     take_answers(score, what, share, tile)
     for k in range(2):
-        for r in range(TILE):
+        for r in range(BLOCK):
             room[k, r] = np.float32(tile[k, r])
-    if n_rows == TILE:
-        write_pairs_in_single(room.ctypes.data, 4 * TILE, out.ctypes.data + 8 * first)
-        return
-    for r in range(n_rows):
+    whole = n_rows // TILE * TILE
+    for r in range(0, whole, TILE):
+        write_pairs_in_single(room.ctypes.data + 4 * r, 4 * BLOCK, out.ctypes.data + 8 * (first + r))
+    for r in range(whole, n_rows):
         out[first + r, 0], out[first + r, 1] = room[0, r], room[1, r]
 
 
@@ -152,18 +157,18 @@ def answering(out: str, write: Any) -> Any:
         `pivot` and `factors` are as `score_rows` takes them. Odd rows are marked in `odd`, which must be
         false before, and counted for each part in `counts`.
         """
-        tile, share, score = np.zeros((2, TILE)), np.zeros((1, TILE)), np.zeros(TILE)
-        room = np.zeros((2, TILE), out.dtype)
+        tile, share, score = np.zeros((2, BLOCK)), np.zeros((LINES, TILE)), np.zeros(BLOCK)
+        room = np.zeros((2, BLOCK), out.dtype)
         for _ in range(most):
             p = take_next(counter)
             if p >= len(counts):
                 break
             end, total = min(part * (p + 1), n), 0
-            for first in range(part * p, end, TILE):
-                rows = min(TILE, end - first)
+            for first in range(part * p, end, BLOCK):
+                rows = min(BLOCK, end - first)
                 at = base + stride * first
                 score_rows(addresses, at, stride, by_rows, single, rows, pivot, factors, level, score)
-                if not all_finite(score):
+                if not all_finite(score[:rows]):
                     total += mark_odd(score, first, rows, odd)
                 write(score, what, first, rows, share, tile, room, out)
             counts[p] = total
