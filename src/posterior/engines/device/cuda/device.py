@@ -132,7 +132,7 @@ def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
     more = 0 if beside is None else beside.size
     out = cupy.empty(size + more)
     fold = module(FOLD).get_function("fold")
-    fold((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
+    fold((-(-size // 4),), (256,), (part, np.int32(blocks), np.int32(size), out))
     if beside is not None:
         out[size:] = beside
     found = fetched(out)

@@ -33,14 +33,18 @@ extern "C" __global__ void codes(const LT* __restrict__ y, long long n, long lon
 }
 """
 
+# Four neighbouring sums a block of threads: memory is read in pieces of 32 bytes.
 FOLD = r"""
 extern "C" __global__ void fold(const double* __restrict__ part, int blocks, int size, double* out) {
   __shared__ double s[256];
-  const int i = blockIdx.x, t = threadIdx.x; double a = 0;
-  for (int b = t; b < blocks; b += 256) a += part[(long long)b * size + i];
+  const int t = threadIdx.x, i = 4 * blockIdx.x + t % 4; double a = 0;
+  if (i < size) {
+    #pragma unroll 8
+    for (int b = t / 4; b < blocks; b += 64) a += part[(long long)b * size + i];
+  }
   s[t] = a; __syncthreads();
-  for (int w = 128; w; w >>= 1) { if (t < w) s[t] += s[t + w]; __syncthreads(); }
-  if (t == 0) out[i] = s[0];
+  for (int w = 128; w >= 4; w >>= 1) { if (t < w) s[t] += s[t + w]; __syncthreads(); }
+  if (t < 4 && i < size) out[i] = s[t];
 }
 """
 

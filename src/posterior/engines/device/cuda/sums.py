@@ -50,22 +50,21 @@ class Cells:
         )
         self.n, self.d = self.X.shape
         self.n_classes = rows.n_classes
+        self.types = CELLS.get(self.X.dtype.name), CODES.get(self.codes.dtype.name)
         self.pivot: Any = None
         self.pivot64: Any = None
 
     @property
     def known(self) -> bool:
         """Whether there are kernels for these types."""
-        return (
-            self.X.dtype.name in CELLS and self.codes.dtype.name in CODES and self.n_classes <= MOST_CLASSES
-        )
+        return None not in self.types and self.n_classes <= MOST_CLASSES
 
     @property
     def defines(self) -> list[tuple[str, Any]]:
         """Types and what rows have, for the compiler."""
         return [
-            ("XT", CELLS[self.X.dtype.name]),
-            ("CT", CODES[self.codes.dtype.name]),
+            ("XT", self.types[0]),
+            ("CT", self.types[1]),
             ("NK", self.n_classes),
             ("WEIGHTED", int(self.weight is not None)),
         ]
@@ -215,8 +214,11 @@ def _scatter(sums: ScatterSums, *, pooled: bool) -> tuple[Scatter, bool] | None:
     if not (np.isfinite(products).all() and np.isfinite(total).all()):
         return None
     mean = total / np.maximum(weight, 1e-300)[:, None]
-    between = weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
-    matrix = products - (between.sum(axis=0)[None] if pooled else between)
+    if pooled:
+        root = np.sqrt(weight)[:, None] * mean
+        matrix = products - root.T @ root
+    else:
+        matrix = products - weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
     diagonal = np.einsum("gjj->gj", matrix)
     np.einsum("gjj->gj", matrix)[...] = np.maximum(diagonal, 0.0)
     group = np.zeros(n_classes, dtype=np.int64) if pooled else np.arange(n_classes)
