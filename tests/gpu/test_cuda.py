@@ -19,6 +19,8 @@ from posterior import (
     NaiveBayes,
 )
 from posterior.engines.device import arrays, cuda, linear, sums
+from posterior.engines.device.cuda import sums as cuda_sums
+from posterior.engines.device.cuda.device import has_tensor_cores
 from posterior.estimators.device import DeviceTable, training_of
 
 cupy = pytest.importorskip("cupy", reason="there is no CuPy here")
@@ -270,6 +272,39 @@ def test_the_compiled_slope_is_the_reference(K, weighted, dtype, monkeypatch):
 def device_rows(X, y):
     training = training_of(cupy.asarray(X), cupy.asarray(y), None, "", any_classes=True)
     return training.rows(GaussianNB()._schema(training.table.source))
+
+
+@pytest.mark.parametrize("case", ["plain", "a cell far away", "a constant column", "weights"])
+def test_scatter_that_tensor_cores_cannot_do_is_that_of_single_precision(case, monkeypatch):
+    X, y = table(5000, 6, 3)
+    X = (X + 100).astype(np.float32)
+    if case == "a cell far away":
+        X[4700, 2] = 3e5  # 1e5 standard deviations; the sample by which units are chosen ends at row 4,600
+    if case == "a constant column":
+        X[:, 2] = 7
+    rows, columns = device_rows(X, y), tuple(range(6))
+    if case == "weights":
+        rows = replace(rows, weight=cupy.ones(len(y)))
+    in_single_precision, calls = cuda_sums._scatter_sums, []
+    monkeypatch.setattr(
+        cuda_sums,
+        "_scatter_sums",
+        lambda *args, **asked: calls.append(args) or in_single_precision(*args, **asked),
+    )
+    found = cuda.class_scatter(rows, columns, pooled=True)
+    assert len(calls) == (case != "plain" or not has_tensor_cores())
+    expected = sums.scatter(rows, columns, pooled=True, fourth=False)
+    assert np.allclose(found.weight, expected.weight)
+    assert np.allclose(found.location.value, expected.location.value, rtol=1e-5)
+    unit = np.sqrt(np.einsum("gjj->gj", expected.scatter))
+    close = np.abs(found.scatter - expected.scatter) <= 1e-4 * unit[:, :, None] * unit[:, None, :] + 1e-5
+    assert close.all()
+
+
+def test_scatter_of_rows_with_gaps_is_left_to_the_reference():
+    X, y = table(5000, 6, 3)
+    X[4700, 2] = np.nan
+    assert cuda.class_scatter(device_rows(X.astype(np.float32), y), tuple(range(6)), pooled=True) is None
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 8), (31, 7, 9), (65, 8, 10), (5000, 20, 10), (4097, 31, 16)])

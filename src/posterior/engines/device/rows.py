@@ -107,6 +107,13 @@ class DeviceRows:
         found: Floats = self._kept[key]
         return found
 
+    def kept(self, key: Any, make: Callable[[], S]) -> S:
+        """What `make` gives, worked out once."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: S = self._kept[key]
+        return found
+
     def pivot(self, columns: Sequence[int]) -> Floats:
         """A number near the cells of each column, (d,): the mean of rows here and there."""
         some = self.here_and_there(columns)

@@ -126,13 +126,24 @@ def is_aligned(array: Any, size: int = 16) -> bool:
     return bool(array.data.ptr % size == 0)
 
 
+def shares(n: int, blocks: int, threads: int, most: int) -> tuple[int, int]:
+    """Tiles of 32 rows that each warp has, at most `most`, and how many blocks of threads that takes.
+
+    So many blocks run at once on a processor; all of them have work until the end.
+    """
+    warps, groups = threads // 32, -(-n // 32)
+    at_once = processors() * blocks * warps
+    tiles = -(-groups // (at_once * -(-groups // (at_once * most))))
+    return tiles, -(-groups // (tiles * warps))
+
+
 def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
     """Partial sums of blocks (B, size) added in the order of the blocks; with what else is to be fetched."""
     blocks, size = part.shape
     more = 0 if beside is None else beside.size
     out = cupy.empty(size + more)
     fold = module(FOLD).get_function("fold")
-    fold((size,), (256,), (part, np.int32(blocks), np.int32(size), out))
+    fold((-(-size // 4),), (256,), (part, np.int32(blocks), np.int32(size), out))
     if beside is not None:
         out[size:] = beside
     found = fetched(out)

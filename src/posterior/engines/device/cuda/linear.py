@@ -122,9 +122,7 @@ def slope_sums(
     offset = offset - coef @ (shift - near)
     found = None
     if cells.X.dtype == np.float32 and cells.weight is None and _splits(*coef.shape):
-        found = _split_sums(
-            cupy, cells, coef, offset, near, _units(rows.here_and_there(range(len(near))), near)
-        )
+        found = _split_sums(cupy, cells, coef, offset, near, _units(rows, near))
     if found is None or not np.isfinite(found).all():
         found = _whole_sums(cupy, cells, coef, offset, near)
     sums = found[1:].reshape(len(coef), -1)
@@ -137,10 +135,14 @@ def _splits(n_classes: int, d: int) -> bool:
     return FEWEST_SPLIT <= n_classes <= MOST_SPLIT and d <= WIDEST_SPLIT and has_tensor_cores()
 
 
-def _units(some: Floats, near: Floats) -> Floats:
-    """Powers of two of about the size of what cells are apart from `near`, (d,)."""
-    largest = _largest(some, near)
-    found: Floats = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0))))
+def _units(rows: Any, near: Floats) -> Floats:
+    """Powers of two of about the size of what cells are apart from `near`, (d,); kept with the rows."""
+
+    def make() -> Floats:
+        largest = _largest(rows.here_and_there(range(len(near))), near)
+        return np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0))))
+
+    found: Floats = rows.kept(("units", near.tobytes()), make)
     return found
 
 

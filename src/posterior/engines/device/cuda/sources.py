@@ -33,14 +33,18 @@ extern "C" __global__ void codes(const LT* __restrict__ y, long long n, long lon
 }
 """
 
+# Four neighbouring sums a block of threads: memory is read in pieces of 32 bytes.
 FOLD = r"""
 extern "C" __global__ void fold(const double* __restrict__ part, int blocks, int size, double* out) {
   __shared__ double s[256];
-  const int i = blockIdx.x, t = threadIdx.x; double a = 0;
-  for (int b = t; b < blocks; b += 256) a += part[(long long)b * size + i];
+  const int t = threadIdx.x, i = 4 * blockIdx.x + t % 4; double a = 0;
+  if (i < size) {
+    #pragma unroll 8
+    for (int b = t / 4; b < blocks; b += 64) a += part[(long long)b * size + i];
+  }
   s[t] = a; __syncthreads();
-  for (int w = 128; w; w >>= 1) { if (t < w) s[t] += s[t + w]; __syncthreads(); }
-  if (t == 0) out[i] = s[0];
+  for (int w = 128; w >= 4; w >>= 1) { if (t < w) s[t] += s[t + w]; __syncthreads(); }
+  if (t < 4 && i < size) out[i] = s[t];
 }
 """
 
@@ -58,26 +62,28 @@ extern "C" __global__ void fold_matrices(const double* __restrict__ part, const 
 """
 
 # A pivot for every class and column: the mean over some rows, in a fixed order; that of all classes for one that
-# they do not show. One block a class; 8 rows by 32 columns of threads.
+# they do not show. `spread` is about the standard deviation within the class, 0 where nothing is known of it. One block a
+# class; 8 rows by 32 columns of threads.
 PIVOTS = r"""
 extern "C" __global__ void pivots(const XT* __restrict__ X, const CT* __restrict__ Y, long long step, int some,
-                                  int width, XT* pivot, double* out) {
-  __shared__ double s[4][8][32];
+                                  int width, XT* pivot, double* out, XT* spread) {
+  __shared__ double s[5][8][32];
   const int k = blockIdx.x, x = threadIdx.x % 32, g = threadIdx.x / 32;
   for (int j = x; j - x < width; j += 32) {
-    double own = 0, n = 0, every = 0, all = 0;
+    double own = 0, n = 0, every = 0, all = 0, squares = 0;
     if (j < width) {
       #pragma unroll 8
       for (int i = g; i < some; i += 8) {
         const long long r = i * step; const double v = (double)X[r * width + j]; const bool mine = (int)Y[r] == k;
-        if (v - v == 0) { every += v; all += 1; if (mine) { own += v; n += 1; } }
+        if (v - v == 0) { every += v; all += 1; if (mine) { own += v; n += 1; squares += v * v; } }
       }
     }
-    s[0][g][x] = own; s[1][g][x] = n; s[2][g][x] = every; s[3][g][x] = all; __syncthreads();
+    s[0][g][x] = own; s[1][g][x] = n; s[2][g][x] = every; s[3][g][x] = all; s[4][g][x] = squares; __syncthreads();
     if (g == 0 && j < width) {
-      for (int h = 1; h < 8; h++) { own += s[0][h][x]; n += s[1][h][x]; every += s[2][h][x]; all += s[3][h][x]; }
+      for (int h = 1; h < 8; h++) { own += s[0][h][x]; n += s[1][h][x]; every += s[2][h][x]; all += s[3][h][x]; squares += s[4][h][x]; }
       const XT p = (XT)(n > 0 ? own / n : all > 0 ? every / all : 0.0);
       pivot[k * width + j] = p; out[k * width + j] = (double)p;
+      const double mean = n > 0 ? own / n : 0.0; spread[k * width + j] = n > 0 ? (XT)sqrt(fmax(squares / n - mean * mean, 0.0)) : (XT)0;
     }
     __syncthreads();
   }

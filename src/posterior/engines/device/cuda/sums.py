@@ -15,11 +15,14 @@ from posterior.engines.device.cuda.device import (
     fetched,
     folded,
     gpu,
+    has_tensor_cores,
     is_aligned,
     module,
     processors,
     room_of_block,
+    shares,
 )
+from posterior.engines.device.cuda.scatter_sources import SPLIT_SCATTER
 from posterior.engines.device.cuda.sources import MOMENTS, PIVOTS, SCATTER
 from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products, wide_room
 from posterior.stats import Location, Moments, Scatter
@@ -36,6 +39,10 @@ SHARED = 227_000
 TILES = 64
 # Rows by which pivots are chosen.
 SAMPLE = 512
+# Tensor cores: classes and columns that they take, threads of a block, blocks of a processor by the eights of
+# columns, and tiles of a warp whose products are added in single precision.
+SPLIT_CLASSES, SPLIT_COLUMNS, SPLIT_THREADS, SPLIT_TILES = 16, 31, 128, 128
+SPLIT_BLOCKS = {1: 4, 2: 4, 3: 3, 4: 2}
 
 
 class Cells:
@@ -50,22 +57,22 @@ class Cells:
         )
         self.n, self.d = self.X.shape
         self.n_classes = rows.n_classes
+        self.types = CELLS.get(self.X.dtype.name), CODES.get(self.codes.dtype.name)
         self.pivot: Any = None
         self.pivot64: Any = None
+        self.spread: Any = None
 
     @property
     def known(self) -> bool:
         """Whether there are kernels for these types."""
-        return (
-            self.X.dtype.name in CELLS and self.codes.dtype.name in CODES and self.n_classes <= MOST_CLASSES
-        )
+        return None not in self.types and self.n_classes <= MOST_CLASSES
 
     @property
     def defines(self) -> list[tuple[str, Any]]:
         """Types and what rows have, for the compiler."""
         return [
-            ("XT", CELLS[self.X.dtype.name]),
-            ("CT", CODES[self.codes.dtype.name]),
+            ("XT", self.types[0]),
+            ("CT", self.types[1]),
             ("NK", self.n_classes),
             ("WEIGHTED", int(self.weight is not None)),
         ]
@@ -75,11 +82,12 @@ class Cells:
         shape = self.n_classes, self.d
         if given is not None:
             self.pivot = cupy.asarray(given.astype(self.X.dtype))
-            self.pivot64 = self.pivot.astype(np.float64).ravel()
+            self.pivot64, self.spread = self.pivot.astype(np.float64).ravel(), None
             return
         some = min(self.n, SAMPLE)
         step, defines = self.n // some, [d for d in self.defines if d[0] in ("XT", "CT")]
         self.pivot, self.pivot64 = cupy.empty(shape, self.X.dtype), cupy.empty(shape[0] * shape[1])
+        self.spread = cupy.empty(shape, self.X.dtype)
         chosen = (
             self.X,
             self.codes,
@@ -88,6 +96,7 @@ class Cells:
             np.int32(self.d),
             self.pivot,
             self.pivot64,
+            self.spread,
         )
         module(PIVOTS, *defines).get_function("pivots")((self.n_classes,), (256,), chosen)
 
@@ -202,7 +211,7 @@ def _kernel_for(cells: Cells, *, pooled: bool) -> Callable[..., ScatterSums] | N
     blocks = -(-cells.d // 4)
     pairs = (1 if pooled else cells.n_classes) * blocks * (blocks + 1) // 2
     if cells.d <= NARROW and pairs <= 1024:
-        return _scatter_sums
+        return _narrow_sums
     # Double precision has fast products in the array's own library.
     known = cells.X.dtype == np.float32 and cells.d <= MOST_COLUMNS
     return _wide_sums if known and wide_room(cells.d) <= room_of_block() else None
@@ -215,8 +224,11 @@ def _scatter(sums: ScatterSums, *, pooled: bool) -> tuple[Scatter, bool] | None:
     if not (np.isfinite(products).all() and np.isfinite(total).all()):
         return None
     mean = total / np.maximum(weight, 1e-300)[:, None]
-    between = weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
-    matrix = products - (between.sum(axis=0)[None] if pooled else between)
+    if pooled:
+        root = np.sqrt(weight)[:, None] * mean
+        matrix = products - root.T @ root
+    else:
+        matrix = products - weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
     diagonal = np.einsum("gjj->gj", matrix)
     np.einsum("gjj->gj", matrix)[...] = np.maximum(diagonal, 0.0)
     group = np.zeros(n_classes, dtype=np.int64) if pooled else np.arange(n_classes)
@@ -225,6 +237,44 @@ def _scatter(sums: ScatterSums, *, pooled: bool) -> tuple[Scatter, bool] | None:
     seen = (weight > 0)[:, None]
     place = Location.sum(np.where(seen, pivot, 0.0), mean)
     return Scatter(weight, place, matrix, np.zeros(d), pooled=pooled), far
+
+
+def _narrow_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
+    """Products of few columns: one matrix of all classes by tensor cores, if they can, else in blocks."""
+    if pooled and _splits(cells):
+        found = _split_sums(cupy, cells)
+        if np.isfinite(found.products).all():
+            return found
+    return _scatter_sums(cupy, cells, pooled=pooled)
+
+
+def _splits(cells: Cells) -> bool:
+    """Whether tensor cores work out products, from numbers in two parts of half precision."""
+    known = cells.n_classes <= SPLIT_CLASSES and cells.d <= SPLIT_COLUMNS and cells.spread is not None
+    return known and cells.X.dtype == np.float32 and cells.weight is None and has_tensor_cores()
+
+
+def _split_sums(cupy: Any, cells: Cells) -> ScatterSums:
+    """Products by tensor cores; not finite where a cell is thousands of standard deviations away."""
+    n_classes, d = cells.n_classes, cells.d
+    fours, eights = -(-d // 4), d // 8 + 1
+    of_warp = 32 * (16 * (fours | 1) + 2 * (16 * eights + 8 + 24))
+    room = max(SPLIT_THREADS // 32 * of_warp, 64 * eights * (32 * ((eights + 1) // 2) + 16))
+    blocks = SPLIT_BLOCKS[eights]
+    kernel = module(
+        SPLIT_SCATTER,
+        *cells.defines,
+        ("ND", d),
+        ("NT", SPLIT_THREADS),
+        ("MB", blocks),
+        ("VEC", int(is_aligned(cells.X) and d % 4 == 0)),
+    ).get_function("split_scatter")
+    kernel.max_dynamic_shared_size_bytes = room
+    tiles, grid = shares(cells.n, blocks, SPLIT_THREADS, SPLIT_TILES)
+    part = cupy.empty((grid, d * d + 2 * n_classes * d))
+    arguments = (cells.X, cells.codes, cells.pivot, cells.spread, part, np.int64(cells.n), np.int32(tiles))
+    kernel((grid,), (SPLIT_THREADS,), arguments, shared_mem=room)
+    return _unfolded(cupy, cells, part, 1)
 
 
 def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:

@@ -31,6 +31,17 @@ __device__ __forceinline__ void add_sixteen(float (&c)[4], unsigned int a0, unsi
 }
 """
 
+# From shared memory to the registers that tensor cores read.
+TURNED = r"""
+// Four tiles of 8 by 8 halves, each thread giving where a row of them begins, columns becoming rows.
+__device__ __forceinline__ uint4 turned(const unsigned short* row) {
+  uint4 f; const unsigned int at = (unsigned int)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(f.x), "=r"(f.y), "=r"(f.z), "=r"(f.w) : "r"(at) : "memory");
+  return f;
+}
+"""
+
 # Value and slope of the softmax loss of rows without weights. A warp has TILES tiles of 64 rows, one after the other. A
 # thread has the scores of two rows. Of each it leaves the cells, a one and the forces p − 1[class] in halves, whose products
 # over rows are those of tensor cores. Numbers: offset (4 NF), coefficients (NK, 4 NB), both times log2 e, what cells are
@@ -83,13 +94,9 @@ template <int N> __device__ __forceinline__ void leave(const float (&v)[N], unsi
     ((uint4*)to)[N / 8 + i] = make_uint4(p[0].low, p[1].low, p[2].low, p[3].low);
   }
 }
-// Four tiles of 8 by 8 halves, each thread giving where a row of them begins, columns becoming rows.
-__device__ __forceinline__ uint4 turned(const unsigned short* row) {
-  uint4 f; const unsigned int at = (unsigned int)__cvta_generic_to_shared(row);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(f.x), "=r"(f.y), "=r"(f.z), "=r"(f.w) : "r"(at) : "memory");
-  return f;
-}
+"""
+    + TURNED
+    + r"""
 extern "C" __global__ void __launch_bounds__(NT, MB) split_slope(
     const XT* __restrict__ X, const CT* __restrict__ Y, double* part, long long n, const __grid_constant__ Numbers few) {
   extern __shared__ __align__(32) unsigned char room[];
