@@ -2,12 +2,13 @@
 
 import operator
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, cached_property
 
 from posterior._blas import one_blas_thread
 
@@ -113,6 +114,20 @@ def _forget() -> None:
     _making = threading.Lock()
     _inside.pool = False
     _pools.clear()
+    _renew_locks()
+
+
+def _renew_locks() -> None:
+    """Free cached properties of locks that threads held at the fork.
+
+    Before 3.12 Python has one for all objects of a class, held while the property is worked out.
+    """
+    ours = (module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "posterior")
+    classes = {found for module in ours for found in vars(module).values() if isinstance(found, type)}
+    for found in classes:
+        for attribute in vars(found).values():
+            if isinstance(attribute, cached_property) and hasattr(attribute, "lock"):
+                attribute.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

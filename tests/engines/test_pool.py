@@ -1,11 +1,14 @@
 """Work on several threads: the pool is kept, errors come out, and threads of the pool work alone."""
 
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from contextlib import nullcontext
 
 import joblib
 import numpy as np
@@ -18,6 +21,7 @@ from posterior._pool import each, n_threads, pool
 from posterior.engines import local
 from posterior.engines.workers import in_order
 from posterior.schema import read_table
+from posterior.stats import Moments
 from posterior.stats.adding import NoRowsError
 
 
@@ -196,3 +200,28 @@ def test_workers_of_joblib_share_out_the_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     n = joblib.cpu_count()
     assert joblib.Parallel(n_jobs=n)(joblib.delayed(n_threads)() for _ in range(n)) == [1] * n
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked on Windows")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_works_out_what_another_thread_was_at():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    held, forked = threading.Event(), threading.Event()
+
+    def hold():
+        # As while the pooled moments of some other rows are worked out; Python 3.12 has no such lock.
+        with getattr(vars(Moments)["_pooled"], "lock", nullcontext()):
+            held.set()
+            forked.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # it would wait for ever
+        Moments.of(X, y, None, 2).pooled()
+        os._exit(0)
+    forked.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

@@ -38,7 +38,7 @@ from posterior.families import (
     Normal,
     Poisson,
 )
-from posterior.generative import tuning
+from posterior.generative import leave_one_out, tuning
 from posterior.notices import DataWarning
 
 IRIS = load_iris(return_X_y=True)
@@ -598,3 +598,14 @@ def test_in_a_table_of_one_chunk_the_models_of_one_fold_are_kept_at_a_time(monke
     y = np.repeat([0, 1], 20)
     NaiveBayes(tied="auto", cv=5, weights=1.0).fit(rng.normal(size=(40, 3)) + y[:, None], y)
     assert most == [0] * 5
+
+
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(200, 2), (120, 60)])
+def test_small_tables_whose_rows_would_all_be_fitted_again_are_left_to_folds(n_rows, n_classes, monkeypatch):
+    y = np.arange(n_rows) % n_classes  # a column that is the class, or two rows in each: no formula holds
+    X = np.c_[1.0 * y, np.random.default_rng(0).normal(size=n_rows)]
+    refits = []
+    monkeypatch.setattr(leave_one_out._Refits, "_row", lambda *_: refits.append(1))
+    with pytest.raises(NoClosedFormError, match="cv=10"):
+        GaussianDiscriminantAnalysis(tied="auto", cv="loo").fit(X, y)
+    assert not refits

@@ -1,5 +1,7 @@
 """Threads of the operating system that run a kernel beside the calling thread."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,58 @@ def test_after_ctrl_c_no_thread_goes_on():
     assert done < 1_000_000
     assert not team.Team._running
     assert done == int(given[3].sum())
+
+
+def test_ctrl_c_while_threads_begin_ends_them(monkeypatch):
+    def interrupted(*given):
+        begin(*given)
+        raise KeyboardInterrupt
+
+    begin = team.begin_threads
+    monkeypatch.setattr(team, "begin_threads", interrupted)
+    given = arguments(1_000_000)
+    with pytest.raises(KeyboardInterrupt):
+        team.share_out(add_slowly, given[4], 1_000_000, lambda: given, 4)
+    assert given[3].sum() < 1_000_000
+    assert not team.Team._running
+
+
+def test_ctrl_c_while_threads_are_awaited_keeps_no_rows(monkeypatch):
+    def interrupted(threads):
+        wait(threads)
+        raise KeyboardInterrupt
+
+    wait = team.await_threads
+    monkeypatch.setattr(team, "await_threads", interrupted)
+    given = arguments()
+    with pytest.raises(KeyboardInterrupt):
+        team.share_out(add_slowly, given[4], 40, lambda: given, 4)
+    np.testing.assert_array_equal(given[3], 1.0)
+    assert not team.Team._running
+
+
+def test_threads_that_ctrl_c_left_behind_end_before_others_have_their_memory():
+    given, later = arguments(4000), arguments()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(team, "await_threads", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            team.share_out(add_slowly, given[4], 4000, lambda: given, 4)
+    (left,) = team.Team._running.values()
+    assert team.share_out(add_slowly, later[4], 40, lambda: later, 4)
+    assert not left._threads.any()
+    assert not team.Team._running
+    np.testing.assert_array_equal(given[3], 1.0)
+    np.testing.assert_array_equal(later[6][:, 0], 0.5 * 1000 * 999 / 2 + np.arange(40.0))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked on Windows")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_waits_for_no_thread_of_its_parent(monkeypatch):
+    monkeypatch.setitem(team.Team._running, 1, None)
+    child = os.fork()
+    if not child:
+        os._exit(len(team.Team._running))
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_memory_that_a_thread_cannot_have_is_an_error():

@@ -10,6 +10,7 @@ is left behind by a fork.
 import ctypes
 import os
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,28 +157,41 @@ def _write_beginning(module: ir.Module, function: ir.FunctionType) -> None:
 class Team:
     """Threads that run a kernel beside the calling one, which begins them and waits for them."""
 
-    # Those that run, and their memory with them: it is there even if Ctrl-C comes before they are awaited.
-    _running: ClassVar["set[Team]"] = set()
+    # Those that run, by the thread that began them, and their memory with them: it is there even if Ctrl-C
+    # comes before they are awaited.
+    _running: ClassVar["dict[int, Team]"] = {}
 
     def __init__(self, entry: Entry, arguments: tuple[Any, ...], n: int) -> None:
+        left = Team._running.get(get_ident())
+        if left is not None:  # it works in the memory that this one is handed
+            left._wait()
         self._entry = entry
         self._orders, self._memory = entry.orders(arguments, n)
         self._threads = np.zeros(n, np.uint64)
 
     def begin(self) -> None:
         """Begin all of them, or as many as the system allows."""
-        Team._running.add(self)
+        Team._running[get_ident()] = self
         begin_threads(self._threads, _description(), self._entry.begin, self._orders)
 
     def end(self) -> bool:
         """Wait for them; whether none said no."""
         begun = self._threads != 0
-        await_threads(self._threads)
-        Team._running.discard(self)
+        self._wait()
         if self._orders[:, STATUS].any():
             raise MemoryError("a thread could not have the memory that it works in: use fewer threads")
         return not self._entry.says or bool(self._orders[begun, RETURNED].all())
 
+    def _wait(self) -> None:
+        try:
+            await_threads(self._threads)
+        finally:  # where Ctrl-C came meanwhile, too
+            if not self._threads.any():
+                Team._running.pop(get_ident(), None)
+
+
+if POSIX:  # a process that was forked has none of the threads
+    os.register_at_fork(after_in_child=Team._running.clear)
 
 _described: list[Any] = []
 
@@ -217,6 +231,9 @@ def share_out(
         try:
             team.begin()
             take_parts(taken, n, lambda: said.append(shared(*first)))
+        except BaseException:
+            taken[0] = n  # where they had begun and this one had not: they take no more parts
+            raise
         finally:
             said.append(team.end())
     return False not in said
