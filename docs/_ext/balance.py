@@ -35,7 +35,8 @@ def as_run(n_pieces: int, n_processes: int) -> list[int]:
 def dealt(names: list[str], weights: list[tuple[int, int]], sizes: list[int], n_processes: int) -> list[str]:
     """Names in an order in which pieces of these sizes have about the same weight: dealt out like cards.
 
-    The pieces that are read last, one for each process, hold the lightest: they end at about the same time.
+    The pieces that are read last, one for each process or a few more, hold the lightest: each process has had
+    as many of the heavier ones as the others, and nobody waits long for the last.
 
     >>> dealt(["a", "b", "c", "d", "e"], [(2, 1), (2, 1), (0, 1), (0, 1), (0, 1)], [1, 1, 1, 1, 1], 2)
     ['a', 'b', 'e', 'd', 'c']
@@ -43,7 +44,7 @@ def dealt(names: list[str], weights: list[tuple[int, int]], sizes: list[int], n_
     heaviest_first = sorted(range(len(names)), key=lambda i: (-weights[i][0], -weights[i][1], names[i]))
     pieces: list[list[str]] = [[] for _ in sizes]
     order = as_run(len(sizes), n_processes)
-    n_first = max(len(order) - n_processes, 0)
+    n_first = max(len(order) // n_processes - 1, 0) * n_processes
     for some in (order[:n_first], order[n_first:]):
         for turn in range(max((sizes[k] for k in some), default=0)):
             for k in some:

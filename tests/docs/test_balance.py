@@ -41,8 +41,11 @@ def test_every_page_is_read_once_and_the_pieces_read_last_are_the_lightest(balan
     pieces = [order[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(len(sizes))]
     run = [pieces[k] for k in balance.as_run(len(sizes), n_processes)]
     weight = dict(zip(names, weights, strict=True))
-    early, last = run[:-n_processes], run[-n_processes:]
+    # As many of the heavy pieces for each process, and at least one of the light ones.
+    n_light = min(len(run), n_processes + len(run) % n_processes)
+    early, last = run[: len(run) - n_light], run[len(run) - n_light :]
     heavy = [weight[name] for piece in early for name in piece]
+    assert len(early) % n_processes == 0
     assert not heavy or min(heavy) >= max(weight[name] for piece in last for name in piece)
 
 
