@@ -6,10 +6,6 @@
 `ideas`: each of M01 … M44 is in a section of a page that also has a figure or an output. `browser`: every
 page is opened in Chromium, light and dark, 1280 and 390 pixels wide; nothing is told to the console, asked of
 a network or wider than the window. It prints what is wrong, and exits with 1 where that is anything.
-
-Pages are opened as files, as readers without a server do. Those of the reference, which a template writes,
-come from a server in this process: Chromium reads style sheets and scripts that are files anew for each page,
-and those of a server once. What would work from a server alone is reported.
 """
 
 import argparse
@@ -19,13 +15,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))  # where the import that follows it is found
@@ -38,9 +30,6 @@ LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src")
 SHOWN = ("drawn", "cell_output", "output", "interactive")
 VIEWS = ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light"))
 TROUBLE = {"Runtime.exceptionThrown", "Log.entryAdded"}
-# The folder of the pages that are served, and what a page that is a file could load too.
-SERVED = "generated"
-OF_FILES = {"Document", "Stylesheet", "Script", "Image", "Media", "Font"}
 SHOUTS = {"error", "warning", "assert"}
 # The deepest elements that stick out of the window and are in nothing that scrolls. What is in an SVG is cut
 # off at its edge.
@@ -65,7 +54,6 @@ class Page(HTMLParser):
         self.ids: set[str] = set()
         self.links: list[str] = []
         self.loads: list[str] = []
-        self.modules: list[str] = []
         # Text and "does it show anything?" of every section that is open, and of those that are closed.
         self.open: list[list[str]] = []
         self.shown_with: set[str] = set()
@@ -78,8 +66,6 @@ class Page(HTMLParser):
         for key in ("href", "src"):
             if key in given:
                 (self.loads if (tag, key) in LOADED else self.links).append(given[key])
-        if tag == "script" and given.get("type") == "module" and "src" in given:
-            self.modules.append(given["src"])
         if tag == "section":
             self.open.append([])
         shows = tag in {"img", "figure", "svg"} or any(
@@ -115,8 +101,6 @@ def links_wrong(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
 
     for path, page in pages.items():
         here = path.relative_to(site)
-        for link in page.modules:
-            yield f"{here}: loads {link} as a module, which a browser refuses to a page that is a file"
         for link in page.loads + page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -146,47 +130,16 @@ def looks_wrong(site: Path, pages: dict[Path, Page], pictures: Path | None) -> I
         )
         return
     paths, browsers = list(pages), os.cpu_count() or 1
-    # A browser for each core, all pages of its share in one tab; files first, then those that are served.
-    paths.sort(key=lambda path: path.parent.name == SERVED)
-    with ThreadPoolExecutor(browsers) as pool, served(site) as address:
+    # A browser for each core, all pages of its share in one tab: what they have in common is read once.
+    with ThreadPoolExecutor(browsers) as pool:
         shares = [paths[start::browsers] for start in range(browsers)]
-        found = pool.map(lambda share: _looked_at(program, site, share, address, pictures), shares)
+        found = pool.map(lambda share: _looked_at(program, site, share, pictures), shares)
         by_page = {path: said for share in found for path, said in share.items()}
-    for path in pages:
+    for path in paths:
         yield from by_page[path]
 
 
-class Kept(SimpleHTTPRequestHandler):
-    """Files that the browser may keep: they do not change while they are looked at."""
-
-    protocol_version = "HTTP/1.1"  # one connection for many files
-
-    def end_headers(self) -> None:
-        """Say that it may."""
-        self.send_header("Cache-Control", "max-age=86400")
-        super().end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing of each file: what is missing, the browser tells."""
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Serve the site on this machine alone, for as long as it is looked at."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Kept, directory=str(site)))
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _looked_at(
-    program: str, site: Path, paths: list[Path], address: str, pictures: Path | None
-) -> dict[Path, list[str]]:
+def _looked_at(program: str, site: Path, paths: list[Path], pictures: Path | None) -> dict[Path, list[str]]:
     """What one browser says of some pages."""
     found: dict[Path, list[str]] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -194,12 +147,11 @@ def _looked_at(
         for path in paths:
             # Where a page ends the next one begins: half of them are loaded wide, half narrow.
             views = VIEWS[::-1] if len(found) % 2 else VIEWS
-            here = path.relative_to(site)
-            url = address + quote(here.as_posix()) if path.parent.name == SERVED else path.as_uri()
             if found:
-                browser.show(url)
+                browser.show(path)
             else:
-                browser.open(url, *views[0])
+                browser.open(path, *views[0])
+            here = path.relative_to(site)
             said = found[path] = []
             for width, scheme in views:
                 browser.view(width, scheme)
@@ -208,22 +160,19 @@ def _looked_at(
                 if pictures is not None:
                     name = f"{here.with_suffix('').as_posix().replace('/', '-')}-{width}-{scheme}.png"
                     browser.screenshot(pictures / name)
-            said += [f"{here}: {told}" for told in _told(browser, address)]
+            said += [f"{here}: {told}" for told in _told(browser)]
         browser.close()
     return found
 
 
-def _told(browser: Chromium, address: str) -> Iterator[str]:
+def _told(browser: Chromium) -> Iterator[str]:
     """What the page told the console, and what it asked a network for."""
     for event in browser.events:
         method, told = event["method"], event["params"]
         if method in TROUBLE or (method == "Runtime.consoleAPICalled" and told["type"] in SHOUTS):
             yield f"console: {told}"
-        if method != "Network.requestWillBeSent":
-            continue
-        url, kind = told["request"]["url"], told.get("type", "Other")
-        if url.startswith(("http:", "https:")) and not (url.startswith(address) and kind in OF_FILES):
-            yield f"asks for {url} ({kind})"
+        if method == "Network.requestWillBeSent" and told["request"]["url"].startswith(("http:", "https:")):
+            yield f"asks for {told['request']['url']}"
 
 
 def wrong(site: Path, parts: list[str], pictures: Path | None = None) -> Iterator[str]:

@@ -34,7 +34,6 @@ def test_links_that_lead_somewhere_are_not_told_of(small_site):
         ("<a href='b.html#there'>b</a>", "there is no there in b.html"),
         ("<img src='picture.png'>", "picture.png does not exist"),
         ("<script src='https://cdn.example.org/x.js'></script>", "loads https://cdn.example.org/x.js"),
-        ("<script type='module' src='b.html'></script>", "b.html as a module"),
     ],
 )
 def test_links_that_lead_nowhere_and_networks_are_told_of(small_site, body, told):
@@ -64,39 +63,6 @@ def test_pages_that_are_too_wide_or_shout_are_told_of(small_site):
     found = list(check.wrong(site, ["browser"]))
     assert any(line.startswith("a.html at 390") for line in found)
     assert any(line.startswith("b.html: console") for line in found)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(
-    installed() is None, reason="needs Chromium, as in Debian's package `chromium`, on the path"
-)
-def test_pages_that_are_served_are_told_of_as_files_are_and_where_a_file_would_be_refused(small_site):
-    site = small_site("<article>narrow</article>", "<article>narrow</article>")
-    folder = site / check.SERVED
-    folder.mkdir()
-    bodies = {
-        "fine": "<link rel='stylesheet' href='../style.css'><article>narrow</article>",
-        "wide": "<article><div style='width: 3000px'>wide</div></article>",
-        "shouts": "<script>console.error('no')</script>",
-        "asks": "<script>fetch('../a.html')</script>",
-        "elsewhere": "<img src='http://127.0.0.1:9/x.png'>",
-        "lacks": "<img src='missing.png'>",
-    }
-    (site / "style.css").write_text("article { color: red }", encoding="utf-8")
-    for name, body in bodies.items():
-        page = f"<!DOCTYPE html><html><head><link rel='icon' href='data:,'></head><body>{body}</body></html>"
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    found = list(check.wrong(site, ["browser"]))
-    for said in (
-        "wide.html at 390, dark: wider",
-        "wide.html at 1280, light: wider",
-        "shouts.html: console",
-        "asks.html: asks for http",
-        "elsewhere.html: asks for http://127.0.0.1:9/x.png",
-        "lacks.html: console",
-    ):
-        assert any(line.startswith(f"{check.SERVED}/{said}") for line in found), (said, found)
-    assert not any("fine.html" in line or line.startswith(("a.html", "b.html")) for line in found)
 
 
 @pytest.mark.long

@@ -56,8 +56,8 @@ class Chromium:
         self._session: str | None = None
         self._view: tuple[int, str] = (0, "")
 
-    def open(self, page: Path | str, width: int, scheme: str, *, scripts: bool = True) -> None:
-        """Show a file, or what is at an address, in a new tab, and wait until it is loaded."""
+    def open(self, page: Path, width: int, scheme: str, *, scripts: bool = True) -> None:
+        """Show a file in a new tab, and wait until it is loaded."""
         self._session, self._view = None, (0, "")
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -77,10 +77,10 @@ class Chromium:
             self.call("Emulation.setEmulatedMedia", features=[feature])
         self._view = (width, scheme)
 
-    def show(self, page: Path | str) -> None:
-        """Show another page in the tab that is open, and wait until it is loaded: quicker than a new tab."""
+    def show(self, page: Path) -> None:
+        """Show another file in the tab that is open, and wait until it is loaded: quicker than a new tab."""
         self.events = []
-        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
+        self.call("Page.navigate", url=page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._read()
 
