@@ -9,6 +9,7 @@ a network or wider than the window. It prints what is wrong, and exits with 1 wh
 """
 
 import argparse
+import functools
 import os
 import sys
 import tempfile
@@ -91,6 +92,13 @@ class Page(HTMLParser):
 
 def links_wrong(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
     """Links that lead nowhere, and what would be loaded from elsewhere."""
+
+    # Pages of a folder have most of their links in common, and to resolve a path takes a call for each part.
+    @functools.cache
+    def leads_to(folder: Path, relative: str) -> tuple[Path, bool]:
+        target = (folder / unquote(relative)).resolve()
+        return target, target.exists()
+
     for path, page in pages.items():
         here = path.relative_to(site)
         for link in page.loads + page.links:
@@ -99,8 +107,8 @@ def links_wrong(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
                 if link in page.loads and parts.scheme != "data":
                     yield f"{here}: loads {link}"
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not target.exists():
+            target, exists = leads_to(path.parent, parts.path) if parts.path else (path, True)
+            if not exists:
                 yield f"{here}: {link} does not exist"
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
                 yield f"{here}: there is no {parts.fragment} in {target.relative_to(site)}"

@@ -7,6 +7,7 @@ too: |x| is an absolute value there and `classes_` an attribute, and both are no
 
 import ast
 import dataclasses
+import functools
 import inspect
 import re
 import textwrap
@@ -42,9 +43,15 @@ class _Plain(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+@functools.cache
+def _source(thing: Any) -> str:
+    """Its source, which takes long to find; that of a base's members is asked for again and again."""
+    return textwrap.dedent(inspect.getsource(thing))
+
+
 def _definition(thing: Any) -> Any:
     """The parsed definition of a class or function."""
-    return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    return ast.parse(_source(thing)).body[0]
 
 
 def _written(node: ast.expr | None) -> str:
@@ -95,7 +102,7 @@ def as_written(
             return (_of_dataclass(thing), None) if dataclasses.is_dataclass(thing) else None
         if what in {"function", "method"} and callable(thing):
             plain = getattr(thing, "__func__", thing)
-            static = what == "method" and "@staticmethod" in inspect.getsource(plain)
+            static = what == "method" and "@staticmethod" in _source(plain)
             return _of_function(plain, bound=what == "method" and not static, told=told)
     except (OSError, TypeError, SyntaxError, AttributeError, IndexError):
         return None
