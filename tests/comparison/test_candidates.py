@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from posterior import NaiveBayes
-from posterior.comparison import MODELS, Comparison, NotForThisTableError, compare, model_for
+from posterior.comparison import MODELS, Comparison, NotForThisTableError, compare, model_for, unused_by
 from posterior.comparison.fixed_candidates import learning_curve_candidates
 from posterior.comparison.folds import deal
 from posterior.datasets import load_penguins, load_voters
@@ -225,6 +225,8 @@ def test_every_model_can_be_had_by_name_and_fitted(name):
 def test_a_model_that_does_not_suit_is_refused_with_the_reason():
     with pytest.raises(NotForThisTableError, match="LDA does not suit this table: no continuous column"):
         model_for("lda", [["a"], ["b"], ["a"]], [0, 1, 1])
+    with pytest.raises(NotForThisTableError, match="LDA does not suit this table: no continuous column"):
+        unused_by("lda", [["a"], ["b"], ["a"]], [0, 1, 1])
     with pytest.raises(
         ValueError,
         match="there is no model 'ldaa'; choose among majority, naive-bayes, weighted-naive-bayes, lda",

@@ -74,6 +74,17 @@ class Candidate:
     choice: Callable[[TableFacts], EstimatorChoice]
     in_a_plane: str = ""
 
+    def suited(self, table: TableFacts) -> EstimatorChoice:
+        """What `choice` gives; an error that also names the model where it does not suit the table."""
+        try:
+            return self.choice(table)
+        except NotForThisTableError as error:
+            raise self.unsuited(str(error)) from error
+
+    def unsuited(self, reason: str) -> NotForThisTableError:
+        """The error for a table that the model does not suit."""
+        return NotForThisTableError(f"{self.title} does not suit this table: {reason}")
+
 
 def _majority(table: TableFacts) -> EstimatorChoice:
     return EstimatorChoice((GenerativeClassifier([]),), (), "the class frequencies, whatever a row says")

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from posterior._text import aligned, name_text
 from posterior._types import DataFrame, Floats, Ints
 from posterior.comparison.candidates import candidates_named
-from posterior.comparison.choosing import NotForThisTableError
 from posterior.comparison.column_groups import column_groups
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
@@ -138,11 +137,8 @@ class Importance:
         (dealt, *_) = deal(table.codes, folds=folds, groups=table.groups, time=table.time, seed=seed)
         (candidate,) = candidates_named([model])
         facts = TableFacts(table)
-        try:
-            used = facts.names(candidate.choice(facts).columns)
-            estimator = estimator_for(candidate, facts)
-        except NotForThisTableError as error:
-            raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error
+        used = facts.names(candidate.suited(facts).columns)
+        estimator = estimator_for(candidate, facts)
         return cls.of_table(
             table, estimator, dealt, used=used, title=candidate.title, n_shuffles=n_shuffles, seed=seed
         )

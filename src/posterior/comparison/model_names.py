@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.base import clone
 
 from posterior.comparison.candidates import POOL, Candidate, candidates_for, candidates_named
-from posterior.comparison.choosing import FOLDS, MOST_ROWS, NotForThisTableError, settled
+from posterior.comparison.choosing import FOLDS, MOST_ROWS, settled
 from posterior.comparison.evaluation import Evaluation, results_of
 from posterior.comparison.facts import TableFacts
 from posterior.comparison.folds import deal
@@ -15,7 +15,7 @@ from posterior.comparison.sampling import sample_rows
 
 def estimator_for(candidate: Candidate, table: TableFacts) -> Any:
     """An estimator that has learnt nothing yet; NotForThisTableError where the model does not apply."""
-    choice = candidate.choice(table)
+    choice = candidate.suited(table)
     if candidate.approach != POOL:
         return clone(settled(choice, table.rows))
     rows, n = table.rows, min(table.n_rows, MOST_ROWS)
@@ -26,7 +26,7 @@ def estimator_for(candidate: Candidate, table: TableFacts) -> Any:
     results = results_of(candidates, evaluation, left_out)
     pool = next((result for result in results if result.approach == POOL), None)
     if pool is None:
-        raise NotForThisTableError(left_out[candidate.name])
+        raise candidate.unsuited(left_out[candidate.name])
     return clone(pool.estimator)
 
 
@@ -38,10 +38,7 @@ def model_for(name: str, X: Any, y: Any, kinds: Any = None) -> Any:
     LogisticRegression(C=100.0, missing='indicator', standardize=True)
     """
     (candidate,) = candidates_named([name])
-    try:
-        return estimator_for(candidate, TableFacts(compared_table(X, y, kinds=kinds)))
-    except NotForThisTableError as error:
-        raise NotForThisTableError(f"{candidate.title} does not suit this table: {error}") from error
+    return estimator_for(candidate, TableFacts(compared_table(X, y, kinds=kinds)))
 
 
 def unused_by(name: str, X: Any, y: Any, kinds: Any = None) -> tuple[str, ...]:
@@ -53,6 +50,6 @@ def unused_by(name: str, X: Any, y: Any, kinds: Any = None) -> tuple[str, ...]:
     """
     (candidate,) = candidates_named([name])
     facts = TableFacts(compared_table(X, y, kinds=kinds))
-    used = candidate.choice(facts).columns
+    used = candidate.suited(facts).columns
     there = sorted((*facts.continuous, *facts.others))
     return facts.names([j for j in there if j not in used]) if used else ()

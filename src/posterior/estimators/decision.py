@@ -15,6 +15,7 @@ from posterior._types import AnyArray, Floats
 from posterior.bayes import decision_scores, given_priors
 from posterior.decision.costs import incurred
 from posterior.decision.explanation import Explanation
+from posterior.decision.outliers import refuse_rate
 from posterior.decision.reject import LearntRejectRule, read_reject
 from posterior.decision.reliability import CalibrationTest
 from posterior.decision.rule import as_labels
@@ -252,7 +253,7 @@ class DecisionClassifier(MetaClassifier):
                 )
             rule = outliers
         elif rule is None and outliers is not None:
-            rule = OutlierRule(self.estimator, alpha=outliers)
+            rule = OutlierRule(self.estimator, alpha=refuse_rate(outliers, "outliers"))
         fitted: OutlierRule | None = rule
         if rule is not None:
             # A class that was derived elsewhere may do more with a table, and gets the user's own.
