@@ -997,6 +997,6 @@ def test_what_was_held_out_is_not_the_users_own_array():
 
 
 def test_a_rate_of_outliers_that_is_none_is_refused_by_its_own_name():
-    X, y = make_classification(random_state=0)
+    X, y = make_classification(n_features=2, n_redundant=0, random_state=0)
     with pytest.raises(ValueError, match=r"outliers is a rate of false alarms, between 0 and 1, found 1\.5"):
         DecisionClassifier(LDA(), outliers=1.5).fit(X, y)
