@@ -50,7 +50,8 @@ def take_answers(score: Floats, what: int, share: Floats, tile: Floats) -> None:
     line = carray(doubles_at(share.ctypes.data), (BLOCK,))
     for r in range(BLOCK):
         line[r] = -abs(score[r])
-    exponentials(share)
+    for i in range(LINES):  # each by itself: how they are worked out depends on the smallest of them
+        exponentials(share[i : i + 1])
     if what == LOG_POSTERIORS:
         for r in range(BLOCK):
             more = log1p(line[r])
@@ -168,7 +169,9 @@ def answering(out: str, write: Any) -> Any:
                 rows = min(BLOCK, end - first)
                 at = base + stride * first
                 score_rows(addresses, at, stride, by_rows, single, rows, pivot, factors, level, score)
-                if not all_finite(score[:rows]):
+                for r in range(rows, BLOCK):  # of the block before
+                    score[r] = 0.0
+                if not all_finite(score):
                     total += mark_odd(score, first, rows, odd)
                 write(score, what, first, rows, share, tile, room, out)
             counts[p] = total
