@@ -42,7 +42,7 @@ class LinearForm(NamedTuple):
     @property
     def dense(self) -> int:
         """Cells of a row while it is scored; more where its scores are a large product."""
-        return self.scores.cells if isinstance(self.scores, kernels.WideScores) else len(self.columns)
+        return max(len(self.columns), self.scores.cells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -498,8 +498,7 @@ class Answering:
     def dense(self) -> int:
         """Cells of a row while it is answered; more where its scores are a large product."""
         alone = self.model._alone
-        scores = None if alone is None else alone[1]
-        return max(self.model._dense, scores.cells if isinstance(scores, kernels.WideScores) else 0)
+        return max(self.model._dense, 0 if alone is None else alone[1].cells)
 
     def __call__(self, chunk: Chunk, out: AnyArray) -> None:
         """Write the answers to a chunk."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class RowScores:
     factors: Floats
     level: Floats
     noise: float = np.inf
+    # What a row takes while it is scored beside its own cells: nothing that counts.
+    cells: ClassVar[int] = 0
 
     @cached_property
     def _centre(self) -> Floats:

@@ -15,11 +15,10 @@ from numba.extending import intrinsic
 
 from posterior._types import Bools, Floats, Ints
 from posterior.kernels.compiled.jit import ANY_ORDER, LINE, LOWEST, NUMBERS, TABLE, exp, kernel
+from posterior.kernels.compiled.row_scores import BEST, POSTERIORS, SCORES
 from posterior.kernels.compiled.series import log1p
 from posterior.kernels.compiled.tile_vectors import DOUBLE, WORD, _load, _store
 
-# What is asked for, as in `row_scores.ANSWERS`.
-SCORES, POSTERIORS, LOG_POSTERIORS, BEST = 0, 1, 2, 3
 # Scores in a register.
 WIDTH = 8
 VECTOR = ir.VectorType(DOUBLE, WIDTH)
@@ -112,8 +111,8 @@ def finish_rows(scores: Floats, level: Floats, log_prior: Floats, what: int, bes
     """Add levels (K,), if there are any, to each row of scores, and turn them into what is asked for.
 
     In place, or the likeliest class, the first of equals, in `best`; scores without levels stay as they are
-    then. A row without a finite largest score
-    gets the priors. Marks rows with a score that is not finite as odd, and returns how many they are.
+    then. A row without a finite largest score gets the priors. Marks rows with a score that is not finite as
+    odd, and returns how many they are.
     """
     n, n_classes = scores.shape
     found, share = np.empty((3, WIDTH)), np.empty(n_classes)
