@@ -149,7 +149,7 @@ def make_old(folder):
 def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else_is(tmp_path):
     place = tmp_path / "t.csv"
     place.write_text("before")
-    others = [".t.csv.part", ".t.csv.posterior-mine.part", ".u.csv.posterior-abcdefgh.part", "t.part"]
+    others = [".t.csv.part", ".t.csv.posterior-mine.part", ".u.csv.posterior-0123456789abcdef.part", "t.part"]
     for name in others:
         (tmp_path / name).write_text("of the user")
         os.utime(tmp_path / name, (0, 0))
@@ -158,7 +158,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else_is(t
         killed.wait()
         parts = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv"}
         assert len(parts) == 2
-        assert all(re.fullmatch(r"\.t\.csv\.posterior-\w{8}\.part", name) for name in parts)
+        assert all(re.fullmatch(r"\.t\.csv\.posterior-[0-9a-f]{16}\.part", name) for name in parts)
         assert place.read_text() == "before"
         remove_left_over(place)  # both are young
         assert parts <= {path.name for path in tmp_path.iterdir()}

@@ -40,6 +40,49 @@ def test_an_exception_leaves_what_was_there(tmp_path, error):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def interrupts(at, place):
+    """Write a file and be interrupted before one instruction of our code; return whether there were so many."""
+    left = at
+
+    def trace(frame, event, _):
+        nonlocal left
+        if not frame.f_code.co_filename.endswith(("files/writing.py", "files/left_over.py")):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and left >= 0:
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with writing(place) as file:
+            file.write(b"after")
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # what is not bound yet is closed by its deletion
+def test_an_interrupt_at_any_instruction_leaves_a_whole_file_and_nothing_else(tmp_path):
+    place = tmp_path / "report.html"
+    seen = []
+    at = 0
+    place.write_text("before")
+    while interrupts(at, place):
+        assert [path.name for path in tmp_path.iterdir()] == ["report.html"], at
+        seen.append(place.read_text())
+        place.write_text("before")
+        at += 1
+    assert place.read_text() == "after"
+    assert seen == sorted(seen, reverse=True)  # "before" up to the moment in which it is renamed
+    assert {*seen} == {"before", "after"}
+
+
 def test_rows_that_fail_halfway_leave_no_file(tmp_path):
     def tables():
         yield pa.table({"x": [1]})

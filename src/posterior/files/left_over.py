@@ -5,6 +5,7 @@ A process holds a lock on what it writes, which the system lifts when the proces
 
 import os
 import re
+import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,14 +18,15 @@ except ImportError:  # a system without such locks, where nothing is removed
     HAS_LOCKS = False
 
 PART = ".part"
+DIGITS = 16
 LONGEST = 50  # letters of a name that are repeated in another, of up to four bytes each
 # A file that is younger may be one that its process has made and not locked yet.
 YOUNG = 60.0
 
 
-def part_prefix(place: Path) -> str:
-    """Return how the name begins under which a file is written; eight letters and `PART` follow."""
-    return f".{place.name[:LONGEST]}.posterior-"
+def part_name(place: Path) -> str:
+    """Return a new name under which a file is written; two are never the same."""
+    return f"{_prefix(place)}{secrets.token_hex(DIGITS // 2)}{PART}"
 
 
 def lock(descriptor: int) -> bool:
@@ -40,11 +42,16 @@ def lock(descriptor: int) -> bool:
 
 def remove_left_over(place: Path) -> None:
     """Remove what processes that are no more have left of a file of this name."""
-    ours = re.compile(re.escape(part_prefix(place)) + r"[a-z0-9_]{8}" + re.escape(PART))
+    ours = re.compile(re.escape(_prefix(place)) + f"[0-9a-f]{{{DIGITS}}}" + re.escape(PART))
     with suppress(OSError), os.scandir(place.parent) as entries:
         for entry in entries:
             if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 _remove_unless_written(entry.path)
+
+
+def _prefix(place: Path) -> str:
+    # A name may be as long as the system allows, and the name of a part is longer.
+    return f".{place.name[:LONGEST]}.posterior-"
 
 
 def _remove_unless_written(path: str) -> None:

@@ -3,14 +3,13 @@
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from posterior.files.errors import FileError, arrow_module, reason
-from posterior.files.left_over import PART, lock, part_prefix, remove_left_over
+from posterior.files.left_over import lock, part_name, remove_left_over
 from posterior.files.options import WRITTEN, WrittenFormat, format_named
 from posterior.files.signatures import split_suffix
 
@@ -19,7 +18,7 @@ from posterior.files.signatures import split_suffix
 def writing(path: str | os.PathLike[str] | None) -> Iterator[BinaryIO]:
     """Give a file to write bytes to, which gets its name once all has gone well; "-" is standard output.
 
-    Until then it lies under another name in the same folder (.NAME.posterior-XXXXXXXX.part); an exception,
+    Until then it lies under another name in the same folder (.NAME.posterior-RANDOM.part); an exception,
     Ctrl-C included, removes it and leaves what was there before. Nobody can when the process is killed: then
     the next writing to the same name does.
 
@@ -93,20 +92,24 @@ def _beside(place: Path) -> Iterator[BinaryIO]:
     if place.is_dir():
         raise IsADirectoryError(f"{place} is a folder")
     remove_left_over(place)
-    # A name may be as long as the system allows, and this one is longer.
-    descriptor, temporary = tempfile.mkstemp(prefix=part_prefix(place), suffix=PART, dir=place.parent)
+    # Its name is chosen before there is a file, so that Ctrl-C finds no moment in which nobody knows it.
+    temporary = place.parent / part_name(place)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb", opener=_private) as file:  # noqa: PTH123 -- a Path has no opener
             lock(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
             os.fsync(file.fileno())
             os.utime(temporary)  # young, while it is neither locked nor in its place
-        Path(temporary).chmod(_mode(place))
-        Path(temporary).replace(place)
+        temporary.chmod(_mode(place))
+        temporary.replace(place)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _directly(place: Path) -> Iterator[BinaryIO]:
