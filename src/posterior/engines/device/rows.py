@@ -147,9 +147,9 @@ class DeviceRows:
         found: dict[str, dict[Any, int]] = {}
         xp, host = self.library.xp, self.library.to_host
         for j in columns:
-            column = self.schema.columns[j]
-            if column.categories is None:
+            if j not in self.schema.with_categories:
                 continue
+            column = self.schema.columns[j]
             for part in self.parts((j,)):
                 new = levels_of(self.library, part.rows[:, 0], column) == len(column.levels or ())
                 if self.library.scalar(xp.any(new)):

@@ -161,7 +161,7 @@ def _gap_moments(rows: DeviceRows, part: Any, keep: Any, pivot: Floats) -> Momen
 def _ones(family: Bernoulli, rows: DeviceRows, columns: tuple[int, ...]) -> Totals:
     """Weight of the cells that are there and of the ones, by class."""
     library = rows.library
-    xp, threshold = library.xp, above(family.threshold)
+    xp, threshold = library.xp, above(family.rounded_threshold)
     if family.threshold is None:
         _refuse_outside(rows, columns, lambda x: (x != 0) & (x != 1), "a Bernoulli column takes 0 and 1")
     there = total = np.zeros((rows.n_classes, len(columns)))

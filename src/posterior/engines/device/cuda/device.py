@@ -77,11 +77,22 @@ def fetched(array: Any) -> AnyArray:
     return found
 
 
+def kernel(source: str, name: str, *defines: tuple[str, Any], room: int = 0) -> Any:
+    """A kernel of a source for these numbers and types, with so many bytes of shared memory.
+
+    It is compiled once, which CuPy keeps on disk, and found once for each GPU. The memory must follow from
+    the numbers: kernels of the same ones share it.
+    """
+    return _kernel(_cupy().cuda.runtime.getDevice(), source, name, defines, room)
+
+
 @cache
-def module(source: str, *defines: tuple[str, Any]) -> Any:
-    """The kernels of a source for these numbers and types; compiled once, and kept on disk by CuPy."""
-    options = tuple(f"-D{name}={value}" for name, value in defines)
-    return _cupy().RawModule(code=source, options=(*options, "-std=c++17"))
+def _kernel(_device: int, source: str, name: str, defines: tuple[tuple[str, Any], ...], room: int) -> Any:
+    options = tuple(f"-D{key}={value}" for key, value in defines)
+    found = _cupy().RawModule(code=source, options=(*options, "-std=c++17")).get_function(name)
+    if room:
+        found.max_dynamic_shared_size_bytes = room
+    return found
 
 
 @cache
@@ -142,8 +153,7 @@ def folded(cupy: Any, part: Any, beside: Any = None) -> tuple[Floats, Floats]:
     blocks, size = part.shape
     more = 0 if beside is None else beside.size
     out = cupy.empty(size + more)
-    fold = module(FOLD).get_function("fold")
-    fold((-(-size // 4),), (256,), (part, np.int32(blocks), np.int32(size), out))
+    kernel(FOLD, "fold")((-(-size // 4),), (256,), (part, np.int32(blocks), np.int32(size), out))
     if beside is not None:
         out[size:] = beside
     found = fetched(out)

@@ -14,7 +14,7 @@ from posterior.engines.device.cuda.device import (
     fetched,
     given_back,
     gpu,
-    module,
+    kernel,
     processors,
 )
 from posterior.engines.device.cuda.sources import LABELS
@@ -33,20 +33,19 @@ def label_codes(library: ArrayLibrary, labels: Any) -> tuple[AnyArray, Any] | No
         if y.dtype.name not in WHOLE:
             return None
         n, grid = np.int64(y.size), (8 * processors(),)
-        first = module(LABELS, ("LT", WHOLE[y.dtype.name]), ("CT", "int"), ("NV", 1))
+        look = kernel(LABELS, "min_max", ("LT", WHOLE[y.dtype.name]), ("CT", "int"), ("NV", 1))
         ends = cupy.array([2**63 - 1, -(2**63)], dtype=np.int64)
-        first.get_function("min_max")(grid, (THREADS,), (y, n, ends))
+        look(grid, (THREADS,), (y, n, ends))
         low, high = fetched(ends).tolist()
         if high - low >= WIDEST:
             return None
         width = high - low + 1
         narrow = np.uint8 if width <= 255 else np.uint16
         wide = 1 << max(width - 1, 1).bit_length()
-        second = module(
-            LABELS, ("LT", WHOLE[y.dtype.name]), ("CT", CODES[np.dtype(narrow).name]), ("NV", max(wide, 32))
-        )
+        types = ("LT", WHOLE[y.dtype.name]), ("CT", CODES[np.dtype(narrow).name])
+        encode = kernel(LABELS, "codes", *types, ("NV", max(wide, 32)))
         codes, seen = cupy.empty(y.shape, narrow), cupy.zeros(max(wide, 32), np.uint64)
-        second.get_function("codes")(grid, (THREADS,), (y, n, np.int64(low), codes, seen))
+        encode(grid, (THREADS,), (y, n, np.int64(low), codes, seen))
         there = np.flatnonzero(fetched(seen)[:width])
         if len(there) < width:
             new = np.zeros(width, dtype=narrow)
@@ -67,7 +66,8 @@ def class_weights(rows: Any) -> Floats | None:
         if y.dtype.name not in CODES:
             return None
         n, wide = np.int64(y.size), max(1 << (rows.n_classes - 1).bit_length(), 32)
-        count = module(LABELS, ("LT", CODES[y.dtype.name]), ("CT", CODES[y.dtype.name]), ("NV", wide))
+        types = ("LT", CODES[y.dtype.name]), ("CT", CODES[y.dtype.name])
+        count = kernel(LABELS, "codes", *types, ("NV", wide))
         same, seen = cupy.empty(y.shape, y.dtype), cupy.zeros(wide, np.uint64)
-        count.get_function("codes")((8 * processors(),), (THREADS,), (y, n, np.int64(0), same, seen))
+        count((8 * processors(),), (THREADS,), (y, n, np.int64(0), same, seen))
         return fetched(seen)[: rows.n_classes].astype(np.float64)

@@ -12,7 +12,7 @@ from posterior.engines.device.cuda.device import (
     gpu,
     has_tensor_cores,
     is_aligned,
-    module,
+    kernel,
     room_of_block,
 )
 from posterior.engines.device.cuda.prediction import (
@@ -158,16 +158,16 @@ def _split_sums(
 ) -> Floats | None:
     """Value and slope (1 + K (d + 1),) by tensor cores; not finite where a cell is far beyond its unit."""
     n_classes, d = coef.shape
-    blocks, fours, size = -(-d // 4), -(-n_classes // 4), n_classes * (d + 1) + 1
-    wide = np.pad(np.vstack([coef * unit / np.log(2), 1 / unit, -near / unit]), ((0, 0), (0, 4 * blocks - d)))
-    start = np.pad(offset / np.log(2), (0, 4 * fours - n_classes))
-    numbers = np.concatenate([start, wide.ravel()]).astype(np.float32)
+    blocks, size = -(-d // 4), n_classes * (d + 1) + 1
+    scaled = coef * (unit / np.log(2)), 1 / unit, -near / unit
+    numbers = _in_fours(offset / np.log(2), np.vstack(scaled)).astype(np.float32)
     if numbers.nbytes > MOST_ARGUMENTS:
         return None
     of_warp = 64 * 4 * (blocks | 1) * 4 + 32 * (16 * (d // 8 + 1) + 8 + 40) * 2
     room = SPLIT_THREADS // 32 * max(of_warp, size * 8)
-    kernel = module(
+    run = kernel(
         SPLIT_SLOPE,
+        "split_slope",
         *cells.defines,
         ("ND", d),
         ("NT", SPLIT_THREADS),
@@ -175,30 +175,37 @@ def _split_sums(
         ("TILES", SPLIT_TILES),
         ("VEC", int(is_aligned(cells.X) and d % 4 == 0)),
         ("FORCE", f"{FORCE}f"),
-    ).get_function("split_slope")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     grid = -(-cells.n // (2 * SPLIT_THREADS * SPLIT_TILES))
     part = cupy.empty((grid, size))
     _, argument = as_arguments(cupy, numbers, few=True)
-    kernel(
-        (grid,), (SPLIT_THREADS,), (cells.X, cells.codes, part, np.int64(cells.n), argument), shared_mem=room
-    )
+    run((grid,), (SPLIT_THREADS,), (cells.X, cells.codes, part, np.int64(cells.n), argument), shared_mem=room)
     found = folded(cupy, part)[0]
     found[1:] = (found[1:].reshape(n_classes, d + 1) * np.append(unit, 1.0) / FORCE).ravel()
     return found
+
+
+def _in_fours(offset: Floats, lines: Floats) -> Floats:
+    """Offsets and lines of numbers of columns, one after the other, each filled up to a multiple of 4."""
+    (n, d), fours = lines.shape, 4 * -(-len(offset) // 4)
+    out = np.zeros(fours + n * 4 * -(-d // 4))
+    out[: len(offset)] = offset
+    out[fours:].reshape(n, -1)[:, :d] = lines
+    return out
 
 
 def _whole_sums(cupy: Any, cells: Cells, coef: Floats, offset: Floats, near: Floats) -> Floats:
     """Value and slope (1 + K (d + 1),) in the precision of the cells."""
     n_classes, d = coef.shape
     dtype, threads = cells.X.dtype, THREADS
-    blocks, fours, size = -(-d // 4), -(-n_classes // 4), dtype.itemsize
-    wide = np.pad(np.vstack([coef, near]), ((0, 0), (0, 4 * blocks - d)))
-    numbers = np.concatenate([np.pad(offset, (0, 4 * fours - n_classes)), wide.ravel()]).astype(dtype)
+    size = dtype.itemsize
+    numbers = _in_fours(offset, np.vstack([coef, near])).astype(dtype)
     few = numbers.nbytes <= MOST_ARGUMENTS
     room = _room(n_classes, d, size, threads)
-    kernel = module(
+    run = kernel(
         SLOPE,
+        "slope",
         *cells.defines,
         ("FT", CELLS[dtype.name]),
         ("ND", d),
@@ -207,11 +214,11 @@ def _whole_sums(cupy: Any, cells: Cells, coef: Floats, offset: Floats, near: Flo
         ("MB", max(1, min(SHARED // (room + 1024), MOST_RESIDENT // threads))),
         ("TILES", TILES),
         ("VEC", int(is_aligned(cells.X) and d * size % 16 == 0)),
-    ).get_function("slope")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     grid = -(-cells.n // (threads * TILES))
     part = cupy.empty((grid, n_classes * (d + 1) + 1))
     in_memory, argument = as_arguments(cupy, numbers, few=few)
     arguments = (*cells.pointers(in_memory), part, np.int64(cells.n), argument)
-    kernel((grid,), (threads,), arguments, shared_mem=room)
+    run((grid,), (threads,), arguments, shared_mem=room)
     return folded(cupy, part)[0]

@@ -15,7 +15,7 @@ from posterior.engines.device.cuda.device import (
     gpu,
     has_tensor_cores,
     is_aligned,
-    module,
+    kernel,
     processors,
     room_of_block,
 )
@@ -139,12 +139,11 @@ def _run(cupy: Any, plan: "Plan", found: Parameters, X: Any) -> Any:
     shape = n if plan.mode in (2, 4) else (n, found.n_classes)
     out, odd = cupy.empty(shape, np.int64 if plan.mode == 2 else X.dtype), cupy.zeros(1, np.int32)
     vectors = is_aligned(X) and (d * X.dtype.itemsize) % 16 == 0
-    kernel = module(ANSWERS, *plan.defines, ("VEC", int(vectors))).get_function("answer")
-    kernel.max_dynamic_shared_size_bytes = plan.room
+    run = kernel(ANSWERS, "answer", *plan.defines, ("VEC", int(vectors)), room=plan.room)
     in_memory, as_arguments = found.numbers(cupy, plan)
     grid = min(-(-n // (plan.threads * plan.each)), processors() * plan.blocks)
     arguments = (X, in_memory, out, np.int64(n), odd, as_arguments)
-    kernel((grid,), (plan.threads,), arguments, shared_mem=plan.room)
+    run((grid,), (plan.threads,), arguments, shared_mem=plan.room)
     return None if fetched(odd)[0] else out
 
 

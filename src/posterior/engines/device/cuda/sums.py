@@ -17,7 +17,7 @@ from posterior.engines.device.cuda.device import (
     gpu,
     has_tensor_cores,
     is_aligned,
-    module,
+    kernel,
     processors,
     room_of_block,
     shares,
@@ -98,7 +98,7 @@ class Cells:
             self.pivot64,
             self.spread,
         )
-        module(PIVOTS, *defines).get_function("pivots")((self.n_classes,), (256,), chosen)
+        kernel(PIVOTS, "pivots", *defines)((self.n_classes,), (256,), chosen)
 
     def pointers(self, near: Any) -> tuple[Any, ...]:
         """The arguments that all kernels begin with; `near` are pivots, or other numbers."""
@@ -154,8 +154,9 @@ def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats
     room = max(2 * tile * nd * size, 8 * threads)
     beside = 2 * tile + 4 * (tile // 32 + 1) * (n_classes + 1) + 1024
     per_processor = max(1, min(2048 // threads, SHARED // (room + beside)))
-    kernel = module(
+    run = kernel(
         MOMENTS,
+        "moments",
         *cells.defines,
         ("ND", nd),
         ("NT", threads),
@@ -163,12 +164,12 @@ def _moment_sums(cupy: Any, cells: Cells, *, gaps: bool) -> tuple[Floats, Floats
         ("GAPS", int(gaps)),
         ("VEC", int(vector)),
         ("MB", per_processor),
-    ).get_function("moments")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     grid = max(1, min(processors() * per_processor // blocks, -(-cells.n // tile)))
     part = cupy.empty((grid, 3 * n_classes * width))
     arguments = (*cells.pointers(cells.pivot), part, np.int64(cells.n), np.int32(width))
-    kernel((grid, blocks), (threads,), arguments, shared_mem=room)
+    run((grid, blocks), (threads,), arguments, shared_mem=room)
     sums, pivot = folded(cupy, part, cells.pivot64)
     return sums.reshape(3, n_classes, width), pivot.reshape(n_classes, width)
 
@@ -179,12 +180,12 @@ def class_scatter(rows: Any, columns: Sequence[int], *, pooled: bool) -> Scatter
         return None
     with beside(rows.library) as cupy:
         cells = Cells(rows, columns)
-        kernel = _kernel_for(cells, pooled=pooled) if cells.known else None
-        if kernel is None:
+        products = _products_of(cells, pooled=pooled) if cells.known else None
+        if products is None:
             return None
         cells.set_pivots(cupy)
         for _ in range(2):
-            found = _scatter(kernel(cupy, cells, pooled=pooled), pooled=pooled)
+            found = _scatter(products(cupy, cells, pooled=pooled), pooled=pooled)
             if found is None:
                 return None
             scatter, far = found
@@ -206,8 +207,8 @@ class ScatterSums(NamedTuple):
     pivot: Floats
 
 
-def _kernel_for(cells: Cells, *, pooled: bool) -> Callable[..., ScatterSums] | None:
-    """The kernel for so many columns and classes."""
+def _products_of(cells: Cells, *, pooled: bool) -> Callable[..., ScatterSums] | None:
+    """What sums up products of so many columns and classes."""
     blocks = -(-cells.d // 4)
     pairs = (1 if pooled else cells.n_classes) * blocks * (blocks + 1) // 2
     if cells.d <= NARROW and pairs <= 1024:
@@ -261,19 +262,20 @@ def _split_sums(cupy: Any, cells: Cells) -> ScatterSums:
     of_warp = 32 * (16 * (fours | 1) + 2 * (16 * eights + 8 + 24))
     room = max(SPLIT_THREADS // 32 * of_warp, 64 * eights * (32 * ((eights + 1) // 2) + 16))
     blocks = SPLIT_BLOCKS[eights]
-    kernel = module(
+    run = kernel(
         SPLIT_SCATTER,
+        "split_scatter",
         *cells.defines,
         ("ND", d),
         ("NT", SPLIT_THREADS),
         ("MB", blocks),
         ("VEC", int(is_aligned(cells.X) and d % 4 == 0)),
-    ).get_function("split_scatter")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     tiles, grid = shares(cells.n, blocks, SPLIT_THREADS, SPLIT_TILES)
     part = cupy.empty((grid, d * d + 2 * n_classes * d))
     arguments = (cells.X, cells.codes, cells.pivot, cells.spread, part, np.int64(cells.n), np.int32(tiles))
-    kernel((grid,), (SPLIT_THREADS,), arguments, shared_mem=room)
+    run((grid,), (SPLIT_THREADS,), arguments, shared_mem=room)
     return _unfolded(cupy, cells, part, 1)
 
 
@@ -288,8 +290,9 @@ def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
     tile = max(32, min(256, most // (4 * blocks * size) // 32 * 32))
     room = max((tile + n_classes) * 4 * blocks * size + tile * size, 8 * threads)
     vector = cells.X.dtype == np.float32 and d % 4 == 0 and is_aligned(cells.X)
-    kernel = module(
+    run = kernel(
         SCATTER,
+        "scatter",
         *cells.defines,
         ("ND", d),
         ("NT", threads),
@@ -299,11 +302,11 @@ def _scatter_sums(cupy: Any, cells: Cells, *, pooled: bool) -> ScatterSums:
         ("SPT", -(-n_classes * blocks // threads)),
         ("TILES", TILES),
         ("MB", max(1, min(1024 // threads, 200_000 // room))),
-    ).get_function("scatter")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     grid = -(-cells.n // (tile * TILES))
     part = cupy.empty((grid, sets * d * d + 2 * n_classes * d))
-    kernel((grid,), (threads,), (*cells.pointers(cells.pivot), part, np.int64(cells.n)), shared_mem=room)
+    run((grid,), (threads,), (*cells.pointers(cells.pivot), part, np.int64(cells.n)), shared_mem=room)
     return _unfolded(cupy, cells, part, sets)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.engines.device.cuda.device import fetched, is_aligned, module
+from posterior.engines.device.cuda.device import fetched, is_aligned, kernel
 from posterior.engines.device.cuda.sources import FOLD_MATRICES, WIDE_SCATTER
 
 # Most columns whose products the threads of a block have in their registers.
@@ -28,24 +28,25 @@ def wide_products(cupy: Any, cells: Any, *, pooled: bool) -> Floats:
     threads = -(-max(pairs, 256 // pairs * pairs) // 32) * 32
     room = max(wide_room(d, size), 8 * threads)
     order, parts = _in_one(cells.n) if pooled else _by_class(cupy, cells)
-    kernel = module(
+    run = kernel(
         WIDE_SCATTER,
+        "wide_scatter",
         *cells.defines,
         ("ND", d),
         ("NT", threads),
         ("NR", TILE),
         ("POOLED", int(pooled)),
         ("VEC", int(is_aligned(cells.X) and d * size % 16 == 0)),
-    ).get_function("wide_scatter")
-    kernel.max_dynamic_shared_size_bytes = room
+        room=room,
+    )
     sets, size = 1 if pooled else n_classes, 64 * pairs
     total, place = cupy.zeros((sets, d, d)), cupy.asarray(_places(d))
-    fold = module(FOLD_MATRICES).get_function("fold_matrices")
+    fold = kernel(FOLD_MATRICES, "fold_matrices")
     part = cupy.empty((min(len(parts), BLOCKS), size))
     for begin in range(0, len(parts), BLOCKS):
         some = parts[begin : begin + BLOCKS]
         arguments = (*cells.pointers(cells.pivot), order, cupy.asarray(some), part)
-        kernel((len(some),), (threads,), arguments, shared_mem=room)
+        run((len(some),), (threads,), arguments, shared_mem=room)
         first = cupy.asarray(np.searchsorted(some[:, 0], np.arange(sets + 1)).astype(np.int32))
         fold((-(-size // 256), sets), (256,), (part, first, place, np.int32(size), np.int32(d), total))
     return fetched(total)
