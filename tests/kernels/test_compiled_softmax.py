@@ -17,7 +17,7 @@ from posterior.engines import LocalDataset, local, threads
 from posterior.kernels import memory
 from posterior.kernels.choice import using
 from posterior.kernels.compiled import series
-from posterior.kernels.compiled.magnitudes import largest_size
+from posterior.kernels.compiled.column_ranges import ranges_of_parts
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
 from posterior.linear.loss_sums import (
     LinearScores,
@@ -48,7 +48,7 @@ LAYOUTS = {
     "strided": lambda X: np.repeat(X, 3, axis=0)[::3],
     "columns apart": lambda X: kernels.SeparateColumns.of([column.copy() for column in X.T]),
     "part of columns apart": lambda X: kernels.SeparateColumns.of(
-        [np.append([7.0, 8.0], column) for column in X.T]
+        [np.append([7.0, 8.0], column).astype(X.dtype) for column in X.T]
     )[2:],
     "backwards": lambda X: X[::-1].copy()[::-1],
     "some columns of more": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
@@ -162,7 +162,8 @@ def test_every_address_and_precision_gives_the_same_bits(K):
         for skip in range(0, 64, 4):
             other = block._replace(matrix=at_address(single, skip, np.float32))
             assert bits(slope_and_curvature_of(other, loss, line)) == truth
-        for other in (np.asfortranarray(single), single[::-1].copy()[::-1], single.astype(">f8")):
+        apart = kernels.SeparateColumns.of([column.copy() for column in single.T])
+        for other in (np.asfortranarray(single), apart, single[::-1].copy()[::-1], single.astype(">f8")):
             assert bits(slope_and_curvature_of(block._replace(matrix=other), loss, line)) == truth
 
 
@@ -485,17 +486,28 @@ def test_samples_that_threads_share_out_lead_to_the_same_bits():
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
-@pytest.mark.parametrize("wrong", [None, np.nan, np.inf, -np.inf])
-def test_one_reading_tells_the_largest_number_and_whether_all_are_finite(kind, n, wrong):
-    numbers = np.random.default_rng(n).normal(size=n).astype(kind)
-    numbers[n // 2 : n // 2 + 1] *= -7
-    found = largest_size(numbers)
-    assert found == np.abs(numbers.astype(np.float64)).max(initial=0.0)
-    for place in {0, n // 2, n - 1} if n and wrong is not None else ():
-        odd = numbers.copy()
-        odd[place] = wrong
-        assert np.isnan(largest_size(odd))
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (64, 8), (301, 20), (1000, 5), (65, 131)])
+def test_one_reading_tells_the_ranges_of_columns_and_whether_all_are_finite(layout, kind, n, d):
+    rng = np.random.default_rng(n + d)
+    X = (rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)).astype(kind)
+    X[:, d // 2] = -np.abs(X[:, d // 2])  # zero is within no range by itself
+
+    def found(X):
+        table = LAYOUTS[layout](X)
+        several = [ranges_of_parts(table, size) for size in (16, n)]
+        for parts, workers in zip(several, (3, 1), strict=True):
+            parts.run(workers)
+        return [parts.ranges() for parts in several]
+
+    for low, high in found(X):
+        np.testing.assert_array_equal(low, X.min(axis=0))
+        np.testing.assert_array_equal(high, X.max(axis=0))
+    for wrong in (np.nan, np.inf, -np.inf):
+        for i, j in {(0, 0), (n // 2, d // 2), (n - 1, d - 1)}:
+            odd = X.copy()
+            odd[i, j] = wrong
+            assert found(odd) == [None, None]
 
 
 @pytest.mark.parametrize(("wrong", "told"), [(np.inf, "row 70000"), (np.nan, "missing"), (1e160, "1e+160")])

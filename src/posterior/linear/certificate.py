@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from posterior._linalg import EPSILON
 from posterior._types import Floats
@@ -16,7 +17,7 @@ SAMPLE = 20_000
 SAMPLES = (1, 16)
 # A bound of more than this share of the objective says nothing.
 WORTHWHILE = 1e-8
-# Columns from which on a bound of the longest row is looked for before the longest row itself.
+# Columns from which on a bound of the longest row is looked for before that itself, where both read all rows.
 MANY_COLUMNS = 32
 # ρν up to which the gap hardly depends on ρ: by a thirtieth.
 CLOSE = 0.1
@@ -100,7 +101,9 @@ def by_curvature(objective: Objective, point: Point, hessian: Floats) -> Certifi
     bending = objective.loss.self_concordance
     try:
         factor = np.linalg.cholesky(hessian)
-        decrement = float(np.linalg.norm(np.linalg.solve(factor, point.gradient)))
+        decrement = float(
+            np.linalg.norm(solve_triangular(factor, point.gradient, lower=True, check_finite=False))
+        )
         reach = bending and bending * _reach(objective, hessian, decrement * bending)
     except np.linalg.LinAlgError:  # singular, to rounding
         return None

@@ -37,8 +37,8 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
         >>> Ranges.of_columns([np.array([2.0, np.nan])])
         """
         with np.errstate(invalid="ignore"):
-            low = np.array([column.min() for column in columns])
-            high = np.array([column.max() for column in columns])
+            low = np.array([column.min() for column in columns], dtype=np.float64)
+            high = np.array([column.max() for column in columns], dtype=np.float64)
         return cls(low, high) if np.isfinite(low).all() and np.isfinite(high).all() else None
 
     @classmethod
@@ -55,22 +55,10 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
         return cls._of_all(matrix)
 
     @classmethod
-    def of_harmless(cls, table: Any, largest: float, smallest: float) -> "Ranges | None":
-        """The ranges of rows that lie one after the other, all finite and harmless; None of any others.
-
-        They are read once, as they lie.
-        """
-        sizes = sizes_of_parts(table, max(len(table), 1))
-        if sizes is None:
-            return None
-        sizes.run(1)
-        return cls.of_first(table, smallest) if sizes.largest() <= largest else None
-
-    @classmethod
-    def of_first(cls, table: Floats, smallest: float) -> "Ranges | None":
-        """The ranges of the first rows; None where they leave open whether a column varies enough."""
-        first = cls._of_all(table[:FIRST].astype(np.float64))
-        return replace(first, exact=False) if (first.spread >= smallest).all() else None
+    def of_parts(cls, parts: Any) -> "Ranges | None":
+        """The ranges that `ranges_of_parts` looked for; None where a number is missing or infinite."""
+        ends = parts.ranges()
+        return None if ends is None else cls(*ends)
 
     @classmethod
     def _of_all(cls, matrix: Floats) -> "Ranges":
@@ -83,13 +71,10 @@ class Ranges(FieldSums, low=np.fmin, high=np.fmax, exact=and_):
             return self.high - self.low
 
 
-def sizes_of_parts(table: Any, size: int) -> Any:
-    """What looks for the largest number of every `size` rows; None unless they lie one after the other."""
-    if not isinstance(table, np.ndarray) or not table.flags.c_contiguous or not len(table):
-        return None
-    cells = size * table.shape[1]
-    kernel = compiled("magnitudes", cells) if table.dtype in (np.float64, np.float32) else None
-    return None if kernel is None else kernel.SizesOfParts(table.reshape(-1), cells)
+def ranges_of_parts(table: Any, size: int) -> Any:
+    """What looks for the ranges of parts of at least `size` rows, if compiled code reads them as they lie."""
+    kernel = compiled("column_ranges", size * table.shape[1])
+    return None if kernel is None else kernel.ranges_of_parts(table, size)
 
 
 @dataclass(frozen=True)

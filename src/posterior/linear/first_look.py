@@ -8,7 +8,7 @@ import numpy as np
 from posterior.dataset import Chunk, Rows
 from posterior.kernels import SeparateColumns
 from posterior.linear.design import Design
-from posterior.linear.extremes import Ranges, limits, refuse_ranges, sizes_of_parts
+from posterior.linear.extremes import Ranges, limits, ranges_of_parts, refuse_ranges
 from posterior.stats.base import FieldSums
 
 NO_RANGES = Ranges(np.zeros(0), np.zeros(0))
@@ -45,54 +45,51 @@ class _Look:
     cells = 1
 
     def __init__(self, design: Design, degree: int) -> None:
-        self._design, (self._largest, self._smallest) = design, limits(degree)
+        self._design, self._limits = design, limits(degree)
         self.learns = design.learns_means(degree)
         # Rows of nothing but numbers, of which nothing more is to be learnt.
         self._plain = bool(design.numbers) and not self.learns and not design.factors
 
     def __call__(self, chunk: Chunk) -> FirstLook:
-        design, limits = self._design, (self._largest, self._smallest)
-        as_they_lie = _ranges_in_place(chunk, design.numbers, *limits) if self._plain else None
+        design = self._design
+        as_they_lie = _ranges_in_place(chunk, design.numbers) if self._plain else None
         if as_they_lie is not None:
             return FirstLook(0, as_they_lie, 0)
         gaps = 0 if design.fill is not None else design.count_gaps(chunk)
-        ranges = Ranges.of(chunk.matrix(design.numbers), *limits) if design.numbers else NO_RANGES
+        ranges = Ranges.of(chunk.matrix(design.numbers), *self._limits) if design.numbers else NO_RANGES
         return FirstLook(gaps, ranges, design.means_and_gaps(chunk) if self.learns else 0)
 
     def of_parts(self, chunk: Chunk, size: int) -> "_LookAtParts | None":
-        """Looks at every `size` rows, if these are numbers one after the other."""
+        """Looks at parts of the rows, if these are numbers that compiled code reads as they lie."""
         if not self._plain or not chunk.is_in_place(self._design.numbers):
             return None
-        table = chunk.table(self._design.numbers)
-        sizes = sizes_of_parts(table, size)
-        return None if sizes is None else _LookAtParts(table, sizes, self._largest, self._smallest)
+        parts = ranges_of_parts(chunk.table(self._design.numbers), size)
+        return None if parts is None else _LookAtParts(parts)
 
 
 @dataclass(frozen=True)
 class _LookAtParts:
-    table: Any
-    sizes: Any
-    largest: float
-    smallest: float
+    parts: Any
 
     def run(self, workers: int) -> None:
         """Look at all parts by so many threads."""
-        self.sizes.run(workers)
+        self.parts.run(workers)
 
     def total(self) -> FirstLook | None:
-        """What was seen in all rows; None where a number is not harmless."""
-        harmless = self.sizes.largest() <= self.largest
-        ranges = Ranges.of_first(self.table, self.smallest) if harmless else None
+        """What was seen in all rows; None where a number is missing or infinite."""
+        ranges = Ranges.of_parts(self.parts)
         return None if ranges is None else FirstLook(0, ranges, 0)
 
 
-def _ranges_in_place(
-    chunk: Chunk, numbers: tuple[int, ...], largest: float, smallest: float
-) -> Ranges | None:
+def _ranges_in_place(chunk: Chunk, numbers: tuple[int, ...]) -> Ranges | None:
     """The ranges of rows or columns as they lie, without a copy; None of others, or where one is missing."""
     if not chunk.is_in_place(numbers):
         return None
     table = chunk.table(numbers)
+    parts = ranges_of_parts(table, max(len(table), 1))
+    if parts is not None:
+        parts.run(1)
+        return Ranges.of_parts(parts)
     if isinstance(table, SeparateColumns) and len(table):
         return Ranges.of_columns([array[table.start : table.stop] for array in table.arrays])
-    return Ranges.of_harmless(table, largest, smallest)
+    return None

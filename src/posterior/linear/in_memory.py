@@ -18,6 +18,8 @@ S = TypeVar("S")
 ROW_CELLS = 128
 # Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
 PART_ROWS, PART_CELLS = 1_280, 1 << 22
+# Sums of more cells are of so many parts at most: to add them up takes longer than to wait for a thread.
+LARGE_SUMS, MOST_PARTS = 1 << 12, 48
 # Multiply–adds that take as long as a thread takes to begin: they begin one after the other.
 WORK_OF_A_START = 150_000
 
@@ -83,7 +85,7 @@ def _shared_out(block: RowBlock, work: Any) -> Any:
     if not hasattr(work, "of_parts"):
         return None
     n = len(block.target)
-    size = max(PART_ROWS, -(-n * work.cells // PART_CELLS))
+    size = max(PART_ROWS, -(-n * work.cells // PART_CELLS), -(-n // MOST_PARTS) * (work.cells > LARGE_SUMS))
     parts = work.of_parts(block, size)
     if parts is None:
         return None

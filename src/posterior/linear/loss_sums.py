@@ -92,12 +92,12 @@ def slope_of(block: RowBlock, loss: Loss, line: LinearScores) -> SlopeSums:
     fused = loss.compiled_sums(block, line, curved=False)
     if fused is not None:
         return SlopeSums(block.total, *fused[:3])
-    block, forces = block.packed(), loss.compiled_forces(block) or loss.slope
+    block, forces = block.in_one_piece(), loss.compiled_forces(block) or loss.slope
     value, pull, level = 0.0, np.zeros((loss.n_scores, d)), np.zeros(loss.n_scores)
     size = m if kernels.is_sparse(block.matrix) else SLOPE_TILE
     room = None if size == m else np.empty((loss.n_scores, min(size, m)))
     for at in range(0, m, size):
-        X, y, w = block.some(slice(at, at + size)) if size < m else block
+        X, y, w = (block.some(slice(at, at + size)) if size < m else block).packed("rows")
         if line.shift is not None:
             X = X - line.shift
         part, force = forces(line.scores(X, room), y, w)
@@ -117,7 +117,7 @@ def curvature_of(block: RowBlock, loss: Loss, line: LinearScores) -> CurvatureSu
     fused = loss.compiled_sums(block, line, curved=True)
     if fused is not None and fused[3] is not None:
         return CurvatureSums(weight, fused[3])
-    block = block.packed()
+    block = block.in_one_piece()
     if n_pairs == 1:
         return CurvatureSums.of(weight, _single_curvature(block, loss, line))
     if n_products <= PRODUCTS:

@@ -257,10 +257,10 @@ class Objective:
         return float(np.sqrt(self.scan.fold(longest, as_stored=True).value))
 
     def longest_row_at_most(self, factor: Floats) -> float:
-        """A bound of `longest_row` that takes as many operations a row as there are columns.
+        """A bound of `longest_row`: ‖(z, 1) F‖ ≤ ‖D⁻¹F‖ ‖(z, 1) D‖, with the lengths of the rows of F in D.
 
-        ‖(z, 1) F‖ ≤ ‖D⁻¹F‖ ‖(z, 1) D‖, with the lengths of the rows of F in the diagonal D. Rows that are
-        costly to read, and whose ranges are known, are not read: none is longer than the longest corner.
+        Where the ranges of the columns are known no row is read: none is longer than the longest corner.
+        Else a row takes as many operations as there are columns.
         """
         turned = self._turn() @ factor
         size = np.linalg.norm(turned, axis=1)

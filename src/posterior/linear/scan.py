@@ -61,12 +61,16 @@ class RowBlock(NamedTuple):
         """The rows whose weight is not zero."""
         return self if self.weight is None or self.weight.all() else self.some(np.flatnonzero(self.weight))
 
-    def packed(self) -> "RowBlock":
-        """The same rows, with numbers as a float64 array or a sparse matrix."""
+    def packed(self, use: str | None = None) -> "RowBlock":
+        """The same rows, sparse or as a float64 array, which is `scratch` if a use is named."""
         X = self.matrix
         if kernels.is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
             return self
-        return self._replace(matrix=kernels.in_rows(X))
+        return self._replace(matrix=kernels.in_rows(X, use))
+
+    def in_one_piece(self) -> "RowBlock":
+        """The same rows in one array, in single precision if the table is: parts are `packed` as used."""
+        return self if isinstance(self.matrix, np.ndarray) else self.packed()
 
     def __add__(self, other: Any) -> "RowBlock":
         """Both blocks' rows, one after the other."""
@@ -127,8 +131,8 @@ class Scan:
 
     @property
     def within(self) -> Ranges | None:
-        """The ranges of the features, where they are known and save a costly reading."""
-        return self.ranges if self.costly and self.design.as_it_is and not self.sparse else None
+        """The ranges of the features, where they are known and save a reading of the rows."""
+        return self.ranges if self.design.as_it_is and not (self.sparse or self.selective) else None
 
     @property
     def n_features(self) -> int:
