@@ -168,17 +168,19 @@ class LocalDataset:
         return replace(self, step=self.step * step)
 
     def chunks(self, dense: int, size: int = 0) -> list[LocalChunk]:
-        """The rows in fixed ranges, small enough for `dense` columns to be read as values.
+        """The rows in fixed ranges, as `reduce` takes them."""
+        n = self._chunk_rows(dense, size)
+        return [self._part(i, n) for i in range(-(-self.n_rows // n))]
 
-        Large enough, though, for few chunks to be added up where what is made of one takes `size` cells.
+    def _chunk_rows(self, dense: int, size: int = 0) -> int:
+        """Rows of a chunk: few enough for `dense` columns to be read as values.
+
+        Enough, though, for few chunks to be added up where what is made of one takes `size` cells.
         """
         cells = max(self.data.cells_per_row(dense), 1)
         few = SIZES * size // cells if size > CHUNK_CELLS else 0
         most = max(256, few, min(CHUNK_ROWS, CHUNK_CELLS // cells))
-        return self._cut(most if few else _even(self.n_rows, most))
-
-    def _cut(self, size: int) -> list[LocalChunk]:
-        return [self._part(i, size) for i in range(-(-self.n_rows // size))]
+        return most if few else _even(self.n_rows, most)
 
     def _part(self, i: int, size: int) -> LocalChunk:
         """The i-th of chunks of so many rows."""
@@ -195,40 +197,40 @@ class LocalDataset:
         A `summarize` that has `of_parts` is asked for the sums of many chunks at a time: between two calls of
         compiled code, threads wait for each other. One that `shares_out` each chunk gets them one by one.
         """
-        chunks = self.chunks(dense, size)
-        if len(chunks) == 1:
+        n = self._chunk_rows(dense, size)
+        n_chunks = -(-self.n_rows // n)
+        if n_chunks == 1:
             with one_blas_thread:
-                return summarize(chunks[0])
+                return summarize(self._part(0, n))
         total: TreeSum[S] = TreeSum()
         if getattr(summarize, "shares_out", False):
-            for i, chunk in enumerate(chunks):
-                total.put(i, summarize(chunk))
+            for i in range(n_chunks):
+                total.put(i, summarize(self._part(i, n)))
             return total.whole()
         done = 0
-        if chunks and self.step == 1 and hasattr(summarize, "of_parts"):
-            done = self._put_parts(summarize, chunks, total)
-        each(lambda i: total.put(done + i, summarize(chunks[done + i])), len(chunks) - done)
+        if n_chunks and self.step == 1 and hasattr(summarize, "of_parts"):
+            done = self._put_parts(summarize, n, n_chunks, total)
+        each(lambda i: total.put(done + i, summarize(self._part(done + i, n))), n_chunks - done)
         return total.whole()
 
-    def _put_parts(self, summarize: Any, chunks: list[LocalChunk], total: TreeSum[S]) -> int:
-        """Put sums of many chunks at a time into a tree; how many chunks are in it at the end."""
+    def _put_parts(self, summarize: Any, n: int, n_chunks: int, total: TreeSum[S]) -> int:
+        """Put sums of many chunks of n rows at a time into a tree; how many chunks are in it at the end."""
         if summarize.cells > FEW_CELLS:
             return 0
         together = 1 << (KEPT_CELLS // summarize.cells).bit_length() - 1  # a node of the tree
-        for first in range(0, len(chunks), together):
-            group = chunks[first : first + together]
-            parts: ChunkSums[S] | None = summarize.of_parts(
-                self.chunk(slice(group[0].rows.start, group[-1].rows.stop)), group[0].n_rows
-            )
+        for first in range(0, n_chunks, together):
+            end = min(first + together, n_chunks)
+            rows = slice(first * n, min(end * n, self.n_rows))
+            parts: ChunkSums[S] | None = summarize.of_parts(self.chunk(rows), n)
             if parts is None:
                 return first
             parts.run(n_threads())
             found = parts.total()
             if found is None:
                 return first
-            level = len(group).bit_length() - 1  # of the last group, which is not added to any after it
+            level = (end - first).bit_length() - 1  # of the last group, which is not added to any after it
             total.put(first >> level, found, level)
-        return len(chunks)
+        return n_chunks
 
     def map(self, score: Callable[[Chunk], A], *, dense: int) -> A:
         """`score(chunk)` of all rows, in their order."""
