@@ -189,3 +189,15 @@ def test_a_sparse_table_of_zeros_and_ones_is_not_read_as_counts_in_silence():
     NaiveBayes(families={"count": Poisson()}, tied=False, weights=1.0).fit(X, y)
     NaiveBayes(tied=False, weights=1.0).fit(X + 1.0 * (X > 0), y)  # twos
     MultinomialNB().fit(X, y)
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_numbers_above_and_below_a_threshold_are_not_taken_for_levels(low):
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 200)
+    for high in (low + 1, low + 5):
+        X = rng.integers(low, high + 1, (200, 2)).astype(float)
+        model = NaiveBayes(families={"x0": Bernoulli(threshold=low + 0.5)}, weights=1.0).fit(X, y)
+        ((on,),) = (b.distribution.probability.T for b in model.model_.blocks if b.columns == (0,))
+        above = [(X[y == k, 0] > low + 0.5).mean() for k in (0, 1)]
+        np.testing.assert_allclose(on, above, atol=0.01)

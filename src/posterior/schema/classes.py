@@ -76,6 +76,9 @@ def class_weights(codes: Ints, weight: Floats | None, n_classes: int) -> Floats:
     """
     if n_classes > FEW:  # sums of every part would take more memory than the rows
         return kernels.class_weights(codes, weight, n_classes)
+    counts = kernels.count_small(codes, n_classes) if weight is None else None
+    if counts is not None:
+        return counts.astype(np.float64)
     found = np.zeros((-(-len(codes) // PART), n_classes))
 
     def add(part: slice) -> None:

@@ -169,7 +169,9 @@ class Encoded:
             return None
         if block is not None and self._is_everything(columns) and _is_table(block):
             return block
-        return kernels.as_they_lie(numbers)
+        table = kernels.as_they_lie(numbers)
+        strided = block is not None and block.dtype == np.float32 and self._is_everything(columns)
+        return block if table is None and strided else table
 
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
@@ -380,8 +382,8 @@ class SparseEncoded(Encoded):
 
 
 def _is_table(block: AnyArray) -> bool:
-    """Return whether kernels read an array as it lies."""
-    return bool(block.dtype == np.float32 or (block.dtype == np.float64 and block.flags.c_contiguous))
+    """Return whether an array has floats in rows, which kernels read as they lie."""
+    return bool(block.dtype in (np.float32, np.float64) and block.flags.c_contiguous)
 
 
 def floats_of_codes(codes: Codes32, size: int) -> Floats:

@@ -1,10 +1,12 @@
 """Data-frame columns, read through narwhals."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
+from posterior._types import AnyArray
 from posterior.schema.cells import (
     Cells,
     Labels,
@@ -48,12 +50,81 @@ def series_of(name: str, cells: Cells, container: Any) -> nw.Series[Any]:
     return nw.new_series(name, cells.objects().tolist(), nw.String, backend=container)
 
 
-def arrow_floats(table: Any) -> frozenset[int]:
-    """Return which columns of a pyarrow table hold float64: they are read without a series, which costs more.
+class FloatColumns(NamedTuple):
+    """The columns of floats of a table: what gives the one at a place, and whether it is single, by place.
 
-    A gap in one becomes NaN, as `read_series` makes it.
+    That is a function with a name, so that a table which was read can be pickled.
     """
-    return frozenset(k for k, kind in enumerate(table.schema.types) if str(kind) == "double")
+
+    table: Any
+    column_of: Callable[[Any, int], AnyArray]
+    is_single: Mapping[int, bool]
+
+    def read(self, place: int) -> AnyArray:
+        """Return the column at a place, which is one of those in `is_single`."""
+        return self.column_of(self.table, place)
+
+
+def float_columns(frame: Any, container: str) -> FloatColumns:
+    """Return the columns of floats of a native frame, which are read without a series: that costs more.
+
+    A gap in one becomes NaN, as `read_series` makes it. Frames of other libraries have none.
+    """
+    find = FLOATS.get(container)
+    return FloatColumns(frame, _column_of_array, {}) if find is None else find(frame)
+
+
+def _of_pandas(frame: Any) -> FloatColumns:
+    kinds = frame.dtypes.to_numpy()
+    is_single = {k: kind == np.float32 for k, kind in enumerate(kinds) if kind in NUMPY_FLOATS}
+    one_kind = len(is_single) == len(kinds) and len(set(is_single.values())) == 1
+    cells = _in_one_array(frame) if one_kind else None
+    if cells is None:
+        return FloatColumns(frame, _column_of_pandas, is_single)
+    return FloatColumns(cells, _column_of_array, is_single)
+
+
+def _in_one_array(frame: Any) -> AnyArray | None:
+    """Return the cells of a pandas frame where all lie in one array; None where that would be a copy."""
+    first = frame.iloc[:1]
+    return frame.to_numpy() if np.shares_memory(first.to_numpy(), first.iloc[:, 0].to_numpy()) else None
+
+
+def _of_polars(frame: Any) -> FloatColumns:
+    return FloatColumns(frame, _column_of_polars, _by_name(frame.dtypes, "Float64", "Float32"))
+
+
+def _of_pyarrow(table: Any) -> FloatColumns:
+    return FloatColumns(table, _column_of_pyarrow, _by_name(table.schema.types, "double", "float"))
+
+
+def _by_name(kinds: Iterable[Any], double: str, single: str) -> dict[int, bool]:
+    names = map(str, kinds)
+    return {k: name == single for k, name in enumerate(names) if name in (double, single)}
+
+
+def _column_of_array(cells: AnyArray, place: int) -> AnyArray:
+    return np.asarray(cells[:, place])
+
+
+def _column_of_pandas(frame: Any, place: int) -> AnyArray:
+    return np.asarray(frame.iloc[:, place].to_numpy())
+
+
+def _column_of_polars(frame: Any, place: int) -> AnyArray:
+    return np.asarray(frame.to_series(place).to_numpy())
+
+
+def _column_of_pyarrow(table: Any, place: int) -> AnyArray:
+    return np.asarray(table.column(place).to_numpy())
+
+
+NUMPY_FLOATS = {np.dtype(np.float64), np.dtype(np.float32)}
+FLOATS: dict[str, Callable[[Any], FloatColumns]] = {
+    "pandas": _of_pandas,
+    "polars": _of_polars,
+    "pyarrow": _of_pyarrow,
+}
 
 
 def no_value(n_rows: int) -> Labels:

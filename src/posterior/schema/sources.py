@@ -10,7 +10,7 @@ import numpy as np
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Ints
 from posterior.schema.cells import Cells, Numbers, Test, factorize, outside, read_objects
-from posterior.schema.frames import arrow_floats, no_value, read_series, series_of
+from posterior.schema.frames import FloatColumns, float_columns, no_value, read_series, series_of
 from posterior.schema.kinds import Storage
 from posterior.schema.readings.base import ColumnReading
 
@@ -278,7 +278,10 @@ class FrameSource:
         """Whether all cells are numbers of single precision."""
         if self._part is not None:
             return bool(self._part.whole.single)
-        return not self.readings and set(self.frame.schema.values()) == {nw.Float32()}
+        if self.readings or not all(self._floats.is_single.values()):
+            return False
+        known = len(self._floats.is_single) == len(self._places) > 0
+        return known or set(self.frame.schema.values()) == {nw.Float32()}
 
     @property
     def frame(self) -> nw.DataFrame[Any]:
@@ -306,8 +309,8 @@ class FrameSource:
         place = self._places.get(label)
         if place is None:
             return no_value(self.n_rows)
-        if place in self._floats:
-            return Numbers("float", self.native.column(place).to_numpy())
+        if place in self._floats.is_single:
+            return Numbers("float", self._floats.read(place))
         return read_series(
             self.frame.get_column(label), self.names[position] if self.names else f"x{position}"
         )
@@ -317,8 +320,8 @@ class FrameSource:
         return {label: k for k, label in enumerate(self.frame.columns)}
 
     @cached_property
-    def _floats(self) -> frozenset[int]:
-        return arrow_floats(self.native) if self.container == "pyarrow" else frozenset()
+    def _floats(self) -> FloatColumns:
+        return float_columns(self.native, self.container)
 
     def take(self, rows: Ints) -> "FrameSource":
         """Return some of the rows, which are read as this table is."""

@@ -155,6 +155,13 @@ class Schema:
             return frozenset()
         return frozenset(j for j, column in enumerate(self.columns) if column.hint)
 
+    @cached_property
+    def with_categories(self) -> frozenset[int]:
+        """The columns that have categories."""
+        if isinstance(self.columns, Alike):
+            return frozenset(() if self.columns.example.categories is None else range(len(self)))
+        return frozenset(j for j, column in enumerate(self.columns) if column.categories is not None)
+
     def places_by(
         self, key: Callable[[Column], H], among: Sequence[int] | None = None
     ) -> dict[H, Sequence[int]]:
