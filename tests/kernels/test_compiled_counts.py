@@ -380,3 +380,29 @@ def test_counts_without_a_logarithm_are_not_summed_up():
     with using("compiled"):
         assert kernels.count_sums(block, np.zeros(3), np.zeros(1, np.int64), None, 1) is None
         assert kernels.count_sums(block * 0.5, np.zeros(9), np.zeros(1, np.int64), None, 1) is None
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_single_precision_are_counted_as_they_lie(gaps, weighted):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(3_000, 13)).astype(np.float32)
+    if gaps:
+        x[rng.random(x.shape) < 0.1] = np.nan
+    y, weight = rng.integers(4, size=len(x)), rng.random(len(x)) if weighted else None
+    apart = SeparateColumns.of([np.append([7.0, 8.0], column).astype(np.float32) for column in x.T])[2:]
+    with using("compiled"):
+        for ask in (
+            lambda table: kernels.ones_by_class(table, 0.25, y, weight, 4),
+            lambda table: kernels.class_moments(table, y, weight, 4),
+        ):
+            for table in (x, np.asfortranarray(x), apart):
+                for found, expected in zip(ask(table), ask(x.astype(np.float64)), strict=True):
+                    np.testing.assert_array_equal(found, expected)
+        sums = [np.zeros((len(x), 2)) for _ in range(2)]
+        lines = kernels.BinaryLookUps(
+            np.log([[0.3] * 13, [0.6] * 13]), np.log([[0.7] * 13, [0.4] * 13]), 0.25
+        )
+        for table, out in zip((x, x.astype(np.float64)), sums, strict=True):
+            lines.add(table, out)
+        np.testing.assert_array_equal(*sums)

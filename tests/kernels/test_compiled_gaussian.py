@@ -46,13 +46,20 @@ def test_moments(seed, n, d, n_classes, offset, gaps, weighted):
     np.testing.assert_allclose(found.scatter, want.scatter, rtol=1e-10, atol=1e-12)
 
 
+def apart(x, kind=np.float64):
+    """Columns that lie apart, the first row of which is one of more."""
+    return SeparateColumns.of([np.concatenate([[7.0], column]).astype(kind) for column in x.T])[1:]
+
+
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_moments_have_the_same_bits_from_any_layout(gaps):
     x, y, weight = rows(1, 3000, 7, 4, offset=1e8, gaps=gaps)
-    apart = SeparateColumns.of([column.copy() for column in x.T])
+    x = x.astype(np.float32).astype(np.float64)
+    single = apart(x, np.float32), np.asfortranarray(x.astype(np.float32)), x.astype(np.float32)
+    layouts = np.asfortranarray(x), apart(x), x[::-1][::-1], np.repeat(x, 2, axis=1)[:, ::2]
     for w in (None, weight):
         want = moments.class_moments(x, y, w, 4)
-        for table in (np.asfortranarray(x), apart, x[::-1][::-1], np.repeat(x, 2, axis=1)[:, ::2]):
+        for table in (*layouts, *single):
             found = moments.class_moments(table, y, w, 4)
             for a, b in zip(want[:4], found[:4], strict=True):
                 np.testing.assert_array_equal(a, b)
@@ -64,8 +71,8 @@ def test_moments_class_by_class_have_the_bits_of_moments_row_by_row(weighted):
     y[y == 7] = 8  # a class without rows
     x[0] = 1e14  # whose class is centred again
     w = weight if weighted else None
-    layouts = (x, np.asfortranarray(x), SeparateColumns.of([column.copy() for column in x.T]))
-    for table in (*layouts, x.astype(np.float32)):
+    layouts = (x, np.asfortranarray(x), apart(x))
+    for table in (*layouts, x.astype(np.float32), apart(x, np.float32)):
         want = moments.class_moments(table, y, w, 40)
         for n_threads in (1, 2, 5):
             with threads(n_threads):
@@ -82,8 +89,8 @@ def test_moments_of_the_cells_there_class_by_class_have_the_bits_of_those_row_by
     x[y == 9, 3] = np.nan  # and one without a cell of a column
     x[0] = 1e14  # whose class is centred again
     w = weight if weighted else None
-    layouts = (x, np.asfortranarray(x), SeparateColumns.of([column.copy() for column in x.T]))
-    for table in (*layouts, x.astype(np.float32), x[::2]):
+    layouts = (x, np.asfortranarray(x), apart(x))
+    for table in (*layouts, x.astype(np.float32), np.asfortranarray(x.astype(np.float32)), x[::2]):
         some = slice(0, len(table)) if len(table) == len(x) else slice(0, None, 2)
         own = None if w is None else w[some]
         want = moments.class_moments(table, y[some], own, 40)
@@ -98,14 +105,14 @@ def test_moments_of_the_cells_there_class_by_class_have_the_bits_of_those_row_by
 def test_moments_class_by_class_see_gaps_and_infinity(wrong):
     x, y, _ = rows(5, 300, 9, 20)
     x[299, 8] = wrong
-    for table in (x, SeparateColumns.of([column.copy() for column in x.T])):
+    for table in (x, apart(x), apart(x, np.float32)):
         assert moments_by_class.class_moments(table, y, None, 20) is None
 
 
 def test_columns_alike_have_one_mark_class_by_class():
     x, y, _ = rows(6, 300, 20, 20)
     x[:, 19] = x[:, 2]
-    for table in (x, SeparateColumns.of([column.copy() for column in x.T])):
+    for table in (x, apart(x), apart(x, np.float32)):
         mark = moments_by_class.class_moments(table, y, None, 20).mark
         assert mark[19] == mark[2]
         assert len(set(mark.tolist())) == 19
@@ -382,7 +389,9 @@ def test_tables_are_read_as_they_lie():
     assert np.shares_memory(same, x)
     np.testing.assert_array_equal(same, x)
     assert as_they_lie([x[:, 0], x[:, 2]]) is None
-    assert as_they_lie([x[:, 0].astype(np.float32)]) is None
+    assert as_they_lie([x[:, 0].astype(np.float32)]).dtype == np.float32
+    assert as_they_lie([x[:, 0].astype(np.float32), x[:, 1].copy()]) is None
+    assert as_they_lie([x[:, 0].astype(np.int64)]) is None
     (only,) = tiles(x)
     assert only[1] is x
 

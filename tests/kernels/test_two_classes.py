@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from posterior import LinearDiscriminantAnalysis, LogisticRegression, threads
-from posterior.kernels import row_scores
+from posterior.kernels import SeparateColumns, row_scores
 from posterior.kernels.choice import using
 
 PRIOR = np.log([0.3, 0.7])
@@ -15,6 +15,8 @@ LAYOUTS = {
     "some columns of rows": lambda X: np.hstack([X, X])[:, : X.shape[1]],
     "single": lambda X: X.astype(np.float32),
     "single columns": lambda X: np.asfortranarray(X.astype(np.float32)),
+    "columns apart": lambda X: SeparateColumns.of(list(np.asfortranarray(X).T)),
+    "single columns apart": lambda X: SeparateColumns.of(list(np.asfortranarray(X.astype(np.float32)).T)),
 }
 
 

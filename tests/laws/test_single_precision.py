@@ -14,8 +14,12 @@ from sklearn.base import clone
 
 import posterior
 from posterior import LDA, QDA, DecisionClassifier, FusionClassifier, GaussianNB, LinearRegression
+from posterior.engines import LocalDataset
 from posterior.estimators.precision import in_double
 from posterior.kernels.choice import using
+from posterior.linear import Design, Scan
+from posterior.linear.basis import moments
+from posterior.schema import Schema, read_table
 
 MODELS = {
     "GaussianNB": GaussianNB(),
@@ -160,3 +164,45 @@ def test_decisions_are_made_in_double_precision():
     np.testing.assert_array_equal(decided.training_priors_, np.exp(inner.model_.log_prior))
     fused = FusionClassifier([("all", LDA(), list(range(X.shape[1])))]).fit(X, y)
     np.testing.assert_allclose(fused.predict_log_proba(X), want, atol=1e-12)
+
+
+FITTED = {
+    "two classes": posterior.LogisticRegression(C=1.0, solver="newton"),
+    "three classes": posterior.LogisticRegression(C=1.0, solver="newton"),
+    "Firth": posterior.LogisticRegression(penalty="firth"),
+    "numbers": LinearRegression(),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kernels", ["reference", "compiled", "auto"])
+@pytest.mark.parametrize(("n", "d"), [(200, 3), (3_000, 30), (20_000, 3)])
+@pytest.mark.crossed
+def test_sums_of_linear_models_are_doubles(name, order, kernels, n, d):
+    rng = np.random.default_rng(n)
+    y = rng.integers(0, 3 if name == "three classes" else 2, n)
+    # An offset that takes most digits of a number in single precision.
+    X = (plain(rng, n, d, y) + 1e5).astype(np.float32, order=order)
+    target = X[:, 0] + rng.normal(size=n) if name == "numbers" else y
+    ask = "predict" if name == "numbers" else "predict_log_proba"
+    with using(kernels), in_double():
+        single, double = (
+            getattr(clone(FITTED[name]).fit(rows, target), ask)(X) for rows in (X, X.astype(np.float64))
+        )
+    np.testing.assert_allclose(single, double, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernels", ["reference", "compiled"])
+def test_moments_of_rows_in_single_precision_are_doubles(kernels):
+    X = (np.random.default_rng(3).normal(size=(500, 4)) * [1, 1e-3, 1e4, 1] + 3.0).astype(np.float32)
+    found = []
+    for rows in (X, X.astype(np.float64)):
+        source = read_table(rows)
+        schema = Schema.infer(source)
+        data = LocalDataset(schema, schema.encode(source), np.zeros(500), None)
+        with using(kernels):
+            found.append(moments(Scan.of(data, Design.of(schema))))
+    single, double = found
+    np.testing.assert_allclose(single.scatter, double.scatter, rtol=1e-13, atol=1e-11)
+    np.testing.assert_allclose(single.location.value, double.location.value, rtol=1e-14)

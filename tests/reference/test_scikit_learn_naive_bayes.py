@@ -6,12 +6,14 @@ The cases are scikit-learn's own data sets.
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.naive_bayes
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import posterior
+from posterior.kernels.choice import using
 
 ATTRIBUTES = {
     "GaussianNB": ("theta_", "var_", "class_prior_", "class_count_", "classes_"),
@@ -226,6 +228,17 @@ def test_every_threshold_takes_any_numbers_as_in_scikit_learn(threshold):
     X, y = table("iris")
     ours, theirs = both("BernoulliNB", binarize=threshold)
     agree_in_everything(ours.fit(X, y), theirs.fit(X, y), X)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, pd.DataFrame, csr_matrix])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 1.1, 1.5])
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_cells_in_single_precision_are_compared_in_single_precision(layout, threshold, mode):
+    X, y = table("iris")
+    X = layout(X.astype(np.float32))  # of which some cells are the threshold, rounded
+    ours, theirs = both("BernoulliNB", binarize=threshold)
+    with using(mode):
+        agree_in_everything(ours.fit(X, y), theirs.fit(X, y), X)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.estimators.table_estimator import TableEstimator, shown_categories, unseen_rows
 from posterior.families import Distribution
 from posterior.generative import FittedBlock, GenerativeModel, Priors
+from posterior.kernels import SeparateColumns, is_sparse
 from posterior.notices import CountedRows, OutsideSupportWarning, RowCount, UnseenCategoryWarning, warn
 from posterior.schema import Schema, read_table
 
@@ -214,5 +215,12 @@ class GenerativePrediction(TableEstimator):
 
 def _outside(chunk: Chunk, block: FittedBlock, distribution: Distribution) -> Ints:
     """How many rows of a chunk hold an impossible value, by column of the block."""
-    outside = distribution.outside(block.read(chunk))
+    # As it lies, and without a look for infinity, which whoever scores the rows has.
+    cells = chunk.matrix(block.columns, check=False) if block.reads == "matrix" else block.read(chunk)
+    cells = cells.as_one_array() if isinstance(cells, SeparateColumns) else cells
+    outside = distribution.outside(cells)
+    if not is_sparse(outside):
+        if not outside.any():
+            return np.zeros(len(block.columns), dtype=np.int64)
+        outside = outside & ~np.isinf(cells)  # which is an error of its own
     return np.asarray(outside.sum(axis=0)).reshape(-1)

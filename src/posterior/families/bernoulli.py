@@ -104,6 +104,13 @@ class BernoulliDistribution(ProductDistribution):
         return kernels.BinaryLookUps(self.log_on, self.log_off, above(self.threshold))
 
     @cached_property
+    def row_scores(self) -> kernels.RowScores | None:
+        """The log density, linear in what is on, where no feature is certain."""
+        with np.errstate(invalid="ignore"):
+            odds = self.log_on - self.log_off
+        return kernels.discrete_scores(odds, self._off[1], "on or off", above(self.threshold), -self.log_off)
+
+    @cached_property
     def _odds(self) -> kernels.LinearSums:
         """What a feature adds that is on, where all are taken for off; one that is never off adds it all."""
         return kernels.LinearSums(self.log_on - self._off[0])
@@ -183,7 +190,8 @@ class Bernoulli(Family[Totals]):
     `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
     likelihood with 0, one number or one for each column, or "auto"). The values are 0 and 1, or with a
     `threshold` any numbers, those above it being ones. With `repeats=False` nobody looks for columns that
-    repeat another one.
+    repeat another one. With `single=True` the threshold is rounded to single precision, as the cells were
+    that are compared with it.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -194,14 +202,28 @@ class Bernoulli(Family[Totals]):
     alpha: Any = 1.0
     threshold: float | None = None
     repeats: bool = field(default=True, compare=False, repr=False)
+    single: bool = field(default=False, compare=False, repr=False)
     reads: ClassVar[Any] = "matrix"
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
-
-    read_as: ClassVar[str | None] = "binary"
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", alphas(self.alpha))
+
+    @property
+    def rounded_threshold(self) -> float | None:
+        """The threshold that cells are compared with.
+
+        >>> Bernoulli(threshold=0.1, single=True).rounded_threshold > 0.1
+        True
+        """
+        rounded = self.single and self.threshold is not None
+        return float(np.float32(self.threshold)) if rounded else self.threshold
+
+    @property
+    def read_as(self) -> str | None:  # type: ignore[override]  # read, never set
+        """Two values, or with a threshold whatever numbers the column holds."""
+        return "binary" if self.threshold is None else None
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The smoothing of some of the columns."""
@@ -240,12 +262,12 @@ class Bernoulli(Family[Totals]):
         there = np.tile(rows[:, None], block.shape[1])
         mark = None
         if kernels.is_sparse(block):
-            on, gap, any_gap = ones_and_gaps(block, self.threshold)
+            on, gap, any_gap = ones_and_gaps(block, self.rounded_threshold)
             total = kernels.class_sums(on, y, weight, n_classes)
             if any_gap:
                 there -= kernels.class_sums(gap, y, weight, n_classes)
         else:
-            total, gaps = kernels.ones_by_class(block, above(self.threshold), y, weight, n_classes)
+            total, gaps = kernels.ones_by_class(block, above(self.rounded_threshold), y, weight, n_classes)
             there -= gaps
             mark = kernels.column_marks(kernels.in_rows(block), weight) if self.repeats else None
         return Totals(there, total, np.zeros_like(total), mark, binary=True)
@@ -260,7 +282,12 @@ class Bernoulli(Family[Totals]):
         zeros += alpha
         on, off = shares(ones, weight, 0.5), shares(zeros, weight, 0.5)
         return BernoulliDistribution.from_parts(
-            {"log_on": safe_log(on), "log_off": safe_log(off), "probability": on, "threshold": self.threshold}
+            {
+                "log_on": safe_log(on),
+                "log_off": safe_log(off),
+                "probability": on,
+                "threshold": self.rounded_threshold,
+            }
         )
 
     def leave_one_out(
@@ -297,10 +324,10 @@ class Bernoulli(Family[Totals]):
             )
             logs.append(safe_log(share))
             doubts.append((left > -LEAST * weight) & loses_digits(left, before, alpha))
-        own = BernoulliDistribution.from_logs(logs[0], logs[1], self.threshold).log_density(block)
+        own = BernoulliDistribution.from_logs(logs[0], logs[1], self.rounded_threshold).log_density(block)
         delicate = np.zeros(own.shape, dtype=np.bool_)
         if doubts[0].any() or doubts[1].any():
-            on, gap, _ = ones_and_gaps(block, self.threshold)
+            on, gap, _ = ones_and_gaps(block, self.rounded_threshold)
             doubt_on, doubt_off = (doubt.astype(np.float64) for doubt in doubts)
             hits = np.asarray(on @ (doubt_on - doubt_off).T - gap @ doubt_off.T) + doubt_off.sum(axis=1)
             delicate = hits > 0.5
@@ -309,7 +336,7 @@ class Bernoulli(Family[Totals]):
     def _by_cell(self, s: Totals, block: Any, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
         """Log density (m,) of rows without themselves in their own class, and where it is too delicate."""
         dense = block.toarray() if kernels.is_sparse(block) else block
-        on, gap, _ = ones_and_gaps(dense, self.threshold)
+        on, gap, _ = ones_and_gaps(dense, self.rounded_threshold)
         alpha = np.asarray(self.alpha, dtype=np.float64)
         there = gap == 0
         before = np.where(on > 0, s.total[y], s.weight[y] - s.total[y])

@@ -96,6 +96,11 @@ class MultinomialDistribution(Distribution):
     def _sums(self) -> kernels.LinearSums:
         return kernels.LinearSums(self.log_probability)
 
+    @cached_property
+    def row_scores(self) -> kernels.RowScores | None:
+        """Σ x ln p of rows without missing counts, where no probability is 0."""
+        return kernels.discrete_scores(self.log_probability, np.zeros(self.n_classes), "amount")
+
     def add_relative(self, block: Any, out: Floats) -> None:
         """Σ x ln p added to what is there, without the term that all classes share."""
         if has_gaps(block):

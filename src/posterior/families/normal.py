@@ -132,8 +132,9 @@ class NormalDistribution(ProductDistribution):
             return None
         (scale, apart), centre = self._standard, (self._centre.pivot, self._centre.remainder)
         if self._linear is None:
-            return kernels.normal_scores(scale, apart, self._log_scale.sum(axis=1), *centre)
-        return kernels.linear_scores((scale * apart).T, -0.5 * (apart**2).sum(axis=1), *centre)
+            return kernels.normal_scores(scale, apart, self._log_scale, *centre)
+        taken = np.ascontiguousarray(0.5 * apart.T**2)
+        return kernels.linear_scores((scale * apart).T, -taken.sum(axis=0), *centre, taken)
 
     @property
     def _far_apart(self) -> bool:

@@ -54,6 +54,13 @@ class PoissonDistribution(ProductDistribution):
     def _sums(self) -> kernels.LinearSums:
         return kernels.LinearSums(safe_log(self.rate))
 
+    @cached_property
+    def row_scores(self) -> kernels.RowScores | None:
+        """Σ (x ln λ − λ), where no rate is 0."""
+        return kernels.discrete_scores(
+            self._sums.log_table, -self.rate.sum(axis=1), "count", absent=self.rate
+        )
+
     def add_relative(self, block: Any, out: Floats) -> None:
         """Σ (x ln λ − λ) added to what is there; ln x! is the same for all classes."""
         if not kernels.is_sparse(block):

@@ -48,6 +48,12 @@ class FittedBlock:
             return chunk.table(self.columns)
         return self.read(chunk)
 
+    def scored_by_row(self, chunk: Chunk) -> Any:
+        """The columns of a chunk as they lie in memory, for scores of its rows; sparse where it is sparse."""
+        if self.reads == "values":
+            return chunk.table(self.columns)
+        return chunk.matrix(self.columns, check=False)
+
     def there(self, chunk: Chunk) -> Bools:
         """Which cells of a chunk the distribution looks at, (m, b): none that is missing or left out."""
         cells = self.read(chunk)
@@ -210,7 +216,7 @@ class GenerativeModel:
     def _alone(self) -> tuple[FittedBlock, kernels.RowScores | kernels.WideScores] | None:
         """The only block and its scores, where compiled code answers complete rows at once."""
         used = self.distributions
-        if len(used) != 1 or self.weights is not None or used[0][0].reads != "values":
+        if len(used) != 1 or self.weights is not None or used[0][0].reads not in ("values", "matrix"):
             return None
         ((block, distribution),) = used
         scores = distribution.row_scores
@@ -218,17 +224,25 @@ class GenerativeModel:
 
     def _answer(self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer) -> None:
         """Write what is asked for of the rows of a chunk; those with gaps, and far ones, step by step."""
-        odd = None
         alone = self._alone
-        if alone is not None:
-            block, scores = alone
-            odd = scores.answer(block.scored(chunk), log_prior, out, answer)
-        self._settle(chunk, log_prior, out, answer, odd)
+        if alone is None:
+            self._answer_in_steps(chunk, log_prior, out, answer)
+            return
+        block, scores = alone
+        cells = block.scored_by_row(chunk)
+        if kernels.is_sparse(cells):
+            self._answer_in_steps(chunk, log_prior, out, answer, cells)
+        else:
+            self._settle(chunk, log_prior, out, answer, scores.answer(cells, log_prior, out, answer))
 
     def _settle(
         self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer, odd: Bools | None
     ) -> None:
         """Write what is missing of the rows of a chunk: nothing is there without a word on odd rows."""
+        alone = self._alone
+        if odd is not None and 2 * odd.sum() > len(out) and alone is not None:
+            block, scores = alone
+            odd = scores.answer_with_gaps(block.scored_by_row(chunk), log_prior, out, answer)
         if odd is None or 2 * odd.sum() > len(out):
             self._answer_in_steps(chunk, log_prior, out, answer)
         elif len(odd):
@@ -238,25 +252,25 @@ class GenerativeModel:
             out[rows] = part
 
     def _answer_in_steps(
-        self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer
+        self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer, cells: Any = None
     ) -> None:
-        """Write scores, block by block, and what follows from them."""
+        """Write scores, block by block, and what follows from them; `cells` are those of the only block."""
         if answer == "best":
             scores = kernels.scratch("scores", chunk.n_rows, self.n_classes)
-            self._score(chunk, log_prior, scores)
+            self._score(chunk, log_prior, scores, cells)
             self._accept(kernels.best(scores, log_prior, out), chunk)
             return
         with kernels.in_double(out) as scores:
-            self._score(chunk, log_prior, scores)
+            self._score(chunk, log_prior, scores, cells)
             self._accept(kernels.posteriors(scores, log_prior, logs=answer == "log posteriors"), chunk)
 
-    def _score(self, chunk: Chunk, log_prior: Floats, out: Floats) -> None:
+    def _score(self, chunk: Chunk, log_prior: Floats, out: Floats, cells: Any = None) -> None:
         """Write log posteriors up to a term of the row; they are not finite where a number is infinite."""
         kernels.fill_rows(out, log_prior)
         with np.errstate(over="ignore", invalid="ignore"):
             for block, distribution in self.distributions:
                 if self.weights is None:
-                    distribution.add_relative(block.scored(chunk), out)
+                    distribution.add_relative(block.scored(chunk) if cells is None else cells, out)
                 else:
                     distribution.add_weighted(block.scored(chunk), self.weight_of(block), out)
 
@@ -510,7 +524,7 @@ class Answering:
         if alone is None or not chunk.is_in_place(alone[0].columns):
             return None
         block, scores = alone
-        return scores.answers_of_parts(block.scored(chunk), self.log_prior, out, self.answer, size)
+        return scores.answers_of_parts(block.scored_by_row(chunk), self.log_prior, out, self.answer, size)
 
     def settle(self, chunk: Chunk, out: AnyArray, odd: Bools) -> None:
         """Write the answers to the odd rows of a chunk."""

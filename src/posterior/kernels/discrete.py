@@ -8,8 +8,8 @@ import numpy as np
 
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
-from posterior.kernels.choice import compiled
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles
+from posterior.kernels.choice import FROM_CELLS, compiled
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles_as_stored
 from posterior.kernels.memory import MATRIX_CLASSES, codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
@@ -112,15 +112,16 @@ def ones_by_class(
     on, gap = (np.zeros((n_classes, table.shape[1])) for _ in range(2))
     y, w = codes_of(y), weights_of(weight)
     if isinstance(table, SeparateColumns):
-        finite = kernel.add_columns(table.addresses, table.start, threshold, y, w, on)
+        addresses = compiled("columns", FROM_CELLS).addresses_of(table)
+        finite = kernel.add_columns(addresses, table.start, threshold, y, w, on)
     else:
         check = np.zeros(table.shape[1])
-        for rows, values in tiles(table):
+        for rows, values in tiles_as_stored(table):
             kernel.add_complete(values, threshold, y[rows], w[rows], on, check)
         finite = not check.any()
     if not finite:
         on[:] = 0.0
-        for rows, values in tiles(table):
+        for rows, values in tiles_as_stored(table):
             kernel.add_ones(values, threshold, y[rows], w[rows], on, gap)
             if np.isinf(values).any():
                 on[:] = np.nan
@@ -158,7 +159,7 @@ class BinaryLookUps:
             missing = np.zeros_like(self.log_on)
             lines = np.stack([missing.T, self.log_off.T, self.log_on.T], axis=1)
             self._blocks = in_blocks(lines.reshape(-1, len(missing)))
-        for rows, values in tiles(table):
+        for rows, values in tiles_as_stored(table):
             kernel.add_lines(values, self.threshold, self._blocks, out[rows])
 
 
@@ -187,7 +188,7 @@ def class_sums(matrix: Any, y: Ints, weight: Floats | None, n_classes: int) -> F
     if sparse:
         kernel.add_sums(*csr_parts(matrix), y, w, sums)
         return sums
-    for rows, values in tiles(matrix):
+    for rows, values in tiles_as_stored(matrix):
         kernel.add_dense_sums(values, y[rows], w[rows], sums)
     return sums
 

@@ -17,7 +17,9 @@ TILE_CELLS, TILE_ROWS = 1 << 15, 128
 
 
 class SeparateColumns:
-    """Rows `start` to `stop` of float64 columns that lie apart in memory, as data frames keep them.
+    """Rows `start` to `stop` of columns that lie apart in memory, as data frames keep them.
+
+    All are float64, or all are float32.
 
     >>> table = SeparateColumns.of([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
     >>> table[1:2].in_rows()
@@ -32,6 +34,11 @@ class SeparateColumns:
         """Columns of equal length, each contiguous; they are not copied."""
         addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
         return cls(tuple(arrays), addresses, 0, len(arrays[0]))
+
+    @property
+    def dtype(self) -> Any:
+        """The type of all numbers."""
+        return self.arrays[0].dtype
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -50,13 +57,25 @@ class SeparateColumns:
         start, stop, _ = rows.indices(len(self))
         return SeparateColumns(self.arrays, self.addresses, self.start + start, self.start + max(stop, start))
 
+    def as_one_array(self) -> Floats:
+        """The columns as an array: a view, which this table keeps alive, or else a copy in rows.
+
+        A view is possible where columns lie equally far from each other.
+        """
+        steps = set(np.diff(self.addresses).tolist()) or {self.dtype.itemsize}
+        if len(steps) > 1:
+            return self.in_rows()
+        first, strides = self.arrays[0][self.start : self.stop], (self.dtype.itemsize, *steps)
+        # What it reads lives as long as this table does.
+        return np.lib.stride_tricks.as_strided(first, self.shape, strides, writeable=False)
+
     def in_rows(self, out: Floats | None = None) -> Floats:
-        """A copy in C order."""
+        """A copy in C order, in double precision."""
         if out is None:
             out = np.empty(self.shape)
         kernel = compiled("columns", self.size)
         if kernel is not None:
-            kernel.pack(self.addresses, self.start, out)
+            kernel.pack(kernel.addresses_of(self), self.start, out)
         else:
             for j, array in enumerate(self.arrays):
                 out[:, j] = array[self.start : self.stop]
@@ -86,6 +105,16 @@ def in_rows(table: Any, use: str | None = None) -> Floats:
     return out
 
 
+def rows_as_stored(table: Any) -> AnyArray:
+    """A table in C order, in single precision where an array is; else as `in_rows` has it."""
+    single = isinstance(table, np.ndarray) and table.dtype == np.float32
+    return writable(np.ascontiguousarray(table)) if single else in_rows(table)
+
+
+def _lies_in_single_rows(table: Any) -> bool:
+    return bool(isinstance(table, np.ndarray) and table.dtype == np.float32 and table.flags.c_contiguous)
+
+
 def some_columns(table: NumberTable, columns: slice) -> NumberTable:
     """Columns side by side of a table, where they lie."""
     if isinstance(table, SeparateColumns):
@@ -108,6 +137,14 @@ def tiles(table: Any) -> Iterator[tuple[slice, Floats]]:
         yield rows, in_rows(table[rows], "tile")
 
 
+def tiles_as_stored(table: Any) -> Iterator[tuple[slice, AnyArray]]:
+    """The same, for kernels that read rows in single precision as they lie."""
+    if _lies_in_single_rows(table):
+        yield slice(0, len(table)), writable(table)
+    else:
+        yield from tiles(table)
+
+
 def tile_rows(d: int) -> int:
     """How many rows of d columns are brought into C order at a time."""
     return max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
@@ -115,13 +152,14 @@ def tile_rows(d: int) -> int:
 
 def as_they_lie(arrays: Sequence[AnyArray]) -> "NumberTable | None":
     """Columns as a table without a copy: apart, or as the array whose columns they are; None if neither."""
-    if any(a.dtype != np.float64 for a in arrays):
+    kind = arrays[0].dtype
+    if kind not in (np.float64, np.float32) or any(a.dtype != kind for a in arrays):
         return None
     if all(a.flags.c_contiguous for a in arrays):
         return SeparateColumns.of(arrays)
     strides = {a.strides[0] for a in arrays}
     steps = {b - a for a, b in pairwise(a.__array_interface__["data"][0] for a in arrays)}
-    if len(strides) > 1 or steps != {np.dtype(np.float64).itemsize}:
+    if len(strides) > 1 or steps != {kind.itemsize}:
         return None
     shape = len(arrays[0]), len(arrays)
     return np.lib.stride_tricks.as_strided(arrays[0], shape, (*strides, *steps), writeable=False)

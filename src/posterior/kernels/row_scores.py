@@ -1,7 +1,7 @@
-"""Scores of complete rows that are linear or quadratic in their cells, and the answers that follow."""
+"""Scores of rows that are linear or quadratic in their cells, and the answers that follow."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal
 
@@ -10,9 +10,13 @@ import numpy as np
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.choice import FROM_CELLS, compiled
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
+from posterior.kernels.memory import MATRIX_CLASSES
 
 Answer = Literal["scores", "posteriors", "log posteriors", "best"]
 KINDS = {"linear": 0, "normal": 1, "quadratic": 2}
+# What a cell stands for: itself; 1 or 0, above a threshold or not; itself if it is not negative, or a count.
+Meaning = Literal["number", "on or off", "amount", "count"]
+MEANINGS: dict[Meaning, int] = {"number": 0, "on or off": 1, "amount": 2, "count": 3}
 ANSWERS: dict[Answer, int] = {"scores": 0, "posteriors": 1, "log posteriors": 2, "best": 3}
 # Coordinates of a quadratic form that are worked out at a time.
 COORDINATES = 4
@@ -29,6 +33,14 @@ WIDEST_QUADRATIC = 48
 MOST_NOISE = 256.0
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 NO_FACTORS = np.empty(0, np.float32)
+# How much may be taken off the sums of a row whose cells are all missing: 1e-12 of a log posterior is lost at
+# most. In single precision it would be more than all the rest.
+MOST_ABSENT = 4096.0
+# How much may be taken off the level of a row whose features are all on, which is rounded for each of them.
+MOST_OFF = 512.0
+NONE_ABSENT = np.empty((0, 0))
+# Columns up to which a tile of 64 rows stays in the second cache of a core, however many classes read it.
+MOST_DISCRETE = 256
 # Rows that a thread takes at a time, and how often before Python may act on Ctrl-C.
 PIECE_ROWS, PIECES_AT_ONCE = 2_048, 64
 # Numbers to be worked out for which another thread is begun: it takes as long to begin as a quarter of them.
@@ -43,7 +55,10 @@ class RowScores:
 
     `factors` are those of classes in pairs, or of a class after the other where the scores are quadratic;
     `level` (K,) is added to linear scores, and half of the sums of squares is taken off it. `noise` says how
-    far rounding of the cells is carried, in standard deviations: infinite where only doubles will do.
+    far rounding of the cells is carried, in standard deviations: infinite where only doubles will do. Where
+    columns are independent, `absent` (d, K) is added to the sums for a cell that is missing, which is read
+    as 0; so is a cell that its `meaning` does not allow. Cells that are "on or off" are on above the
+    `threshold`.
     """
 
     kind: Literal["linear", "normal", "quadratic"]
@@ -52,6 +67,9 @@ class RowScores:
     factors: Floats
     level: Floats
     noise: float = np.inf
+    absent: Floats | None = None
+    meaning: Meaning = "number"
+    threshold: float = 0.0
     # What a row takes while it is scored beside its own cells: nothing that counts.
     cells: ClassVar[int] = 0
 
@@ -73,7 +91,7 @@ class RowScores:
     @cached_property
     def _one_line(self) -> "OneLine | None":
         """The only linear score, or the second of two less the first; None where there are more."""
-        if self.kind != "linear" or len(self.level) > 2:
+        if self.kind != "linear" or self.meaning != "number" or len(self.level) > 2:
             return None
         first, second = self.factors[2:].reshape(-1, 2).T
         return OneLine.about(self.pivot, self.remainder, first if len(self.level) == 1 else second - first)
@@ -88,6 +106,25 @@ class RowScores:
             return self._answer_by_one_line(table, self.level + log_prior, out, answer)
         parts.run()
         return parts.odd_of(0)
+
+    def answer_with_gaps(
+        self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer
+    ) -> Bools | None:
+        """What `answer` does in double precision, which leaves out missing cells; None if it is the same."""
+        if not self._leaves_out_gaps or out.dtype != np.float32 or not len(self._single_factors):
+            return None
+        parts = self.answers_of_parts(
+            _within_reach(table), log_prior, out, answer, len(table), in_double=True
+        )
+        if parts is None:
+            return None
+        parts.run()
+        return parts.odd_of(0)
+
+    @cached_property
+    def _leaves_out_gaps(self) -> bool:
+        """Whether rows with missing cells are answered, if arithmetic is in double precision."""
+        return self.absent is not None and bool(np.abs(self.absent).max(axis=1).sum() <= MOST_ABSENT)
 
     def _answer_by_one_line(
         self, table: NumberTable, level: Floats, out: AnyArray, answer: Answer
@@ -106,15 +143,25 @@ class RowScores:
         return odd if odd.any() else NONE_ODD
 
     def answers_of_parts(
-        self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
+        self,
+        table: NumberTable,
+        log_prior: Floats,
+        out: AnyArray,
+        answer: Answer,
+        size: int,
+        *,
+        in_double: bool = False,
     ) -> "AnswersOfParts | None":
-        """What `answer` writes of every `size` rows, by several threads; None too where this takes a copy."""
+        """What `answer` writes of every `size` rows, by several threads; None too where this takes a copy.
+
+        Arithmetic may be wanted `in_double` precision whatever the answers are in.
+        """
         kernel = compiled("row_scores", size * table.shape[1], size)
         level = self.level + log_prior
         if kernel is None or _within_reach(table) is not table or not np.isfinite(level).all():
             return None  # not finite: a class that no row can be of
         factors = self.factors
-        if out.dtype == np.float32 and len(self._single_factors):
+        if out.dtype == np.float32 and len(self._single_factors) and not in_double:
             factors = self._single_factors
         # Written to by compiled code where a row is odd; memory of zeros that nobody touches costs nothing.
         odd = np.zeros(len(table), dtype=np.bool_)
@@ -126,12 +173,16 @@ class RowScores:
             work = table.shape[1] + SHARE_NUMBERS * (2 if out.ndim == 2 and out.shape[1] == 2 else 1)
             return AnswersOfParts(fast, arguments, table, odd, size, work)
         limit = 2.0 * len(self.pivot) + 16.0
+        gaps = self.absent if factors is self.factors and self._leaves_out_gaps else None
         arguments = (
             KINDS[self.kind],
+            MEANINGS[self.meaning],
+            self.threshold,
             *source,
             *self._centre,
             factors,
             level,
+            NONE_ABSENT if gaps is None else gaps,
             limit,
             ANSWERS[answer],
             out,
@@ -224,14 +275,11 @@ class AnswersOfParts:
 
     def odd_parts(self) -> list[int]:
         """The parts in which a row is odd."""
-        if not self._counts.any():
-            return []
-        pieces = np.flatnonzero(self._counts)
-        first = (pieces * PIECE_ROWS)[:, None]
-        rows = first + np.arange(PIECE_ROWS)
-        rows = rows[rows < len(self._odd)]
-        parts: list[int] = np.unique(rows[self._odd[rows]] // self._size).tolist()
-        return parts
+        first = np.flatnonzero(self._counts) * PIECE_ROWS
+        last = np.minimum(first + PIECE_ROWS, len(self._odd)) - 1
+        ends = zip((first // self._size).tolist(), (last // self._size).tolist(), strict=True)
+        parts = sorted({part for begin, end in ends for part in range(begin, end + 1)})
+        return [part for part in parts if self.odd_of(part).any()]
 
     def odd_of(self, part: int) -> Bools:
         """Which rows of a part are odd; empty where none is."""
@@ -244,16 +292,43 @@ class AnswersOfParts:
 NONE_ODD = np.empty(0, dtype=np.bool_)
 
 
-def linear_scores(coef: Floats, level: Floats, pivot: Floats, remainder: Floats) -> RowScores:
-    """Scores (x − c)·coef + level, of coefficients (d, K)."""
-    return RowScores("linear", pivot, remainder, _in_pairs(coef[:, :, None]), level)
+def linear_scores(
+    coef: Floats, level: Floats, pivot: Floats, remainder: Floats, absent: Floats | None = None
+) -> RowScores:
+    """Scores (x − c)·coef + level, of coefficients (d, K); `absent` is added for a cell that is missing."""
+    return RowScores("linear", pivot, remainder, _in_pairs(coef[:, :, None]), level, absent=absent)
 
 
-def normal_scores(scale: Floats, shift: Floats, level: Floats, pivot: Floats, remainder: Floats) -> RowScores:
-    """Scores level − ½ Σ (x_j·scale − shift)², of scales and shifts (K, d)."""
+def discrete_scores(
+    coef: Floats,
+    level: Floats,
+    meaning: Meaning,
+    threshold: float = 0.0,
+    absent: Floats | None = None,
+) -> RowScores | None:
+    """Scores Σ x·coef + level, of coefficients (K, d) and what cells mean; None where products are faster.
+
+    None, too, where a coefficient is infinite, or where digits are lost because features that are on take
+    back much of the level. `absent` (K, d) is added for a cell that is missing.
+    """
+    (n_classes, d), finite = coef.shape, np.isfinite(coef).all() and np.isfinite(level).all()
+    if not finite or n_classes > MATRIX_CLASSES or d > MOST_DISCRETE:
+        return None
+    if meaning == "on or off" and absent is not None and np.abs(absent).max(axis=0).sum() > MOST_OFF:
+        return None
+    missing = None if absent is None else np.ascontiguousarray(absent.T)
+    scores = linear_scores(coef.T, level, np.zeros(d), np.zeros(d), missing)
+    return replace(scores, meaning=meaning, threshold=threshold)
+
+
+def normal_scores(
+    scale: Floats, shift: Floats, levels: Floats, pivot: Floats, remainder: Floats
+) -> RowScores:
+    """Scores Σ levels − ½ (x·scale − shift)² over cells that are there; levels, scales, shifts are (K, d)."""
     noise = float(np.sqrt(((1.0 + np.abs(shift)) ** 2).sum(axis=1).max()))
     factors = _in_pairs(np.stack([scale.T, -shift.T], axis=2))
-    return RowScores("normal", pivot, remainder, factors, level, noise)
+    absent = np.ascontiguousarray((2.0 * levels - shift**2).T)
+    return RowScores("normal", pivot, remainder, factors, levels.sum(axis=1), noise, absent)
 
 
 def quadratic_scores(
@@ -299,10 +374,11 @@ def _lies_by_rows(array: AnyArray) -> bool:
 def _source(table: NumberTable) -> tuple[Ints, int, int, bool, bool]:
     """Where columns begin after a first address, bytes from row to row, if by rows, if single."""
     if isinstance(table, SeparateColumns):
-        return table.addresses, 8 * table.start, 8, False, False
+        size = table.dtype.itemsize
+        return table.addresses, size * table.start, size, False, table.dtype == np.float32
     first = table.__array_interface__["data"][0]
     down, across = table.strides
-    return _places(table.shape[1], across), first, down, _lies_by_rows(table), table.itemsize == 4
+    return _places(table.shape[1], across), first, down, _lies_by_rows(table), table.dtype == np.float32
 
 
 @lru_cache(maxsize=64)  # the step of columns is that of the number of rows, of which a service sees many

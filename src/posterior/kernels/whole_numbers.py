@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
 from posterior.kernels.choice import compiled
-from posterior.kernels.layouts import in_rows
+from posterior.kernels.layouts import in_rows, rows_as_stored
 
 Codes32: TypeAlias = NDArray[np.int32]
 Read: TypeAlias = Callable[[slice], Floats]
@@ -30,9 +30,9 @@ def distinct_whole(read: Read, n_rows: int, n_columns: int) -> list[Ints | None]
     return _by_bits(read, n_rows, n_columns) or _by_flags(read, n_rows, n_columns)
 
 
-def _parts(read: Read, n_rows: int, n_columns: int) -> Iterator[Floats]:
+def _parts(read: Read, n_rows: int, n_columns: int) -> Iterator[AnyArray]:
     step = max(1, PART_CELLS // n_columns)
-    return (in_rows(read(slice(start, min(start + step, n_rows)))) for start in range(0, n_rows, step))
+    return (rows_as_stored(read(slice(start, min(start + step, n_rows)))) for start in range(0, n_rows, step))
 
 
 def _by_bits(read: Read, n_rows: int, n_columns: int) -> list[Ints | None] | None:
@@ -78,7 +78,7 @@ def _by_flags(read: Read, n_rows: int, n_columns: int) -> list[Ints | None]:
     ]
 
 
-def _places(kernel: Any, values: Floats, low: Floats, span: Ints) -> Codes32:
+def _places(kernel: Any, values: AnyArray, low: Floats, span: Ints) -> Codes32:
     """Values less the lowest of their column; −1 for missing, the span for what is none of them."""
     repeats = -(-PERIOD // values.shape[1])
     places = np.empty(values.shape, dtype=np.int32)
@@ -115,7 +115,7 @@ class WholeCodes:
         if kernel is None:
             places = reference.whole_places(np.asarray(values, dtype=np.float64), self._low, self._span)
             return places if self._in_order else self._codes[self._starts + places + 1]
-        places = _places(kernel, in_rows(values), self._low, self._span)
+        places = _places(kernel, rows_as_stored(values), self._low, self._span)
         if not self._in_order:
             kernel.translate(places, self._starts, self._codes)
         return places

@@ -59,6 +59,12 @@ class WideScores:
                     count = kernel.finish_rows(scores, level, log_prior, what, NO_PLACES, odd)
         return odd if count else NONE_ODD
 
+    def answer_with_gaps(
+        self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer
+    ) -> Bools | None:
+        """None: products of matrices leave out no cell."""
+        return None
+
     def answers_of_parts(
         self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, size: int
     ) -> AnswersOfParts | None:

@@ -1,15 +1,16 @@
 """Features that are on above a threshold: counted by class, and their log probabilities added up."""
 
 import numpy as np
-from numba import carray
 
-from posterior._types import Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, doubles_at
-from posterior.kernels.compiled.jit import CODES, NUMBERS, kernel
+from posterior._types import AnyArray, Floats, Ints
+from posterior.kernels.compiled.columns import COLUMNS, column
+from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, ROWS, SINGLE_ROWS, STACK, TABLE, kernel
 from posterior.kernels.compiled.lines import add_sum_of_lines
 
+STORED = (ROWS, SINGLE_ROWS)
 
-@kernel("void(float64[:, ::1], float64, int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])")
+
+@kernel(*(f"void({rows}, float64, {CODES}, {NUMBERS}, {TABLE}, {TABLE})" for rows in STORED))
 def add_ones(values: Floats, threshold: float, y: Ints, weight: Floats, on: Floats, gap: Floats) -> None:
     """Add the weight of each row to its cells above the threshold, and to its missing ones, by class."""
     n, d = values.shape
@@ -24,7 +25,7 @@ def add_ones(values: Floats, threshold: float, y: Ints, weight: Floats, on: Floa
             gaps[j] += w if x != x else 0.0
 
 
-@kernel("void(float64[:, ::1], float64, int64[::1], float64[::1], float64[:, ::1], float64[::1])")
+@kernel(*(f"void({rows}, float64, {CODES}, {NUMBERS}, {TABLE}, {LINE})" for rows in STORED))
 def add_complete(
     values: Floats, threshold: float, y: Ints, weight: Floats, on: Floats, check: Floats
 ) -> None:
@@ -40,8 +41,10 @@ def add_complete(
             check[j] += 0.0 * x
 
 
-@kernel(f"boolean({CODES}, int64, float64, {CODES}, {NUMBERS}, float64[:, ::1])")
-def add_columns(addresses: Ints, start: int, threshold: float, y: Ints, weight: Floats, on: Floats) -> bool:
+@kernel(*(f"boolean({each}, int64, float64, {CODES}, {NUMBERS}, float64[:, ::1])" for each in COLUMNS))
+def add_columns(
+    addresses: AnyArray, start: int, threshold: float, y: Ints, weight: Floats, on: Floats
+) -> bool:
     """What `add_complete` adds, from columns that lie apart, four at a time; whether all cells are finite."""
     n, d, n_classes = len(y), len(addresses), len(on)
     weighted = len(weight) > 0
@@ -49,10 +52,8 @@ def add_columns(addresses: Ints, start: int, threshold: float, y: Ints, weight: 
     check = 0.0
     for j in range(0, d, 4):
         last = d - 1
-        a = carray(doubles_at(addresses[j] + WIDTH * start), (n,))
-        b = carray(doubles_at(addresses[min(j + 1, last)] + WIDTH * start), (n,))
-        c = carray(doubles_at(addresses[min(j + 2, last)] + WIDTH * start), (n,))
-        e = carray(doubles_at(addresses[min(j + 3, last)] + WIDTH * start), (n,))
+        a, b = column(addresses, j, start, n), column(addresses, min(j + 1, last), start, n)
+        c, e = column(addresses, min(j + 2, last), start, n), column(addresses, min(j + 3, last), start, n)
         ones[:] = 0.0
         for i in range(n):
             s = ones[y[i]]
@@ -68,7 +69,7 @@ def add_columns(addresses: Ints, start: int, threshold: float, y: Ints, weight: 
     return check == 0.0
 
 
-@kernel("void(float64[:, ::1], float64, float64[:, :, ::1], float64[:, ::1])")
+@kernel(*(f"void({rows}, float64, {STACK}, {TABLE})" for rows in STORED))
 def add_lines(values: Floats, threshold: float, table: Floats, out: Floats) -> None:
     """Add to each row of `out` the lines of its cells.
 

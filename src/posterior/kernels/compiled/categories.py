@@ -11,8 +11,11 @@ from posterior.kernels.memory import MATRIX_CLASSES
 # rows: loops over the few columns of a single row would be too short to be vectors.
 
 
-@kernel("boolean(float64[::1], float64[::1], uint64[::1])")
-def set_bits(values: Floats, lows: Floats, bits: AnyArray) -> bool:
+CELLS = "float64[::1]", "float32[::1]"
+
+
+@kernel(*(f"boolean({cells}, float64[::1], uint64[::1])" for cells in CELLS))
+def set_bits(values: AnyArray, lows: Floats, bits: AnyArray) -> bool:
     """Set bit v − low for each value; whether one is no whole number from low to low + 63."""
     period, outside = len(lows), 0
     for first in range(0, len(values), period):
@@ -27,8 +30,8 @@ def set_bits(values: Floats, lows: Floats, bits: AnyArray) -> bool:
     return outside > 0
 
 
-@kernel("void(float64[::1], float64[::1], float64[::1], int64[::1])")
-def widen(values: Floats, lows: Floats, highs: Floats, broken: Ints) -> None:
+@kernel(*(f"void({cells}, float64[::1], float64[::1], int64[::1])" for cells in CELLS))
+def widen(values: AnyArray, lows: Floats, highs: Floats, broken: Ints) -> None:
     """Smallest and largest value of each column, and whether one is no whole number."""
     period = len(lows)
     for first in range(0, len(values), period):
@@ -51,8 +54,8 @@ def set_flags(places: AnyArray, starts: Ints, seen: AnyArray) -> None:
             seen[np.uint64(starts[j] + row[j] + 1)] = 1
 
 
-@kernel("void(float64[::1], float64[::1], float64[::1], int32[::1])")
-def find_places(values: Floats, lows: Floats, spans: Floats, places: AnyArray) -> None:
+@kernel(*(f"void({cells}, float64[::1], float64[::1], int32[::1])" for cells in CELLS))
+def find_places(values: AnyArray, lows: Floats, spans: Floats, places: AnyArray) -> None:
     """Write v − low for whole numbers from low to low + span − 1, −1 for missing cells, span for others."""
     period = len(lows)
     for first in range(0, len(values), period):

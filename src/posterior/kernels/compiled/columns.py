@@ -3,32 +3,52 @@
 from typing import Any
 
 import numpy as np
-from numba import carray
+from numba import carray, types
 from numba.extending import overload
 
-from posterior._types import AnyArray, Floats, Ints
+from posterior._types import AnyArray, Floats
 from posterior.kernels.compiled.jit import CODES, ROWS, SINGLE_ROWS, kernel
-from posterior.kernels.compiled.vectors import WIDTH, doubles_at
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
-
-__all__ = ["ROW_SOURCES", "TILE", "WIDTH", "doubles_at", "load_rows", "pack", "row_source"]
+from posterior.kernels.compiled.vectors import SINGLE, WIDTH, doubles_at, singles_at
+from posterior.kernels.layouts import NumberTable, SeparateColumns, rows_as_stored
 
 TILE = 512
 
 
-@kernel(f"void({CODES}, int64, float64[:, ::1])")
-def pack(addresses: Ints, start: int, out: Floats) -> None:
+# The addresses of columns of doubles, and of numbers in single precision: the type tells compiled code which.
+COLUMNS = (CODES, "Array(uint64, 1, 'C', True)")
+
+
+def addresses_of(table: SeparateColumns) -> AnyArray:
+    """The addresses of columns that lie apart, as one of the `COLUMNS`."""
+    return table.addresses if table.dtype == np.float64 else table.addresses.view(np.uint64)
+
+
+def column(addresses: AnyArray, j: int, start: int, n: int) -> Floats:
+    """Rows of a column from `start` on, as they lie; for compiled code."""
+    raise NotImplementedError
+
+
+@overload(column)  # type: ignore[untyped-decorator]  # numba has no types
+def _column(addresses: Any, j: Any, start: Any, n: Any) -> Any:
+    def doubles(addresses: Any, j: Any, start: Any, n: Any) -> Any:
+        return carray(doubles_at(addresses[j] + WIDTH * start), (n,))
+
+    def singles(addresses: Any, j: Any, start: Any, n: Any) -> Any:
+        return carray(singles_at(np.int64(addresses[j]) + SINGLE * start), (n,))
+
+    return singles if addresses.dtype == types.uint64 else doubles
+
+
+@kernel(*(f"void({each}, int64, float64[:, ::1])" for each in COLUMNS))
+def pack(addresses: AnyArray, start: int, out: Floats) -> None:
     """Write the rows from `start` on, of columns at these addresses, one after the other."""
     n, d = out.shape
     for first in range(0, n, TILE):
         size = min(TILE, n - first)
-        at = WIDTH * (start + first)
-        j = 0
+        at, j = start + first, 0
         while j + 4 <= d:
-            a = carray(doubles_at(addresses[j] + at), (size,))
-            b = carray(doubles_at(addresses[j + 1] + at), (size,))
-            c = carray(doubles_at(addresses[j + 2] + at), (size,))
-            e = carray(doubles_at(addresses[j + 3] + at), (size,))
+            a, b = column(addresses, j, at, size), column(addresses, j + 1, at, size)
+            c, e = column(addresses, j + 2, at, size), column(addresses, j + 3, at, size)
             for r in range(size):
                 out[first + r, j] = a[r]
                 out[first + r, j + 1] = b[r]
@@ -36,21 +56,21 @@ def pack(addresses: Ints, start: int, out: Floats) -> None:
                 out[first + r, j + 3] = e[r]
             j += 4
         while j < d:
-            a = carray(doubles_at(addresses[j] + at), (size,))
+            a = column(addresses, j, at, size)
             for r in range(size):
                 out[first + r, j] = a[r]
             j += 1
 
 
 # The types of what `load_rows` reads: the addresses of columns, or an array of rows one after the other.
-ROW_SOURCES = (CODES, ROWS, SINGLE_ROWS)
+ROW_SOURCES = (*COLUMNS, ROWS, SINGLE_ROWS)
 
 
 def row_source(table: NumberTable) -> tuple[AnyArray, int]:
     """What one of the `ROW_SOURCES` a table is, and its first row there; a copy of arrays in other orders."""
     if isinstance(table, SeparateColumns):
-        return table.addresses, table.start
-    return (table if table.dtype == np.float32 and table.flags.c_contiguous else in_rows(table)), 0
+        return addresses_of(table), table.start
+    return rows_as_stored(table), 0
 
 
 def load_rows(source: AnyArray, start: int, out: Floats) -> None:
@@ -69,3 +89,18 @@ def _load_rows(source: Any, start: Any, out: Any) -> Any:
                 out[r, j] = source[start + r, j]
 
     return columns if source.ndim == 1 else rows
+
+
+def is_single(source: AnyArray) -> bool:
+    """Whether the numbers of a source are in single precision; for compiled code."""
+    raise NotImplementedError
+
+
+@overload(is_single)  # type: ignore[untyped-decorator]  # numba has no types
+def _is_single(source: Any) -> Any:
+    single = source.dtype in (types.uint64, types.float32)
+
+    def known(source: Any) -> Any:
+        return single
+
+    return known

@@ -3,9 +3,8 @@
 import numpy as np
 
 from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH
 from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, ROWS, SINGLE_ROWS, TABLE, kernel
-from posterior.kernels.compiled.vectors import put_4_deviations, put_8_deviations, put_deviation
+from posterior.kernels.compiled.vectors import WIDTH, put_4_deviations, put_8_deviations, put_deviation
 
 GRID = 1024.0
 SUMS = f"{ROWS}, {LINE}, {TABLE}, {LINE}"

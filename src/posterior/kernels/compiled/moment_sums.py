@@ -4,12 +4,19 @@ Each class and column is summed up in the order of its rows, whatever the layout
 """
 
 import numpy as np
-from numba import carray
 
-from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, doubles_at
+from posterior._types import AnyArray, Bools, Floats, Ints
+from posterior.kernels.compiled.columns import COLUMNS, column
 from posterior.kernels.compiled.jit import CODES, NUMBERS, ROWS, SINGLE_ROWS, kernel
-from posterior.kernels.compiled.vectors import add_4_moments, add_8_moments, add_apart
+from posterior.kernels.compiled.vectors import (
+    WIDTH,
+    add_1_there,
+    add_4_moments,
+    add_4_there,
+    add_8_moments,
+    add_8_there,
+    add_apart,
+)
 
 SUMS = f"{ROWS}, float64[:, ::1], float64[:, ::1], float64[:, ::1]"
 
@@ -71,10 +78,27 @@ def add_there(
 ) -> None:
     """The same over the cells that are not missing, each with its weight in `total`."""
     n, d = values.shape
-    weighted = len(weight) > 0
+    if len(weight) == 0:
+        size, row = values.itemsize, WIDTH * d
+        xs, ps, ts = values.ctypes.data, pivot.ctypes.data, total.ctypes.data
+        ss, qs = first.ctypes.data, second.ctypes.data
+        for i in range(n):
+            x, own, j = xs + i * d * size, y[i] * row, 0
+            while j + 8 <= d:
+                at = own + j * WIDTH
+                add_8_there(x + j * size, ps + at, ts + at, ss + at, qs + at, values)
+                j += 8
+            while j + 4 <= d:
+                at = own + j * WIDTH
+                add_4_there(x + j * size, ps + at, ts + at, ss + at, qs + at, values)
+                j += 4
+            while j < d:
+                at = own + j * WIDTH
+                add_1_there(x + j * size, ps + at, ts + at, ss + at, qs + at, values)
+                j += 1
+        return
     for i in range(n):
-        k = y[i]
-        w = weight[i] if weighted else 1.0
+        k, w = y[i], weight[i]
         p, t, s, q = pivot[k], total[k], first[k], second[k]
         for j in range(d):
             x = values[i, j]
@@ -85,7 +109,7 @@ def add_there(
             q[j] += w * v * v
 
 
-@kernel(f"void({ROWS}, {CODES}, float64[:, ::1], boolean[:, ::1])")
+@kernel(*(f"void({each}, {CODES}, float64[:, ::1], boolean[:, ::1])" for each in (ROWS, SINGLE_ROWS)))
 def find_pivots(values: Floats, y: Ints, pivot: Floats, found: Bools) -> None:
     """The first value that is there of each class and column, where none was found before."""
     n_classes, d = pivot.shape
@@ -116,9 +140,9 @@ def find_first(y: Ints, row: Ints) -> None:
                 return
 
 
-@kernel(f"void({CODES}, int64, {CODES}, {NUMBERS}, {SUMS})", inner=True)
+@kernel(*(f"void({each}, int64, {CODES}, {NUMBERS}, {SUMS})" for each in COLUMNS), inner=True)
 def add_columns(
-    addresses: Ints,
+    addresses: AnyArray,
     start: int,
     y: Ints,
     weight: Floats,
@@ -135,22 +159,19 @@ def add_columns(
     sums = np.empty((n_classes, 12))
     j = 0
     while j + 4 <= d:
-        a = carray(doubles_at(addresses[j] + WIDTH * start), (n,))
-        b = carray(doubles_at(addresses[j + 1] + WIDTH * start), (n,))
-        c = carray(doubles_at(addresses[j + 2] + WIDTH * start), (n,))
-        e = carray(doubles_at(addresses[j + 3] + WIDTH * start), (n,))
+        a, b = column(addresses, j, start, n), column(addresses, j + 1, start, n)
+        c, e = column(addresses, j + 2, start, n), column(addresses, j + 3, start, n)
         for k in range(n_classes):
             for m in range(4):
                 sums[k, m] = pivot[k, j + m]
                 sums[k, 4 + m] = first[k, j + m]
                 sums[k, 8 + m] = second[k, j + m]
         if not weighted:
-            at, line, lines = WIDTH * start, 12 * WIDTH, sums.ctypes.data
-            at_a, at_b = addresses[j] + at, addresses[j + 1] + at
-            at_c, at_e = addresses[j + 2] + at, addresses[j + 3] + at
+            size, line, lines = a.itemsize, 12 * WIDTH, sums.ctypes.data
+            at_a, at_b, at_c, at_e = a.ctypes.data, b.ctypes.data, c.ctypes.data, e.ctypes.data
             for i in range(n):
-                step = WIDTH * i
-                add_apart(at_a + step, at_b + step, at_c + step, at_e + step, lines + line * y[i])
+                step = size * i
+                add_apart(at_a + step, at_b + step, at_c + step, at_e + step, lines + line * y[i], a)
         else:
             for i in range(n):
                 s = sums[y[i]]
@@ -170,7 +191,7 @@ def add_columns(
                 second[k, j + m] = sums[k, 8 + m]
         j += 4
     while j < d:
-        a = carray(doubles_at(addresses[j] + WIDTH * start), (n,))
+        a = column(addresses, j, start, n)
         for i in range(n):
             k = y[i]
             w = weight[i] if weighted else 1.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from posterior._pool import each
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import load_rows, row_source
+from posterior.kernels.compiled.columns import COLUMNS, load_rows, row_source
 from posterior.kernels.compiled.jit import (
     CODES,
     EXACT,
@@ -28,7 +28,7 @@ from posterior.kernels.compiled.moment_sums import (
 )
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.compiled.team import share_out
-from posterior.kernels.layouts import NumberTable, tile_rows, tiles
+from posterior.kernels.layouts import NumberTable, tile_rows, tiles, tiles_as_stored
 from posterior.kernels.memory import codes_of, scratch, weights_of
 from posterior.kernels.reference import ClassMoments, column_marks
 
@@ -162,7 +162,7 @@ def summing(add_moments: Any, *sources: str) -> Any:
     return sum_parts
 
 
-of_columns, of_rows = summing(add_columns, CODES), summing(add_complete, ROWS, SINGLE_ROWS)
+of_columns, of_rows = summing(add_columns, *COLUMNS), summing(add_complete, ROWS, SINGLE_ROWS)
 
 
 class MomentParts:
@@ -226,7 +226,7 @@ def sums_there(
     remainder, scatter = np.empty(shape), np.empty(shape)
     for again in range(2):
         sums[1:] = 0.0
-        for rows, tile in tiles(table):
+        for rows, tile in tiles_as_stored(table):
             if not again:
                 find_pivots(tile, y[rows], sums[0], found)
             add_there(tile, y[rows], weight[rows], *sums)

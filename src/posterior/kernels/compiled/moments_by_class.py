@@ -23,7 +23,7 @@ from posterior.kernels.compiled.moments import (
 )
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.compiled.team import share_out
-from posterior.kernels.layouts import NumberTable, SeparateColumns, lies_in_rows, some_columns
+from posterior.kernels.layouts import NumberTable, SeparateColumns, some_columns
 from posterior.kernels.memory import codes_of, weights_of
 from posterior.kernels.reference import ClassMoments
 
@@ -194,9 +194,9 @@ def _columns_there(table: NumberTable, y: Ints, weight: Floats, found: Floats) -
 
 def _columns_apart_as_such(table: NumberTable) -> NumberTable:
     """A table in Fortran order as its columns: not a copy, for chunks have many rows here."""
-    if isinstance(table, np.ndarray) and not lies_in_rows(table) and table.strides[0] == table.itemsize == 8:
-        return SeparateColumns.of(list(table.T))
-    return table
+    if isinstance(table, SeparateColumns) or table.flags.c_contiguous or not table.flags.f_contiguous:
+        return table
+    return SeparateColumns.of(list(table.T)) if table.dtype in (np.float64, np.float32) else table
 
 
 def _by_class(y: Ints, n_classes: int) -> tuple[Ints, Ints]:

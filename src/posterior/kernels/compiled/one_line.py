@@ -13,7 +13,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from posterior._types import Floats, Ints
-from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, kernel
+from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, kernel, step
 from posterior.kernels.compiled.tile_vectors import (
     DOUBLE,
     SINGLE,
@@ -120,16 +120,36 @@ def score_triples(
         score[r] = level + (x[0] - a) * f + (x[1] - b) * g + (x[2] - c) * h
 
 
+def adding_four(numbers_at: Any) -> Any:
+    """A part of kernels that adds what four columns say of some rows, each without steps between rows."""
+
+    @step
+    def add_four(
+        at: tuple[int, int, int, int], n_rows: int, pivot: Floats, factor: Floats, score: Floats
+    ) -> None:
+        x, y = carray(numbers_at(at[0]), (n_rows,)), carray(numbers_at(at[1]), (n_rows,))
+        z, u = carray(numbers_at(at[2]), (n_rows,)), carray(numbers_at(at[3]), (n_rows,))
+        a, b, c, e = pivot[0], pivot[1], pivot[2], pivot[3]
+        f, g, h, k = factor[0], factor[1], factor[2], factor[3]
+        for r in range(n_rows):
+            s = score[r] + (x[r] - a) * f
+            s += (y[r] - b) * g
+            s += (z[r] - c) * h
+            s += (u[r] - e) * k
+            score[r] = s
+
+    return add_four
+
+
+add_four_doubles, add_four_singles = adding_four(doubles_at), adding_four(singles_at)
+
+
 @kernel(f"void(int64, int64, boolean, int64, float64, float64, {LINE})", inner=True)
 def add_column(
     at: int, stride: int, single: bool, n_rows: int, pivot: float, factor: float, score: Floats
 ) -> None:
     """Add what one column says of some rows."""
-    if not single and stride == 8:
-        x = carray(doubles_at(at), (n_rows,))
-        for r in range(n_rows):
-            score[r] += (x[r] - pivot) * factor
-    elif single:
+    if single:
         for r in range(n_rows):
             score[r] += (carray(singles_at(at + stride * r), (1,))[0] - pivot) * factor
     else:
@@ -172,5 +192,12 @@ def score_rows(
         return
     for r in range(n_rows):
         score[r] = level
-    for j in range(d):
+    whole = d // 4 * 4 if stride == (4 if single else 8) else 0
+    for j in range(0, whole, 4):
+        at = addresses[j] + base, addresses[j + 1] + base, addresses[j + 2] + base, addresses[j + 3] + base
+        if single:
+            add_four_singles(at, n_rows, pivot[j : j + 4], factors[j : j + 4], score)
+        else:
+            add_four_doubles(at, n_rows, pivot[j : j + 4], factors[j : j + 4], score)
+    for j in range(whole, d):
         add_column(addresses[j] + base, stride, single, n_rows, pivot[j], factors[j], score)

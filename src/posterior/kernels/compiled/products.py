@@ -1,9 +1,8 @@
 """Products of every two columns, added up over rows in registers; of the upper triangle only."""
 
 from posterior._types import Floats
-from posterior.kernels.compiled.columns import WIDTH
 from posterior.kernels.compiled.jit import TABLE, kernel
-from posterior.kernels.compiled.vectors import add_products
+from posterior.kernels.compiled.vectors import WIDTH, add_products
 
 # Columns and lines of products that are worked out at a time.
 ACROSS, DOWN = 8, 4

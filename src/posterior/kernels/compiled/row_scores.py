@@ -2,8 +2,8 @@
 
 A tile of 64 rows is brought into lines of columns, less the centre, as doubles or in single precision; two
 classes at a time are worked out in registers; posteriors, log posteriors or the likeliest class are written.
-Rows that this cannot settle (gaps, infinite numbers, and in single precision rows far from every class) are
-marked, and left to whoever called.
+Cells that are missing are left out where columns are independent. Rows that this cannot settle (other gaps,
+infinite numbers, and in single precision rows far from every class) are marked, and left to whoever called.
 """
 
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray
 
 from posterior._types import AnyArray, Bools, Floats, Ints
-from posterior.kernels.compiled.jit import ANY_ORDER, CODES, LINE, LOWEST, NUMBERS, TABLE, kernel
+from posterior.kernels.compiled.jit import ANY_ORDER, CODES, LINE, LOWEST, NUMBERS, ROWS, TABLE, kernel
 from posterior.kernels.compiled.normalizing import exponentials
 from posterior.kernels.compiled.series import log1p
 from posterior.kernels.compiled.sharing import COUNTER, take_next
@@ -43,6 +43,7 @@ from posterior.kernels.compiled.vectors import doubles_at, singles_at
 
 Singles: TypeAlias = "np.typing.NDArray[np.float32]"
 LINEAR, NORMAL, QUADRATIC = 0, 1, 2
+NUMBERS_AS_THEY_ARE, ON_OFF, AMOUNTS, COUNTS = 0, 1, 2, 3
 SCORES, POSTERIORS, LOG_POSTERIORS, BEST = 0, 1, 2, 3
 # Coordinates of a quadratic form that are worked out at a time.
 COORDINATES = 4
@@ -375,9 +376,52 @@ def odd_rows(x: Floats, n_rows: int) -> int:
     return count
 
 
+@kernel(*(f"void({x}, {ROWS}, {TABLE})" for x in (TABLE, SINGLE_TABLE)), inner=True)
+def leave_out_gaps(x: AnyArray, absent: Floats, added: Floats) -> None:
+    """Let cells that are missing be 0, and write what their sums, by class, are to be changed by for it."""
+    for k in range(len(added)):
+        for r in range(TILE):
+            added[k, r] = 0.0
+    for j in range(len(x)):
+        for r in range(TILE):
+            v = x[j, r]
+            if v != v:
+                x[j, r] = 0.0
+                for k in range(len(added)):
+                    added[k, r] += absent[j, k]
+
+
+@kernel(*(f"boolean({x}, int64, float64)" for x in (TABLE, SINGLE_TABLE)), inner=True)
+def read_cells(x: AnyArray, meaning: int, threshold: float) -> bool:
+    """Let cells be what they mean: 1 above the threshold and else 0; NaN if no amount or count.
+
+    Returns whether some are no amount or count; infinite numbers stay as they are.
+    """
+    wrong = 0
+    for j in range(len(x)):
+        if meaning == ON_OFF:
+            for r in range(TILE):
+                v = x[j, r]
+                on = 1.0 if v > threshold else 0.0
+                x[j, r] = on if v - v == 0.0 else v
+        elif meaning == AMOUNTS:
+            for r in range(TILE):
+                v = x[j, r]
+                amount = (v >= 0.0) | (v == -np.inf)
+                wrong += not amount
+                x[j, r] = v if amount else np.nan
+        else:
+            for r in range(TILE):
+                v = x[j, r]
+                count = ((v >= 0.0) & (np.floor(v) == v)) | (v == -np.inf)
+                wrong += not count
+                x[j, r] = v if count else np.nan
+    return wrong > 0
+
+
 ANSWERED = (
-    f"void(int64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, float64, int64, {{}}, boolean[::1], "
-    f"{COUNTER}, int64, int64, int64[::1])"
+    f"void(int64, int64, float64, {SOURCE}, int64, {CENTRE}, {{}}, {NUMBERS}, {ROWS}, float64, int64, {{}}, "
+    f"boolean[::1], {COUNTER}, int64, int64, int64[::1])"
 )
 
 
@@ -390,6 +434,8 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
     @kernel(ANSWERED.format(factors, out))
     def answer_rows(
         kind: int,
+        meaning: int,
+        threshold: float,
         addresses: Ints,
         base: int,
         stride: int,
@@ -400,6 +446,7 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         remainder: Floats,
         factors: AnyArray,
         level: Floats,
+        absent: Floats,
         limit: float,
         what: int,
         out: AnyArray,
@@ -411,6 +458,8 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
     ) -> None:
         """Answer the next parts of n rows, except rows marked as odd; levels must be finite.
 
+        `absent` (d, K) is added to the sums of a row for a cell that is missing, in double precision; without
+        lines, a row with such a cell is odd.
         `counts` gets the number of odd rows of each part. Arithmetic is in the precision of the factors; in
         single precision a row is odd, too, if half its squared distance from the likeliest class is beyond
         the limit.
@@ -423,6 +472,7 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
         scores = np.zeros((even, TILE), level.dtype)
         squares = np.zeros((even if to_single else 0, TILE), factors.dtype)
         room = np.zeros((n_classes, TILE), out.dtype)
+        added = np.zeros((n_classes if len(absent) else 0, TILE))
         peak, half, mark, check = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE), np.zeros(TILE)
         sums = n_classes if kind == QUADRATIC else even
         for _ in range(most):
@@ -440,11 +490,19 @@ def answering(factors: str, out: str, sums_of_tile: Any, find_peaks: Any, write:
                     )
                 else:
                     load_tile(addresses, base, stride, by_rows, single, first, pivot, remainder, x, check)
-                if not_finite(check) and odd_rows(x[:d], rows) > FEW_GAPS:
+                gaps = not_finite(check)
+                if meaning != NUMBERS_AS_THEY_ARE:
+                    gaps = read_cells(x[:d], meaning, threshold) or gaps
+                if gaps and len(added):
+                    leave_out_gaps(x[:d], absent, added)
+                elif gaps and odd_rows(x[:d], rows) > FEW_GAPS:
                     odd[first : first + rows] = True
                     total += rows
                     continue
                 sums_of_tile(kind, x[:d], factors, squares[:sums], scores[:sums])
+                for k in range(len(added) if gaps else 0):
+                    for r in range(TILE):
+                        scores[k, r] += added[k, r]
                 find_peaks(kind, level, squares, scores, peak, half, mark)
                 for r in range(rows):
                     wrong = (mark[r] != 0.0) | (half[r] > limit)

@@ -13,7 +13,7 @@ from numba import carray
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import CODES, step
 from posterior.kernels.compiled.line_products import EIGHT, turn_8
-from posterior.kernels.compiled.vectors import WIDTH, doubles_at, singles_at
+from posterior.kernels.compiled.vectors import SINGLE, WIDTH, doubles_at, singles_at
 from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
 from posterior.kernels.memory import scratch
 
@@ -21,7 +21,6 @@ from posterior.kernels.memory import scratch
 TILE = 64
 # Tiles of rows that are brought into doubles together.
 COPIED = 16
-SINGLE = 4
 # The types of `RowPlaces`.
 PLACES = f"{CODES}, int64, int64, boolean"
 
@@ -41,7 +40,8 @@ class RowPlaces(NamedTuple):
 def places_of(table: NumberTable) -> RowPlaces | None:
     """Where the numbers lie; None for types other than floats of 8 and 4 bytes."""
     if isinstance(table, SeparateColumns):
-        return RowPlaces(table.addresses + WIDTH * table.start, WIDTH, WIDTH, False)
+        size = table.dtype.itemsize
+        return RowPlaces(table.addresses + size * table.start, size, size, False)
     return _places_of_array(table) if table.dtype in (np.float64, np.float32) else None
 
 

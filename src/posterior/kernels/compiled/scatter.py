@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import overload
 
 from posterior._types import AnyArray, Floats, Ints
-from posterior.kernels.compiled.columns import ROW_SOURCES, WIDTH, load_rows, row_source
+from posterior.kernels.compiled.columns import ROW_SOURCES, is_single, load_rows, row_source
 from posterior.kernels.compiled.gathering import SUMS, find_precision, gather
 from posterior.kernels.compiled.jit import (
     CODES,
@@ -120,7 +120,7 @@ def find_rounding(source: AnyArray, start: int, n: int, room: Floats, largest: F
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     d = len(out)
     double, off_grid = np.zeros(d, np.bool_), np.zeros(d, np.bool_)
-    single = source.itemsize < WIDTH
+    single = is_single(source)
     for at in range(0, n, len(room)):
         if double.all() or (single and off_grid.all()):
             break

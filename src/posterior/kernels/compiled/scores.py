@@ -8,12 +8,11 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from numba import carray
 
-from posterior._types import Floats, Ints
-from posterior.kernels.compiled.columns import WIDTH, doubles_at
-from posterior.kernels.compiled.jit import ANY_ORDER, CODES, NUMBERS, ROWS, TABLE, deviation, kernel
-from posterior.kernels.compiled.vectors import add_squared_coordinates
+from posterior._types import AnyArray, Floats
+from posterior.kernels.compiled.columns import COLUMNS, addresses_of, column
+from posterior.kernels.compiled.jit import ANY_ORDER, NUMBERS, ROWS, TABLE, deviation, kernel
+from posterior.kernels.compiled.vectors import WIDTH, add_squared_coordinates
 from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
 from posterior.kernels.memory import scratch
 
@@ -41,14 +40,17 @@ def load_rows(values: Floats, start: int, pivot: Floats, remainder: Floats, x: F
     return check == 0.0
 
 
-@kernel(f"boolean({CODES}, int64, {NUMBERS}, {NUMBERS}, float64[:, ::1])", fastmath=ANY_ORDER)
-def load_columns(addresses: Ints, start: int, pivot: Floats, remainder: Floats, x: Floats) -> bool:
+@kernel(
+    *(f"boolean({each}, int64, {NUMBERS}, {NUMBERS}, float64[:, ::1])" for each in COLUMNS),
+    fastmath=ANY_ORDER,
+)
+def load_columns(addresses: AnyArray, start: int, pivot: Floats, remainder: Floats, x: Floats) -> bool:
     """What `load_rows` does, from columns that lie apart."""
     check = 0.0
     for j in range(len(addresses)):
-        column = carray(doubles_at(addresses[j] + WIDTH * start), (TILE,))
+        own = column(addresses, j, start, TILE)
         for r in range(TILE):
-            x[j, r] = deviation(column[r], pivot[j], remainder[j])
+            x[j, r] = deviation(own[r], pivot[j], remainder[j])
         for r in range(TILE):
             check += 0.0 * x[j, r]
     return check == 0.0
@@ -115,9 +117,9 @@ def add_normal(
         add_tile(complete, x, there, scale, mean, level, out[start : start + TILE])
 
 
-@kernel(f"void({CODES}, int64, {PARAMETERS}, float64[:, ::1])", fastmath=ANY_ORDER)
+@kernel(*(f"void({each}, int64, {PARAMETERS}, float64[:, ::1])" for each in COLUMNS), fastmath=ANY_ORDER)
 def add_normal_columns(
-    addresses: Ints,
+    addresses: AnyArray,
     first: int,
     pivot: Floats,
     remainder: Floats,
@@ -158,7 +160,7 @@ def normal_scores(table: NumberTable, parameters: Parameters, out: Floats) -> No
     """Add the scores of normal columns to any number of rows: the last ones get a tile of their own."""
     whole = len(table) // TILE * TILE
     if isinstance(table, SeparateColumns):
-        add_normal_columns(table.addresses, table.start, *parameters, out[:whole])
+        add_normal_columns(addresses_of(table), table.start, *parameters, out[:whole])
     else:
         for rows, tile in tiles(table[:whole]):
             add_normal(tile, *parameters, out[rows])

@@ -105,8 +105,11 @@ def add_sums(
             line[np.uint64(indices[np.uint64(c)])] += w * data[np.uint64(c)]
 
 
-@kernel("void(float64[:, ::1], int64[::1], float64[::1], float64[:, ::1])")
-def add_dense_sums(values: Floats, y: Ints, weight: Floats, sums: Floats) -> None:
+DENSE = "void({}[:, ::1], int64[::1], float64[::1], float64[:, ::1])"
+
+
+@kernel(DENSE.format("float64"), DENSE.format("float32"))
+def add_dense_sums(values: AnyArray, y: Ints, weight: Floats, sums: Floats) -> None:
     """Add the weighted cells of each row to the sums (K, d) of its class."""
     n, d = values.shape
     weighted = len(weight) > 0

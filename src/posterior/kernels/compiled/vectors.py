@@ -13,7 +13,8 @@ from numba.extending import intrinsic
 
 DOUBLE = ir.DoubleType()
 ALIGNED = 8
-WIDTH = 8
+# Bytes of a double, and of a number in single precision.
+WIDTH, SINGLE = 8, 4
 FUSED = ("contract",)  # a·b + c may be one rounding, as in the loops beside these steps
 
 
@@ -45,10 +46,10 @@ def _add(builder: Any, x: Any, pointers: list[Any]) -> None:
     builder.store(builder.fadd(second, square, flags=FUSED), pointers[2], align=ALIGNED)
 
 
-def _loaded(builder: Any, address: Any, width: int, table: Any) -> Any:
-    """Numbers of a table, single or double, as doubles."""
+def _loaded(builder: Any, address: Any, width: int, number: Any) -> Any:
+    """Numbers of a type, single or double, as doubles."""
     vector = ir.VectorType(DOUBLE, width)
-    if table.dtype != types.float32:
+    if number != types.float32:
         return builder.load(builder.inttoptr(address, vector.as_pointer()), align=ALIGNED)
     single = ir.VectorType(ir.FloatType(), width)
     found = builder.load(builder.inttoptr(address, single.as_pointer()), align=ALIGNED // 2)
@@ -61,7 +62,7 @@ def _step(width: int, table: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sums = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[1:4]]
-        _add(builder, _loaded(builder, arguments[0], width, table), sums)
+        _add(builder, _loaded(builder, arguments[0], width, table.dtype), sums)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4, table), generate
@@ -79,22 +80,70 @@ def add_4_moments(typing_context: Any, x: Any, pivot: Any, first: Any, second: A
     return _step(4, table)
 
 
+def _step_there(width: int, table: Any) -> Any:
+    """The type and the code of a step over numbers of which some are missing."""
+    vector = ir.VectorType(DOUBLE, width)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[1:5]]
+        x = _loaded(builder, arguments[0], width, table.dtype)
+        pivot, total, first, second = (builder.load(p, align=ALIGNED) for p in pointers)
+        zero, one = ir.Constant(vector, None), ir.Constant(vector, [1.0] * width)
+        there = builder.fcmp_ordered("ord", x, x)
+        v = builder.select(there, builder.fsub(x, pivot), zero)
+        builder.store(builder.fadd(total, builder.select(there, one, zero)), pointers[1], align=ALIGNED)
+        builder.store(builder.fadd(first, v), pointers[2], align=ALIGNED)
+        square = builder.fmul(v, v, flags=FUSED)
+        builder.store(builder.fadd(second, square, flags=FUSED), pointers[3], align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5, table), generate
+
+
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def add_apart(typing_context: Any, a: Any, b: Any, c: Any, d: Any, sums: Any) -> Any:
-    """Add 4 deviations and their squares, of doubles that lie apart; at `sums`: pivots, sums and squares."""
+def add_8_there(
+    typing_context: Any, x: Any, pivot: Any, total: Any, first: Any, second: Any, table: Any
+) -> Any:
+    """Add 8 deviations, their squares, and 1 for each, of numbers that are not missing."""
+    return _step_there(8, table)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_4_there(
+    typing_context: Any, x: Any, pivot: Any, total: Any, first: Any, second: Any, table: Any
+) -> Any:
+    """The same of 4."""
+    return _step_there(4, table)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_1_there(
+    typing_context: Any, x: Any, pivot: Any, total: Any, first: Any, second: Any, table: Any
+) -> Any:
+    """The same of one."""
+    return _step_there(1, table)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_apart(typing_context: Any, a: Any, b: Any, c: Any, d: Any, sums: Any, table: Any) -> Any:
+    """Add 4 deviations and their squares, of numbers that lie apart; at `sums`: pivots, sums and squares."""
     vector = ir.VectorType(DOUBLE, 4)
+    single = table.dtype == types.float32
+    number_type = ir.FloatType() if single else DOUBLE
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x = ir.Constant(vector, ir.Undefined)
         for lane, address in enumerate(arguments[:4]):
-            number = builder.load(builder.inttoptr(address, DOUBLE.as_pointer()), align=ALIGNED)
+            at = builder.inttoptr(address, number_type.as_pointer())
+            number = builder.load(at, align=ALIGNED // 2 if single else ALIGNED)
+            number = builder.fpext(number, DOUBLE) if single else number
             x = builder.insert_element(x, number, ir.Constant(ir.IntType(32), lane))
         first = builder.inttoptr(arguments[4], vector.as_pointer())
         pointers = [builder.gep(first, [ir.Constant(ir.IntType(64), i)]) for i in range(3)]
         _add(builder, x, pointers)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 5), generate
+    return types.void(*[types.int64] * 5, table), generate
 
 
 def _spread(builder: Any, number: Any, width: int) -> Any:
@@ -111,7 +160,7 @@ def _put(n: int, table: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = [builder.inttoptr(address, vector.as_pointer()) for address in arguments[:5]]
-        value = _loaded(builder, arguments[0], n, table)
+        value = _loaded(builder, arguments[0], n, table.dtype)
         pivots, sums, sizes = (builder.load(p, align=ALIGNED) for p in pointers[1:4])
         w, r = (_spread(builder, number, n) for number in arguments[5:7])
         v = builder.fsub(value, pivots)
@@ -249,3 +298,56 @@ def add_squared_coordinates(
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
+
+
+def _widen(n: int, number: Any) -> Any:
+    """The type and the code of a loop that widens n ranges by the numbers of so many lines."""
+    whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, n)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, stride, lines, end, line = arguments
+        places = [builder.add(end, builder.mul(line, whole(i))) for i in range(3)]
+        pointers = [builder.inttoptr(place, vector.as_pointer()) for place in places]
+        ends = [cgutils.alloca_once(builder, vector) for _ in pointers]
+        for pointer, each in zip(pointers, ends, strict=True):
+            builder.store(builder.load(pointer, align=ALIGNED), each)
+        at = cgutils.alloca_once_value(builder, first)
+        with cgutils.for_range(builder, lines):
+            x = _loaded(builder, builder.load(at), n, number)
+            low, high, check = (builder.load(each) for each in ends)
+            builder.store(builder.select(builder.fcmp_ordered("<", x, low), x, low), ends[0])
+            builder.store(builder.select(builder.fcmp_ordered(">", x, high), x, high), ends[1])
+            builder.store(builder.fadd(check, builder.fmul(x, ir.Constant(vector, [0.0] * n))), ends[2])
+            builder.store(builder.add(builder.load(at), stride), at)
+        for pointer, each in zip(pointers, ends, strict=True):
+            builder.store(builder.load(each), pointer, align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def widen_8_doubles(typing_context: Any, first: Any, stride: Any, n: Any, ends: Any, line: Any) -> Any:
+    """Widen the ranges of 8 places by 8 numbers of each of n lines, `stride` bytes apart.
+
+    At `ends` are the smallest numbers, `line` bytes further the largest, and then sums of 0·x.
+    """
+    return _widen(8, types.float64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def widen_8_singles(typing_context: Any, first: Any, stride: Any, n: Any, ends: Any, line: Any) -> Any:
+    """The same of numbers in single precision."""
+    return _widen(8, types.float32)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def widen_double(typing_context: Any, first: Any, stride: Any, n: Any, ends: Any, line: Any) -> Any:
+    """The same of one number a line."""
+    return _widen(1, types.float64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def widen_single(typing_context: Any, first: Any, stride: Any, n: Any, ends: Any, line: Any) -> Any:
+    """The same of one number a line, in single precision."""
+    return _widen(1, types.float32)

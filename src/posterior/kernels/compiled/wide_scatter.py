@@ -85,7 +85,7 @@ def wide_scatter(
 def _rounding(table: NumberTable, largest: Floats) -> Floats:
     """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
     double, off_grid = (np.zeros(len(largest), dtype=np.bool_) for _ in range(2))
-    is_single = not isinstance(table, SeparateColumns) and table.dtype == np.float32
+    is_single = table.dtype == np.float32
     for _, tile in tiles(table):
         if double.all() or (is_single and off_grid.all()):
             break
