@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import timed
+from benchmarks.measure import settle, timed
 from benchmarks.rivals import Entry, Rival
 from benchmarks.tasks import Task
 
@@ -136,10 +136,11 @@ class Contender:
 
 
 def alternate(contenders: Iterable[Contender]) -> None:
-    """Run them by turns until each has as many runs as it wants."""
+    """Run them by turns until each has as many runs as it wants; the threads of none wait beside another."""
     waiting = list(contenders)
     while waiting := [c for c in waiting if len(c.runs.fit) < c.wanted]:
         for contender in waiting:
+            settle()
             _, shares, fit, predict = contender.once()
             del shares  # its memory is free before the next one starts
             contender.runs.fit.append(fit)

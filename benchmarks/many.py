@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import posterior
-from benchmarks.measure import resident_growth, timed
+from benchmarks.measure import resident_growth, settled
 from posterior.families import BagOfWords
 
 Table = tuple[Any, np.ndarray]
@@ -114,10 +114,10 @@ def measured(name: str, n_rows: int, repeats: int) -> dict[str, Any]:
             raise SystemExit(f"{name}: the answers differ by {np.abs(a - b).max():.1e}; nothing is told")
     seconds: dict[str, list[float]] = {"fit": [], "their fit": [], "predict": [], "their predict": []}
     for _ in range(repeats):
-        seconds["fit"].append(timed(lambda: ours.fit(X, y))[1])
-        seconds["their fit"].append(timed(lambda: theirs.fit(X, y))[1])
-        seconds["predict"].append(timed(lambda: ours.predict_proba(scored))[1])
-        seconds["their predict"].append(timed(lambda: theirs.predict_proba(scored))[1])
+        seconds["fit"].append(settled(lambda: ours.fit(X, y)))
+        seconds["their fit"].append(settled(lambda: theirs.fit(X, y)))
+        seconds["predict"].append(settled(lambda: ours.predict_proba(scored)))
+        seconds["their predict"].append(settled(lambda: theirs.predict_proba(scored)))
     return {key: min(times) for key, times in seconds.items()} | {"memory": rose, "shape": list(X.shape)}
 
 
@@ -132,7 +132,7 @@ def line(name: str, found: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--case", choices=list(CASES), help="measure one case, in this process")
     options = parser.parse_args()
     if options.case:

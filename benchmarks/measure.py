@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 MIB = 2**20
+# After a product, threads of BLAS wait for the next one in a busy loop: for some hundredths of a second they
+# take a core from whoever is next, but not from BLAS itself.
+SETTLING = 0.1
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -19,6 +22,20 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
+
+
+def settle() -> None:
+    """Collect the garbage of others, and wait, with this core awake, until their threads have given up."""
+    gc.collect()
+    end = time.perf_counter() + SETTLING
+    while time.perf_counter() < end:
+        pass
+
+
+def settled(work: Callable[[], Any]) -> float:
+    """The seconds of `work` where nothing that others left behind is in the way."""
+    settle()
+    return timed(work)[1]
 
 
 def traced(work: Callable[[], Any]) -> tuple[Any, int]:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn import discriminant_analysis, linear_model, naive_bayes
 
 import posterior
+from benchmarks.measure import settled
 
 MODELS: dict[str, tuple[Any, Any]] = {
     "LDA": (posterior.LDA, discriminant_analysis.LinearDiscriminantAnalysis),
@@ -32,8 +33,12 @@ def table(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 def least(calls: list[Callable[[], Any]]) -> list[float]:
     """Seconds of each call, the least of several runs by turns."""
+    calls[0]()  # which may wait for compiled code
     often = max(1, int(SECONDS / max(timeit.timeit(calls[0], number=1), 1e-6)))
-    runs = [[timeit.timeit(call, number=often) / often for call in calls] for _ in range(RUNS)]
+    runs = [
+        [settled(lambda call=call: timeit.timeit(call, number=often)) / often for call in calls]
+        for _ in range(RUNS)
+    ]
     return [min(times) for times in zip(*runs, strict=True)]
 
 

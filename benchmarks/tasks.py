@@ -27,10 +27,10 @@ class Task:
         return max(int(self.share * asked), 10 * self.classes)
 
 
-def mixed_bayes(d: int = 20, **settings: Any) -> Any:
+def mixed_bayes(d: int = 20, alpha: float = 1.0, **settings: Any) -> Any:
     """Our naive Bayes, told that the second half of the columns are categories, as in textbooks."""
     kinds = dict.fromkeys(data.categorical_columns(d), "categorical")
-    families = {"categorical": Categorical(alpha=1.0)}
+    families = {"categorical": Categorical(alpha=alpha)}
     return plain_bayes(kinds=kinds, families=families, variance_rows=0.0, **settings)
 
 

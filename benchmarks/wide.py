@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.contest import race
-from benchmarks.measure import timed
+from benchmarks.measure import settled
 from benchmarks.plan import Plan, heading, told
 from benchmarks.races import HEAD, line
 from benchmarks.rivals import Rival
@@ -32,7 +32,7 @@ def rates(task: Task, table: tuple[np.ndarray, np.ndarray], repeats: int) -> tup
     spec, classes = model.model_.spec, model.classes_
     a, b = np.random.default_rng(0).normal(size=(2, SIDE, SIDE))
     pairs = [
-        (timed(lambda: spec.summarize(rows, classes))[1], timed(lambda: a @ b)[1]) for _ in range(repeats + 1)
+        (settled(lambda: spec.summarize(rows, classes)), settled(lambda: a @ b)) for _ in range(repeats + 1)
     ]
     sums, products = (statistics.median(times) for times in zip(*pairs[1:], strict=True))
     return X.shape[0] * X.shape[1] * (X.shape[1] + 1) / sums, 2 * SIDE**3 / products
