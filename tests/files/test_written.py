@@ -41,7 +41,7 @@ def test_an_exception_leaves_what_was_there(tmp_path, error):
 
 
 def interrupts(at, place):
-    """Write a file and be interrupted before one instruction of our code; return whether there were so many."""
+    """Write a file and be interrupted before one instruction of our code; say if there were so many."""
     left = at
 
     def trace(frame, event, _):
@@ -67,7 +67,8 @@ def interrupts(at, place):
     return False
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # what is not bound yet is closed by its deletion
+# What is not bound yet is closed by its deletion.
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_an_interrupt_at_any_instruction_leaves_a_whole_file_and_nothing_else(tmp_path):
     place = tmp_path / "report.html"
     seen = []

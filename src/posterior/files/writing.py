@@ -95,7 +95,7 @@ def _beside(place: Path) -> Iterator[BinaryIO]:
     # Its name is chosen before there is a file, so that Ctrl-C finds no moment in which nobody knows it.
     temporary = place.parent / part_name(place)
     try:
-        with open(temporary, "xb", opener=_private) as file:  # noqa: PTH123 -- a Path has no opener
+        with open(temporary, "xb", opener=_private) as file:  # a Path has no opener
             lock(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
