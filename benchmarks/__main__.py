@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bars, bits, growth, kernels, machine, memory, missing, races, report, start, wide
+from benchmarks import bars, bits, growth, kernels, machine, many, memory, missing, races, report, start, wide
 from benchmarks.measure import timed
 from benchmarks.plan import Plan, heading
 from benchmarks.rivals import LIMIT, RIVALS, load
@@ -24,6 +24,7 @@ SECTIONS: dict[str, Callable[[Plan], None]] = {
     "layouts": races.layouts,
     "growth": growth.series,
     "wide": wide.columns,
+    "many": many.section,
     "missing": missing.gaps,
     "start": start.waits,
     "kernels": kernels.both,
@@ -31,7 +32,7 @@ SECTIONS: dict[str, Callable[[Plan], None]] = {
     "memory": memory.marks,
 }
 QUICK_ROWS = 10_000
-SLOW_SECTIONS = ("shapes", "wide")  # which a quick run leaves out, unless asked for
+SLOW_SECTIONS = ("shapes", "wide", "many")  # which a quick run leaves out, unless asked for
 
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:

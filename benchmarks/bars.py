@@ -81,6 +81,11 @@ def of_wide(task: str, key: str) -> Callable[[Results], float | None]:
     return lambda results: _least(r[key] for r in results.get("wide", []) if r["task"] == task)
 
 
+def of_many(part: str) -> Callable[[Results], float | None]:
+    """The least ratio to scikit-learn with many classes, columns or categories."""
+    return lambda results: _least(r[f"{part}_ratio"] for r in results.get("many", []))
+
+
 def count(section: str, bad: Callable[[dict[str, Any]], bool]) -> Callable[[Results], float | None]:
     """How many rows of a section are bad."""
     return lambda results: sum(map(bad, results[section])) if section in results else None
@@ -143,12 +148,14 @@ BARS = [
     Bar("NaiveBayes predict_proba with 5 % missing", of_missing("NaiveBayes", "predict"), most=2),
     Bar("QDA by EM, of one fit of the full table", of_missing("QDA by EM", "fit"), most=100),
     Bar("iris, fit + predict_proba, of scikit-learn's", _iris, most=1.5),
-    Bar("import, of sklearn.linear_model's", _import, most=1.3),
+    Bar("import of LogisticRegression, of scikit-learn's", _import, most=1.3),
     Bar("first use of compiled code in a second process", _first_use, most=0.5, unit="s"),
     Bar("200 columns, LDA fit against lsqr", of_wide("LDA", "fit_ratio"), least=2.5),
     Bar("200 columns, QDA fit against eigen", of_wide("QDA", "fit_ratio"), least=2.5),
     Bar("200 columns, LDA sums, of the rate of a matrix product", of_wide("LDA", "share"), least=0.5),
     Bar("200 columns, QDA sums, of the rate of a matrix product", of_wide("QDA", "share"), least=0.5),
+    Bar("many classes, columns, categories: fit", of_many("fit"), least=1),
+    Bar("many classes, columns, categories: predict_proba", of_many("predict"), least=1),
     Bar("kernels slower than their reference", count("kernels", lambda r: r["slower"]), most=0, unit=""),
     Bar("tasks with other bits on other threads", count("bits", lambda r: not r["same"]), most=0, unit=""),
     Bar("memory of fit beyond the statistics", _memory("fit"), most=64, unit="MiB"),

@@ -1,16 +1,15 @@
 """Many classes, columns and categories: fit, predict and memory beside scikit-learn's.
 
-`python -m benchmarks.many [--rows N] [--repeats R] [--case NAME]` prints for each case the seconds of
-`fit` and of `predict_proba` of some rows, by turns, and by how much resident memory rose in ours. Each case
-is a process of its own, which compares the answers first.
+Each case is a process of its own, so that memory can be told: `python -m benchmarks.many CASE ROWS REPEATS`
+prints, as JSON, the least seconds of `fit` and of `predict_proba` of some rows, ours and theirs by turns, and
+how much resident memory rose in our first fit. The answers are compared first.
 """
 
-import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,13 +18,18 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import posterior
-from benchmarks.measure import resident_growth, settled
+from benchmarks.children import ask
+from benchmarks.contest import DisagreementError, agree
+from benchmarks.measure import MIB, resident_growth, settled
+from benchmarks.plan import Plan, heading, told
+from benchmarks.tasks import begins
 from posterior.families import BagOfWords
 
 Table = tuple[Any, np.ndarray]
 CLASSES, COLUMNS, CATEGORIES = 1_000, 1_000, 10_000
-WORDS, STORED = 100_000, 50
+WORDS, FEW_WORDS, STORED = 100_000, 8_000, 50
 SCORED = 1_000
+TOLERANCE = 1e-6
 
 
 def classes_of(n: int, n_classes: int = CLASSES) -> tuple[np.random.Generator, np.ndarray]:
@@ -83,72 +87,112 @@ class CountedWords:
 
 
 LDA = discriminant_analysis.LinearDiscriminantAnalysis
-CASES: dict[str, tuple[Callable[[int], Table], Any, Any]] = {
-    "GaussianNB": (numbers, posterior.GaussianNB(), naive_bayes.GaussianNB()),
-    "LDA": (numbers, posterior.LDA(), LDA(solver="lsqr")),
-    "MultinomialNB": (counts, posterior.MultinomialNB(), naive_bayes.MultinomialNB()),
-    "BernoulliNB": (counts, posterior.BernoulliNB(), naive_bayes.BernoulliNB()),
-    "CategoricalNB": (categories, posterior.CategoricalNB(), naive_bayes.CategoricalNB()),
-    "MultinomialNB, words": (words, posterior.MultinomialNB(), naive_bayes.MultinomialNB()),
-    "BernoulliNB, words": (words, posterior.BernoulliNB(), naive_bayes.BernoulliNB()),
-    "NaiveBayes, words": (
-        lambda n: words(n, 8_000),
+NUMBERS, COUNTS = f"{COLUMNS:,} numbers", f"{COLUMNS:,} counts"
+
+
+class Case(NamedTuple):
+    """A kind of table in words, how it is drawn, our model and scikit-learn's."""
+
+    table: str
+    draw: Callable[[int], Table]
+    ours: Any
+    theirs: Any
+    label: str = ""
+    same: bool = True  # whether the answers are those of one model
+
+
+CASES = {
+    "GaussianNB": Case(NUMBERS, numbers, posterior.GaussianNB(), naive_bayes.GaussianNB()),
+    "LDA": Case(NUMBERS, numbers, posterior.LDA(), LDA(solver="lsqr"), "lsqr"),
+    "MultinomialNB": Case(COUNTS, counts, posterior.MultinomialNB(), naive_bayes.MultinomialNB()),
+    "BernoulliNB": Case(COUNTS, counts, posterior.BernoulliNB(), naive_bayes.BernoulliNB()),
+    "CategoricalNB": Case(
+        f"20 columns of {CATEGORIES:,} categories",
+        categories,
+        posterior.CategoricalNB(),
+        naive_bayes.CategoricalNB(),
+    ),
+    "MultinomialNB, words": Case(
+        f"{WORDS:,} words, sparse", words, posterior.MultinomialNB(), naive_bayes.MultinomialNB()
+    ),
+    "BernoulliNB, words": Case(
+        f"{WORDS:,} words, sparse", words, posterior.BernoulliNB(), naive_bayes.BernoulliNB()
+    ),
+    "NaiveBayes (Poisson), words": Case(
+        f"{FEW_WORDS:,} words, sparse",
+        partial(words, n_columns=FEW_WORDS),
         posterior.NaiveBayes(weights=1.0),
         naive_bayes.MultinomialNB(),
+        "MultinomialNB",
+        same=False,
     ),
-    "texts": (texts, posterior.GenerativeClassifier([(0, BagOfWords("multinomial"))]), CountedWords()),
+    "BagOfWords": Case(
+        f"texts of {STORED} words",
+        texts,
+        posterior.GenerativeClassifier([(0, BagOfWords("multinomial"))]),
+        CountedWords(),
+        "CountVectorizer and MultinomialNB",
+    ),
 }
-OTHER_MODEL = {"NaiveBayes, words"}  # Poisson counts, whose answers are not those of a multinomial
 
 
 def measured(name: str, n_rows: int, repeats: int) -> dict[str, Any]:
     """The figures of one case, in this process."""
-    make, ours, theirs = CASES[name]
-    X, y = make(n_rows)
+    case = CASES[name]
+    ours, theirs = case.ours, case.theirs
+    X, y = case.draw(n_rows)
     _, rose = resident_growth(lambda: ours.fit(X, y))
     theirs.fit(X, y)
     some, scored = X[:200], X[: SCORED if len(ours.classes_) > 2 else len(y)]
-    if name not in OTHER_MODEL:
-        a, b = ours.predict_proba(some), theirs.predict_proba(some)
-        if not np.allclose(a, b, rtol=1e-6, atol=1e-6):
-            raise SystemExit(f"{name}: the answers differ by {np.abs(a - b).max():.1e}; nothing is told")
-    seconds: dict[str, list[float]] = {"fit": [], "their fit": [], "predict": [], "their predict": []}
-    for _ in range(repeats):
-        seconds["fit"].append(settled(lambda: ours.fit(X, y)))
-        seconds["their fit"].append(settled(lambda: theirs.fit(X, y)))
-        seconds["predict"].append(settled(lambda: ours.predict_proba(scored)))
-        seconds["their predict"].append(settled(lambda: theirs.predict_proba(scored)))
-    return {key: min(times) for key, times in seconds.items()} | {"memory": rose, "shape": list(X.shape)}
+    difference = None
+    if case.same:
+        difference = agree("scikit-learn", ours.predict_proba(some), theirs.predict_proba(some), TOLERANCE)
+    calls: dict[str, Callable[[], Any]] = {
+        "ours_fit_s": lambda: ours.fit(X, y),
+        "fit_s": lambda: theirs.fit(X, y),
+        "ours_predict_s": lambda: ours.predict_proba(scored),
+        "predict_s": lambda: theirs.predict_proba(scored),
+    }
+    turns = [{key: settled(call) for key, call in calls.items()} for _ in range(repeats)]
+    least = {key: min(turn[key] for turn in turns) for key in calls}
+    return {
+        "n": n_rows,
+        "d": X.shape[1],
+        "K": len(ours.classes_),
+        "scored": scored.shape[0],
+        **least,
+        **{f"{part}_ratio": least[f"{part}_s"] / least[f"ours_{part}_s"] for part in ("fit", "predict")},
+        "difference": difference,
+        "memory": rose,
+    }
 
 
-def line(name: str, found: dict[str, Any]) -> str:
-    n, d = found["shape"]
-    told = "".join(
-        f"{found[what]:>9.3f} s{found[f'their {what}'] / found[what]:>7.1f} ×" for what in ("fit", "predict")
-    )
-    return f"{name:<22}{n:>9,} × {d:<8,}{told}{found['memory'] / 2**20:>9.0f} MiB"
+def section(plan: Plan) -> None:
+    """Every case, of 20,000 rows for each million."""
+    n = max(plan.rows // 50, CLASSES * 2)
+    heading(f"Many classes, columns and categories, {n:,} rows; memory of fit")
+    for name, case in CASES.items():
+        if not begins(name, plan.only):
+            continue
+        try:
+            found = ask("-m", "benchmarks.many", name, str(n), str(plan.repeats))
+        except RuntimeError as error:
+            plan.fail(str(error))
+            continue
+        row = {"task": name, "table": case.table, "rival": "scikit-learn", "label": case.label, **found}
+        plan.results.setdefault("many", []).append(row)
+        print(line(row), flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--case", choices=list(CASES), help="measure one case, in this process")
-    options = parser.parse_args()
-    if options.case:
-        print(json.dumps(measured(options.case, options.rows, options.repeats)))
-        return
-    print(
-        f"K = {CLASSES:,} (words: 2), {CATEGORIES:,} categories; seconds, times scikit-learn's, memory of fit"
-    )
-    for name in CASES:
-        size = ["--rows", str(options.rows), "--repeats", str(options.repeats)]
-        command = [sys.executable, "-m", "benchmarks.many", "--case", name, *size]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (this very file)
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        print(line(name, json.loads(done.stdout)), flush=True)
+def line(row: dict[str, Any]) -> str:
+    """A case as a line."""
+    both = "".join(f"{told(row[f'ours_{k}_s']):>10}{row[f'{k}_ratio']:>7.2f} ×" for k in ("fit", "predict"))
+    return f"{row['task']:<28}{row['table']:<34}{both}{row['memory'] / MIB:>9.0f} MiB"
 
 
 if __name__ == "__main__":
-    main()
+    case, rows, repeats = sys.argv[1:]
+    try:
+        print(json.dumps(measured(case, int(rows), int(repeats))))
+    except DisagreementError as error:
+        sys.exit(f"{case}: {error}; nothing is told")

@@ -111,6 +111,26 @@ def layouts(document: dict[str, Any]) -> str:
     )
 
 
+def many(document: dict[str, Any]) -> str:
+    """Many classes, columns and categories: times of ours, ratios to scikit-learn, memory of a fit."""
+    return table(
+        ["", "table", "fit", "", "predict_proba", "", "memory"],
+        (
+            [
+                r["task"] + (f", against {r['label']}" if r["label"] else ""),
+                r["table"],
+                *(
+                    cell
+                    for part in ("fit", "predict")
+                    for cell in (told(r[f"ours_{part}_s"]), times(r[f"{part}_ratio"]))
+                ),
+                f"{r['memory'] / MIB:,.0f} MiB",
+            ]
+            for r in document["results"].get("many", [])
+        ),
+    )
+
+
 def growth(document: dict[str, Any]) -> str:
     """Exponents of growth."""
     rows = [r for r in document["results"].get("exponents", []) if r["who"] != LIMIT]
@@ -168,6 +188,7 @@ def text(document: dict[str, Any]) -> str:
         "Bars": bars(document),
         "All rivals": details(document),
         "From other kinds of tables": layouts(document),
+        "Many classes, columns and categories": many(document),
         "Growth": growth(document),
         "Memory beyond table, model and output, MiB (resident / traced)": memory(document),
     }

@@ -73,7 +73,13 @@ TASKS = {
 
 def chosen(names: Sequence[str], among: Sequence[str] | None = None) -> list[Task]:
     """The tasks whose names begin with one of `names`, or all; `among` keeps to some of them."""
-    tasks = [TASKS[name] for name in (TASKS if among is None else among)]
-    if not names:
-        return tasks
-    return [task for task in tasks if any(task.name.lower().startswith(name.lower()) for name in names)]
+    return [TASKS[name] for name in (TASKS if among is None else among) if begins(name, names)]
+
+
+def begins(name: str, wanted: Sequence[str]) -> bool:
+    """Whether a name begins with one of those wanted, or none is wanted in particular.
+
+    >>> begins("GaussianNB", ["gauss"]), begins("GaussianNB", []), begins("LDA", ["gauss"])
+    (True, True, False)
+    """
+    return not wanted or any(name.lower().startswith(start.lower()) for start in wanted)

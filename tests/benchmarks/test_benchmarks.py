@@ -12,7 +12,7 @@ from places import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY))  # benchmarks is no part of the package that is installed
 
-from benchmarks import bars, data, machine, measure, plan, readme, report, rivals
+from benchmarks import bars, data, machine, measure, plan, readme, report, rivals, tasks
 from benchmarks.__main__ import main
 from benchmarks.contest import DisagreementError, agree, largest_difference, not_higher, race
 from benchmarks.growth import exponents
@@ -121,7 +121,7 @@ def test_growth_exponents_are_those_of_known_powers():
     assert (theirs["fit"], theirs["predict"]) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("module", [measure, plan, readme])
+@pytest.mark.parametrize("module", [measure, plan, readme, tasks])
 def test_examples_in_docstrings_are_right(module):
     found = doctest.testmod(module)
     assert found.attempted
@@ -188,3 +188,20 @@ def test_a_small_run_from_beginning_to_end(tmp_path, capsys):
     with pytest.raises(ValueError, match="fit_ratio"):
         report.check(document)
     assert json.dumps(report.rounded({"a": [1 / 3, float("inf")]})) == '{"a": [0.3333, null]}'
+
+
+def test_a_case_of_many_columns_is_measured_in_a_process_of_its_own(tmp_path, capsys):
+    words = ["--sections", "many", "--only", "MultinomialNB, words", "--rows", "300", "--repeats", "1"]
+    assert main([*words, "--rivals", "scikit-learn", "--output", str(tmp_path)]) == 0
+    assert "100,000 words, sparse" in capsys.readouterr().out
+    document = report.read(tmp_path / "part.json")
+    (row,) = document["results"]["many"]
+    assert (row["n"], row["d"], row["K"]) == (2_000, 100_000, 2)
+    assert row["difference"] < 1e-6
+    assert row["memory"] > 0
+    verdicts = {verdict["bar"]: verdict["figure"] for verdict in document["bars"]}
+    assert verdicts["many classes, columns, categories: fit"] == row["fit_ratio"]
+    assert "| MultinomialNB, words | 100,000 words, sparse |" in readme.text(document)
+    row.pop("memory")
+    with pytest.raises(ValueError, match="memory"):
+        report.check(document)
