@@ -1,6 +1,5 @@
 """Decisions, calibration and outliers for arrays of another library, made where the arrays are."""
 
-import array_api_strict as xp
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -74,7 +73,7 @@ METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function",
     "estimator", [GaussianNB(), QDA(), LogisticRegression()], ids=lambda e: type(e).__name__
 )
 @pytest.mark.parametrize("name", DECISIONS)
-def test_decisions_are_those_of_the_host(name, estimator):
+def test_decisions_are_those_of_the_host(name, estimator, xp):
     if DECISIONS[name].get("outliers") and isinstance(estimator, LogisticRegression):
         settings = DECISIONS[name] | {"outlier_rule": OutlierRule(LDA())}
     else:
@@ -90,7 +89,7 @@ def test_decisions_are_those_of_the_host(name, estimator):
     assert np.asarray(there.predict(xp.asarray(NEW))).tolist() == there.predict(NEW).tolist()
 
 
-def test_answers_that_are_no_numbers_are_an_array_of_numpy():
+def test_answers_that_are_no_numbers_are_an_array_of_numpy(xp):
     there = DecisionClassifier(GaussianNB(), reject={"threshold": 0.9}).fit(xp.asarray(X), xp.asarray(Y))
     found = there.predict(xp.asarray(NEW))
     assert isinstance(found, np.ndarray)
@@ -98,7 +97,7 @@ def test_answers_that_are_no_numbers_are_an_array_of_numpy():
     assert "reject" in found
 
 
-def test_costs_of_each_row():
+def test_costs_of_each_row(xp):
     costs = np.random.default_rng(2).random((N, 3, 3))
     there = DecisionClassifier(GaussianNB()).fit(xp.asarray(X), xp.asarray(Y))
     assert (np.asarray(there.predict(xp.asarray(NEW), costs)) == there.predict(NEW, costs)).all()
@@ -106,7 +105,7 @@ def test_costs_of_each_row():
     assert score == pytest.approx(there.score(NEW, Y, costs=costs), rel=1e-12)
 
 
-def test_ties_are_settled_as_on_the_host():
+def test_ties_are_settled_as_on_the_host(xp):
     """Actions that cost the same to the last digit: the first of them, not the one that rounding favours."""
     thirds = np.array([[0.1, 0.3 - 0.2, 0.1], [0.7, 0.7, 0.7], [1 / 3, 1 / 3, 1 / 3]])
     there = DecisionClassifier(GaussianNB(), costs=thirds).fit(xp.asarray(X), xp.asarray(Y))
@@ -117,7 +116,7 @@ def test_ties_are_settled_as_on_the_host():
 
 
 @pytest.mark.parametrize("settings", [{}, {"costs": COSTS}, {"costs": COSTS, "reject": {"cost": 0.4}}])
-def test_scores_are_those_of_the_host(settings):
+def test_scores_are_those_of_the_host(settings, xp):
     weight = np.random.default_rng(3).integers(1, 4, N).astype(float)
     there = DecisionClassifier(GaussianNB(), **settings).fit(xp.asarray(X), xp.asarray(Y))
     for w in (None, weight):
@@ -125,7 +124,7 @@ def test_scores_are_those_of_the_host(settings):
         assert found == pytest.approx(there.score(NEW, Y, w), rel=1e-12)
 
 
-def test_weights_are_repetitions():
+def test_weights_are_repetitions(xp):
     weight = np.random.default_rng(4).integers(0, 3, N)
     rule = DecisionClassifier(GaussianNB(), priors="uniform", cv=None)
     weighted = clone(rule).fit(xp.asarray(X), xp.asarray(Y), xp.asarray(weight.astype(float)))
@@ -134,7 +133,7 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(weighted.predict_proba(NEW), repeated.predict_proba(NEW), rtol=1e-9)
 
 
-def test_a_fitted_classifier_in_a_frozen_one_is_calibrated_there():
+def test_a_fitted_classifier_in_a_frozen_one_is_calibrated_there(xp):
     model = GaussianNB().fit(X, Y)
     rule = DecisionClassifier(FrozenEstimator(model), calibration="temperature")
     here, there = clone(rule).fit(NEW, Y), clone(rule).fit(xp.asarray(NEW), xp.asarray(Y))
@@ -144,7 +143,7 @@ def test_a_fitted_classifier_in_a_frozen_one_is_calibrated_there():
 
 
 @pytest.mark.parametrize("method", ["temperature", "vector"])
-def test_calibrated_classifiers(method):
+def test_calibrated_classifiers(method, xp):
     rule = CalibratedClassifier(GaussianNB(), method=method)
     here, there = clone(rule).fit(X, Y), clone(rule).fit(xp.asarray(X), xp.asarray(Y))
     for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
@@ -154,7 +153,7 @@ def test_calibrated_classifiers(method):
     assert there.score(xp.asarray(NEW), xp.asarray(Y)) == pytest.approx(here.score(NEW, Y), rel=1e-12)
 
 
-def test_a_scaling_of_somebody_else_is_applied_on_the_host():
+def test_a_scaling_of_somebody_else_is_applied_on_the_host(xp):
     class Own(Scaling):
         pass
 
@@ -167,7 +166,7 @@ def test_a_scaling_of_somebody_else_is_applied_on_the_host():
 
 
 @pytest.mark.parametrize("method", ["conformal", "chi2"])
-def test_outlier_rules(method):
+def test_outlier_rules(method, xp):
     rule = OutlierRule(LDA(), alpha=0.1, method=method, random_state=0)
     here, there = clone(rule).fit(X, Y), clone(rule).fit(xp.asarray(X), xp.asarray(Y))
     for name in ("predict", "p_values", "score_samples", "decision_function"):
@@ -178,7 +177,7 @@ def test_outlier_rules(method):
     assert (without.p_values(NEW) == OutlierRule(FrozenEstimator(LDA().fit(X, Y))).fit(X).p_values(NEW)).all()
 
 
-def test_single_precision_in_single_precision_out():
+def test_single_precision_in_single_precision_out(xp):
     there = DecisionClassifier(GaussianNB(), priors="uniform").fit(
         xp.asarray(X.astype(np.float32)), xp.asarray(Y)
     )
@@ -187,7 +186,7 @@ def test_single_precision_in_single_precision_out():
     np.testing.assert_allclose(np.asarray(found), there.predict_proba(NEW), rtol=1e-4, atol=1e-6)
 
 
-def test_a_classifier_of_another_library_is_asked_on_the_host():
+def test_a_classifier_of_another_library_is_asked_on_the_host(xp):
     rule = DecisionClassifier(Theirs(), costs=COSTS)
     here, there = clone(rule).fit(X, Y), clone(rule).fit(xp.asarray(X), xp.asarray(Y))
     assert (there.predict(xp.asarray(NEW)) == here.predict(NEW)).all()
@@ -197,12 +196,12 @@ class Derived(GaussianNB):
     """A class of somebody else's that was derived from one of ours."""
 
 
-def test_a_class_that_was_derived_elsewhere_is_fitted_there():
+def test_a_class_that_was_derived_elsewhere_is_fitted_there(xp):
     here, there = (DecisionClassifier(e).fit(xp.asarray(X), xp.asarray(Y)) for e in (GaussianNB(), Derived()))
     assert (np.asarray(there.predict(xp.asarray(NEW))) == np.asarray(here.predict(xp.asarray(NEW)))).all()
 
 
-def test_no_table_travels(monkeypatch):
+def test_no_table_travels(monkeypatch, xp):
     """Of rows that are decided, neither cells nor posteriors come to the host, in parts or at once."""
     monkeypatch.setattr(device_decisions, "chunks", lambda n, cells: iter([slice(0, 1_000), slice(1_000, n)]))
     rule = DecisionClassifier(
@@ -216,13 +215,13 @@ def test_no_table_travels(monkeypatch):
     assert (np.asarray(found) == there.predict(NEW)).all()
 
 
-def test_parameters_of_rows_are_refused():
+def test_parameters_of_rows_are_refused(xp):
     with pytest.raises(TypeError, match="takes no parameters of its rows"):
         DecisionClassifier(GaussianNB()).fit(xp.asarray(X), xp.asarray(Y), groups=Y)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_as_odd_as_those_of_calibration_have_the_p_values_of_the_host(dtype):
+def test_rows_as_odd_as_those_of_calibration_have_the_p_values_of_the_host(dtype, xp):
     """Scores of a device differ from those of the host by rounding, and many rows are alike."""
     rng = np.random.default_rng(5)
     whole = rng.integers(0, 3, (4_000, 3))
@@ -233,7 +232,7 @@ def test_rows_as_odd_as_those_of_calibration_have_the_p_values_of_the_host(dtype
     assert (odd == (np.asarray(rule.predict(xp.asarray(rows))) == -1)).all()
 
 
-def test_folds_of_all_rows_and_weights_of_zero():
+def test_folds_of_all_rows_and_weights_of_zero(xp):
     folds, weight = np.arange(N) % 4, (np.arange(N) % 5 > 0).astype(float)
     rule = DecisionClassifier(GaussianNB(), calibration="temperature", cv=folds)
     here = clone(rule).fit(X, Y, weight)
@@ -241,7 +240,7 @@ def test_folds_of_all_rows_and_weights_of_zero():
     np.testing.assert_allclose(there.predict_proba(NEW), here.predict_proba(NEW), rtol=1e-7)
 
 
-def test_a_sample_has_rows_of_every_class(monkeypatch):
+def test_a_sample_has_rows_of_every_class(monkeypatch, xp):
     monkeypatch.setattr(training_rows, "HELD_OUT_ROWS", 100)
     monkeypatch.setattr(outliers, "HELD_OUT_ROWS", 100)
     rare = np.where(np.isin(np.arange(N), [1, 2, 4, 7]), 7, Y)

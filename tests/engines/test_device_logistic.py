@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import array_api_strict as xp
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -32,7 +31,7 @@ def apart(found, expected):
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("name", CASES)
-def test_every_answer_is_that_of_numpy(name, K):
+def test_every_answer_is_that_of_numpy(name, K, xp):
     X, y = table(K)
     weight = np.random.default_rng(1).uniform(0.5, 2, N)
     here = clone(CASES[name]).fit(X, y, sample_weight=weight)
@@ -41,20 +40,20 @@ def test_every_answer_is_that_of_numpy(name, K):
     assert np.allclose(there.coef_, here.coef_, rtol=1e-8, atol=1e-10)
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         found, expected = getattr(there, method)(xp.asarray(X)), getattr(here, method)(X)
-        assert isinstance(found, xp._array_object.Array)
+        assert type(found) is type(xp.asarray(X))
         assert found.shape == expected.shape
         assert apart(found, expected) < 1e-8
         assert apart(getattr(there, method)(X), expected) < 1e-8
     assert there.score(xp.asarray(X), xp.asarray(y)) == here.score(X, y)
 
 
-def test_a_strength_that_is_auto_is_chosen_by_rows_on_the_host():
+def test_a_strength_that_is_auto_is_chosen_by_rows_on_the_host(xp):
     X, y = table(2)
     here, there = (LogisticRegression(C="auto").fit(m(X), m(y)) for m in (np.asarray, xp.asarray))
     assert there.best_params_ == pytest.approx(here.best_params_)
 
 
-def test_the_table_stays_where_it_is():
+def test_the_table_stays_where_it_is(xp):
     X, y = table(3, 30_000)
     with bytes_to_host() as moved:
         LogisticRegression().fit(xp.asarray(X), xp.asarray(y)).predict_proba(xp.asarray(X))
@@ -72,13 +71,13 @@ def test_the_table_stays_where_it_is():
         ({"C": np.inf}, "use a ridge"),
     ],
 )
-def test_what_cannot_be_done_is_said(settings, message):
+def test_what_cannot_be_done_is_said(settings, message, xp):
     X, y = table(2)
     with pytest.raises(ValueError, match=message):
         LogisticRegression(**settings).fit(xp.asarray(X), xp.asarray(y))
 
 
-def test_gaps_and_infinity_are_named():
+def test_gaps_and_infinity_are_named(xp):
     X, y = table(2)
     model = LogisticRegression().fit(X, y)
     for value, message in (
