@@ -187,7 +187,7 @@ def test_marks_tell_apart_columns_that_differ_and_only_those():
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 400),
-    d=st.integers(1, 12),
+    d=st.one_of(st.integers(1, 25), st.sampled_from([128, 129, 135, 152])),
     n_classes=st.integers(1, 6),
     offset=st.sampled_from([0.0, 1e8]),
     pooled=st.booleans(),
@@ -206,11 +206,47 @@ def test_scatter(seed, n, d, n_classes, offset, pooled, weighted):
     np.testing.assert_array_equal(rounding, reference.rounding_of(x))
 
 
-def test_scatter_sees_gaps_and_infinity():
-    x, y, _ = rows(4, 500, 3, 2)
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize(("d", "n_classes"), [(20, 3), (100, 40), (128, 2), (130, 3), (200, 1), (260, 40)])
+def test_scatter_has_the_same_bits_from_any_layout_and_of_any_threads(d, n_classes, pooled):
+    x, y, weight = rows(6, 9001, d, n_classes, offset=10.0)
+    x = x.astype(np.float32).astype(np.float64)
+    singles = x.astype(np.float32), np.asfortranarray(x.astype(np.float32)), apart(x, np.float32)
+    layouts = np.asfortranarray(x), apart(x), np.repeat(x, 2, axis=1)[:, ::2], *singles
+    for w in (None, weight):
+        want, _ = scatter.class_scatter(x, y, w, n_classes, pooled=pooled)
+        for layout in layouts:
+            found, _ = scatter.class_scatter(layout, y, w, n_classes, pooled=pooled)
+            for part in ("weight", "pivot", "remainder", "scatter"):
+                np.testing.assert_array_equal(getattr(found, part), getattr(want, part))
+        parts = (
+            scatter.ScatterParts(x, y, w, n_classes, 3000, pooled=pooled),
+            scatter.ScatterParts(x, y, w, n_classes, 3000, pooled=pooled),
+        )
+        for part, workers in zip(parts, (1, 3), strict=True):
+            part.run(workers)
+        (one, _), (three, _) = (part.whole() for part in parts)
+        np.testing.assert_array_equal(one.scatter, three.scatter)
+        np.testing.assert_array_equal(one.remainder, three.remainder)
+
+
+def test_weights_of_a_scatter_are_repetitions_in_wide_rows_too():
+    x, y, _ = rows(7, 600, 140, 3)
+    often = np.random.default_rng(7).integers(0, 4, len(y))
+    once, _ = scatter.class_scatter(x, y, often.astype(float), 3, pooled=False)
+    again, _ = scatter.class_scatter(x.repeat(often, axis=0), y.repeat(often), None, 3, pooled=False)
+    np.testing.assert_array_equal(once.weight, again.weight)
+    np.testing.assert_allclose(once.scatter, again.scatter, atol=1e-11 * np.abs(again.scatter).max())
+
+
+@pytest.mark.parametrize("d", [3, 150])
+def test_scatter_sees_gaps_and_infinity(d):
+    x, y, _ = rows(4, 500, d, 2)
     for wrong in (np.nan, np.inf, -np.inf):
-        x[250, 1] = wrong
-        assert scatter.class_scatter(x, y, None, 2, pooled=True) is None
+        for j in (1, d - 1):
+            spoilt = x.copy()
+            spoilt[250, j] = wrong
+            assert scatter.class_scatter(spoilt, y, None, 2, pooled=True) is None
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -69,12 +69,10 @@ def moments_of_parts(
 def scatter_of_parts(
     table: NumberTable, y: Ints, weight: Floats | None, n_classes: int, size: int, *, pooled: bool
 ) -> SumsOfParts[tuple[ClassScatter, Floats]] | None:
-    """What `complete_scatter` gives of every `size` rows; None where parts are small, or rows wide."""
+    """What `complete_scatter` gives of every `size` rows; None where parts are small."""
     kernel = compiled("scatter", size * table.shape[1], size)
-    if kernel is None or table.shape[1] > kernel.OURS:
-        return None
-    parts: SumsOfParts[tuple[ClassScatter, Floats]] = kernel.ScatterParts(
-        table, y, weight, n_classes, size, pooled=pooled
+    parts: SumsOfParts[tuple[ClassScatter, Floats]] | None = (
+        None if kernel is None else kernel.ScatterParts(table, y, weight, n_classes, size, pooled=pooled)
     )
     return parts
 

@@ -83,7 +83,7 @@ class Scatter(Statistics):
         *,
         pooled: bool = False,
     ) -> Parts[Self] | None:
-        """The scatter of every `size` rows; None where parts are small, or rows wide."""
+        """The scatter of every `size` rows; None where parts are small."""
         found = kernels.scatter_of_parts(values, y, weight, n_classes, size, pooled=pooled)
         return None if found is None else Parts(found, lambda sums: cls._of(*sums, pooled=pooled))
 

@@ -1,108 +1,96 @@
-"""Class scatter of wide tables: rows less the pivot of their class, put together by class, and BLAS."""
+"""Class scatter of wide tables: rows less the pivot of their class, in panels, and products of these.
+
+Rows of one class are taken together from wherever they lie, as many at a time as stay in a core's cache.
+"""
 
 import numpy as np
 
-from posterior._types import Bools, Floats, Ints
-from posterior.kernels.compiled.gathering import find_precision, gather
-from posterior.kernels.compiled.moment_sums import find_first
-from posterior.kernels.compiled.moments import FAR_PIVOT
-from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
-from posterior.kernels.memory import scratch
-from posterior.kernels.reference import ClassScatter, ratio
+from posterior._types import Floats, Ints
+from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, ROWS, SINGLE_ROWS, STACK, TABLE, kernel
+from posterior.kernels.compiled.panels import (
+    CACHE_LINE,
+    add_products,
+    next_row,
+    prefetch,
+    put_rows,
+    row_bases,
+)
+from posterior.kernels.compiled.sums import add_weights
 
-# Cells that are put together for one product, and rows of each class at least.
-TOGETHER, ROWS_OF_A_CLASS = 1 << 19, 64
-
-
-class _WideSums:
-    """Sums about the pivots."""
-
-    def __init__(self, pivot: Floats, pooled: bool) -> None:
-        n_classes, d = pivot.shape
-        self.pivot, self.pooled = pivot, pooled
-        self.total, self.largest, self.first = np.zeros(n_classes), np.zeros(d), np.zeros((n_classes, d))
-        self.second = np.zeros((1 if pooled else n_classes, d, d))
-
-    def add(self, table: NumberTable, y: Ints, weight: Floats) -> "_WideSums":
-        """Add rows, as many at a time as one product is worth."""
-        n_groups, d, _ = self.second.shape
-        at_once = max(1, min(max(TOGETHER // d, ROWS_OF_A_CLASS * n_groups), len(y)))
-        buffer = scratch("scatter", at_once, d)
-        for start in range(0, len(y), at_once):
-            part = slice(start, start + at_once)
-            self._add(table[part], y[part], weight[part], buffer)
-        return self
-
-    def _add(self, table: NumberTable, y: Ints, weight: Floats, buffer: Floats) -> None:
-        counts = np.array([len(y)]) if self.pooled else np.bincount(y, minlength=len(self.second))
-        ends = np.cumsum(counts)
-        place, sums = ends - counts, (self.pivot, self.total, self.first, self.largest)
-        for rows, tile in tiles(table):
-            gather(tile, y[rows], weight[rows], place, *sums, buffer)
-        for g, (end, count) in enumerate(zip(ends.tolist(), counts.tolist(), strict=True)):
-            if count:
-                z = buffer[end - count : end]
-                self.second[g] += np.matmul(z.T, z, out=scratch("square", z.shape[1], z.shape[1]))
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether no cell was missing or infinite."""
-        return bool(np.isfinite(self.second).all())
-
-    def centred(self) -> tuple[Floats, Floats, Bools]:
-        """The means less the pivots, the scatter about the means, and which pivots lie far off."""
-        remainder = ratio(self.first, self.total[:, None])
-        pull = np.sqrt(self.total)[:, None] * remainder  # the root on both sides keeps products symmetric
-        shift = scratch("square", *self.second.shape[1:])
-        far = np.zeros((len(self.second), len(shift)), dtype=np.bool_)
-        for g in range(len(self.second)):
-            scatter, own = self.second[g], pull if self.pooled else pull[[g]]
-            np.matmul(own.T, own, out=shift)
-            scatter -= shift
-            spread = np.maximum(np.diagonal(scatter), 0.0)
-            np.fill_diagonal(scatter, spread)
-            far[g] = np.diagonal(shift) > FAR_PIVOT * spread
-        return remainder, self.second, far
+# Cells of panels, which stay in the cache of a core, and rows of them at least.
+CELLS, FEWEST = 1 << 15, 64
+# Rows of each class that are taken together, if there are so many.
+ROWS_OF_A_CLASS = 64
+# Rows by which memory is asked for ahead.
+ROWS_AHEAD = 4
 
 
-def wide_scatter(
-    table: NumberTable, y: Ints, weight: Floats, n_classes: int, *, pooled: bool
-) -> tuple[ClassScatter, Floats] | None:
-    """Scatter about the class means, and the rounding of the columns; None where a cell is not finite."""
-    sums = _WideSums(_first_rows(table, y, n_classes), pooled).add(table, y, weight)
-    if not sums.is_finite:
-        return None
-    remainder, scatter, far = sums.centred()
-    if far.any():
-        pivot = np.where(far, sums.pivot + remainder, sums.pivot)
-        del sums, scatter  # which may be large
-        sums = _WideSums(pivot, pooled).add(table, y, weight)
-        remainder, scatter, _ = sums.centred()
-    found = ClassScatter(sums.total, sums.pivot, remainder, scatter, None, None)
-    return found, _rounding(table, sums.largest)
+def panel_rows(width: int) -> int:
+    """Rows that panels of so many columns have room for."""
+    return max(FEWEST, CELLS // width)
 
 
-def _rounding(table: NumberTable, largest: Floats) -> Floats:
-    """The largest rounding error that a value of each column may carry, as `rounding_of` has it."""
-    double, off_grid = (np.zeros(len(largest), dtype=np.bool_) for _ in range(2))
-    is_single = table.dtype == np.float32
-    for _, tile in tiles(table):
-        if double.all() or (is_single and off_grid.all()):
-            break
-        find_precision(tile, double, off_grid)
-    single = ~double & off_grid
-    return np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps) * largest
+def rows_together(at_once: int, n_groups: int) -> int:
+    """Rows that are sorted by class together, the same in any layout."""
+    return max(at_once, ROWS_OF_A_CLASS * n_groups)
 
 
-def _first_rows(table: NumberTable, y: Ints, n_classes: int) -> Floats:
-    """The first row of each class, zeros where there is none."""
-    rows = np.empty(n_classes, dtype=np.int64)
-    find_first(y, rows)
-    seen = np.flatnonzero(rows >= 0)
-    pivot = np.zeros((n_classes, table.shape[1]))
-    if isinstance(table, SeparateColumns):
-        for j, array in enumerate(table.arrays):
-            pivot[seen, j] = array[table.start + rows[seen]]
-    else:
-        pivot[seen] = table[rows[seen]]
-    return pivot
+@kernel("void(Array(int64, 1, 'C', True), int64[::1], int64[::1])", inner=True)
+def sort_rows(y: Ints, ends: Ints, order: Ints) -> None:
+    """The rows by class, in their order, and the end of each class among them."""
+    ends[:] = 0
+    for i in range(len(y)):
+        ends[y[i]] += 1
+    at = 0
+    for k in range(len(ends)):
+        at += ends[k]
+        ends[k] = at
+    for i in range(len(y) - 1, -1, -1):
+        ends[y[i]] -= 1
+        order[ends[y[i]]] = i
+    for k in range(len(ends) - 1):
+        ends[k] = ends[k + 1]
+    ends[len(ends) - 1] = len(y)
+
+
+@kernel(
+    *(
+        f"void({each}, {CODES}, {NUMBERS}, {ROWS}, {LINE}, {TABLE}, {LINE}, {TABLE}, {STACK})"
+        for each in (ROWS, SINGLE_ROWS)
+    ),
+    inner=True,
+)
+def add_wide_rows(
+    values: Floats,
+    y: Ints,
+    weight: Floats,
+    pivot: Floats,
+    total: Floats,
+    first: Floats,
+    largest: Floats,
+    panels: Floats,
+    second: Floats,
+) -> None:
+    """Add up deviations and, above the diagonal, their products: as many rows at a time as panels hold.
+
+    Panels have room for whole ones, and what they have beyond the columns is zero.
+    """
+    (n, d), n_groups, at_once = values.shape, len(second), len(panels)
+    ends, order, place = np.empty(n_groups, np.int64), np.arange(n), np.empty(1, np.int64)
+    bases, size = row_bases(values, pivot, first, panels), values.itemsize * d
+    add_weights(y, weight, total)
+    ends[0] = n
+    if n_groups > 1:
+        sort_rows(y, ends, order)
+    start = 0
+    for g in range(n_groups):
+        for begin in range(start, ends[g], at_once):
+            end = min(begin + at_once, ends[g])
+            place[0] = 0
+            for r in range(begin, end):
+                ahead = bases[0] + size * order[min(r + ROWS_AHEAD, n - 1)]
+                for byte in range(0, size, CACHE_LINE):
+                    prefetch(ahead + byte)
+                put_rows(values, (next_row(bases, order[r], y, weight, place),), largest, panels)
+            add_products(panels, 0, end - begin, d, second[g])
+        start = ends[g]

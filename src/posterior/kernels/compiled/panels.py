@@ -1,0 +1,208 @@
+"""Rows in panels of eight columns, line after line, and the products of every two columns of them.
+
+A panel stays in the first cache of a core while those to its right are multiplied with it, and the sums of a
+block stay in registers (Goto & van de Geijn, 2008, "Anatomy of high-performance matrix multiplication").
+Each sum is taken row after row, so that its bits do not depend on how many registers there are.
+"""
+
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from posterior._types import Floats, Ints
+from posterior.kernels.compiled.jit import TABLE, kernel, step
+from posterior.kernels.compiled.vectors import ALIGNED, DOUBLE, FUSED, WIDTH, _loaded, _spread
+
+# Columns of a panel, and bytes of a line of it.
+COLUMNS = 8
+LINE_BYTES = COLUMNS * WIDTH
+# Columns and panels of a block of products: as many as there are registers for.
+LINES, ACROSS = (8, 2) if llvmlite.binding.get_host_cpu_features().get("avx512f") else (4, 1)
+# Rows that are written together, and bytes of a line of the cache.
+TOGETHER, CACHE_LINE = 4, 64
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask for a line of the cache ahead of its use; there need not be anything at the address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(ask, [builder.inttoptr(arguments[0], pointer), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@step
+def row_bases(values: Floats, pivot: Floats, first: Floats, panels: Floats) -> Any:
+    """Where rows, pivots, sums of deviations and panels begin, and bytes of a row and of a line of pivots."""
+    size, line = values.itemsize * values.shape[1], WIDTH * pivot.shape[1]
+    return values.ctypes.data, pivot.ctypes.data, first.ctypes.data, panels.ctypes.data, size, line
+
+
+@step
+def next_row(bases: Any, i: int, y: Ints, weight: Floats, place: Ints) -> Any:
+    """Where row i is, the pivot and the sums of its class, and the next line of its group; weight and root.
+
+    There is one place for each class, or one for all.
+    """
+    x, p, s, z, size, line = bases
+    k = y[i]
+    g = k if len(place) > 1 else 0
+    w = weight[i] if len(weight) else 1.0
+    at = place[g]
+    place[g] += 1
+    return x + size * i, p + line * k, s + line * k, z + LINE_BYTES * at, w, np.sqrt(w)
+
+
+def _put(width: int, rows: Any, table: Any) -> Any:
+    """The type and the code of a step that takes `width` cells of each row."""
+    vector = ir.VectorType(DOUBLE, width)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        taken, x_at, at, out_at, largest, _ = arguments
+        kind = ir.FunctionType(vector, [vector])
+        absolute = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{width}f64")
+
+        def there(address: Any, offset: Any) -> Any:
+            return builder.inttoptr(builder.add(address, offset), vector.as_pointer())
+
+        most = builder.load(there(largest, at), align=ALIGNED)
+        for row in cgutils.unpack_tuple(builder, taken):
+            x, pivot, first, out, w, root = cgutils.unpack_tuple(builder, row)
+            value = _loaded(builder, builder.add(x, x_at), width, table.dtype)
+            v = builder.fsub(value, builder.load(there(pivot, at), align=ALIGNED))
+            builder.store(builder.fmul(v, _spread(builder, root, width)), there(out, out_at), align=ALIGNED)
+            product = builder.fmul(v, _spread(builder, w, width), flags=FUSED)
+            sums = builder.load(there(first, at), align=ALIGNED)
+            builder.store(builder.fadd(sums, product, flags=FUSED), there(first, at), align=ALIGNED)
+            size = builder.call(absolute, [value])
+            most = builder.select(builder.fcmp_ordered(">", size, most), size, most)
+        builder.store(most, there(largest, at), align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(rows, *[types.int64] * 4, table), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_8(t: Any, rows: Any, x_at: Any, at: Any, out_at: Any, largest: Any, table: Any) -> Any:
+    """Write 8 deviations of each row times its root, add them times its weight, and keep the largest |x|."""
+    return _put(8, rows, table)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_4(t: Any, rows: Any, x_at: Any, at: Any, out_at: Any, largest: Any, table: Any) -> Any:
+    """The same of 4."""
+    return _put(4, rows, table)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def put_1(t: Any, rows: Any, x_at: Any, at: Any, out_at: Any, largest: Any, table: Any) -> Any:
+    """The same of one."""
+    return _put(1, rows, table)
+
+
+@step
+def put_rows(values: Floats, rows: Any, largest: Floats, panels: Floats) -> None:
+    """Write rows, as `next_row` tells where they are, less their pivots, times the roots of their weights.
+
+    Adds weighted deviations to the sums, and keeps the largest size of a value in each column.
+    """
+    d, size, panel, most = values.shape[1], values.itemsize, LINE_BYTES * len(panels), largest.ctypes.data
+    j, out = 0, 0
+    while j + COLUMNS <= d:
+        put_8(rows, size * j, WIDTH * j, out, most, values)
+        j += COLUMNS
+        out += panel
+    if j + 4 <= d:
+        put_4(rows, size * j, WIDTH * j, out, most, values)
+        j += 4
+        out += WIDTH * 4
+    while j < d:
+        put_1(rows, size * j, WIDTH * j, out, most, values)
+        j += 1
+        out += WIDTH
+
+
+@step
+def set_cell(panels: Floats, r: int, j: int, value: float) -> None:
+    """Write column j of line r."""
+    cell = (len(panels) * (j // COLUMNS) + r) * COLUMNS + j % COLUMNS
+    panels[cell // panels.shape[1], cell % panels.shape[1]] = value
+
+
+def _block(n_panels: int) -> Any:
+    """The type and the code of the products of `LINES` columns with those of some panels."""
+    whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, COLUMNS)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, right, panel, n, out, out_line = arguments
+        places = [cgutils.alloca_once_value(builder, each) for each in (left, right)]
+        sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_panels)] for _ in range(LINES)]
+        for each in [each for line in sums for each in line]:
+            builder.store(ir.Constant(vector, None), each)
+        with cgutils.for_range(builder, n):
+            at, by = (builder.load(each) for each in places)
+            ys = []
+            for p in range(n_panels):
+                address = builder.add(by, builder.mul(panel, whole(p)))
+                ys.append(builder.load(builder.inttoptr(address, vector.as_pointer()), align=ALIGNED))
+            first = builder.inttoptr(at, DOUBLE.as_pointer())
+            for a, line in enumerate(sums):
+                x = _spread(builder, builder.load(builder.gep(first, [whole(a)]), align=ALIGNED), COLUMNS)
+                for y, each in zip(ys, line, strict=True):
+                    product = builder.fmul(x, y, flags=FUSED)
+                    builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
+            for each, address in zip(places, (at, by), strict=True):
+                builder.store(builder.add(address, whole(LINE_BYTES)), each)
+        for a, line in enumerate(sums):
+            for p, each in enumerate(line):
+                to = builder.add(builder.add(out, builder.mul(out_line, whole(a))), whole(LINE_BYTES * p))
+                pointer = builder.inttoptr(to, vector.as_pointer())
+                total = builder.fadd(builder.load(pointer, align=ALIGNED), builder.load(each))
+                builder.store(total, pointer, align=ALIGNED)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_block(t: Any, left: Any, right: Any, panel: Any, n: Any, out: Any, out_line: Any) -> Any:
+    """Add Σ x_a x_b over n lines: of `LINES` columns at `left` and those of one panel at `right`."""
+    return _block(1)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def add_wide_block(t: Any, left: Any, right: Any, panel: Any, n: Any, out: Any, out_line: Any) -> Any:
+    """The same of `ACROSS` panels, which lie `panel` bytes apart."""
+    return _block(ACROSS)
+
+
+@kernel(f"void({TABLE}, int64, int64, int64, {TABLE})", inner=True)
+def add_products(panels: Floats, first: int, n: int, d: int, out: Floats) -> None:
+    """Add Σ x x' over n lines of panels, from the first one on, to `out`, from its diagonal on.
+
+    `panels` has as many lines as each of them has room for; `out` has whole panels of columns, and as many
+    lines.
+    """
+    count, line, panel = -(-d // COLUMNS), WIDTH * out.shape[1], LINE_BYTES * len(panels)
+    rows, sums = panels.ctypes.data + LINE_BYTES * first, out.ctypes.data
+    for i in range(count):
+        for a in range(0, COLUMNS, LINES):
+            left = rows + panel * i + WIDTH * a
+            to = sums + line * (COLUMNS * i + a)
+            j = i
+            while (count - j) % ACROSS:
+                add_block(left, rows + panel * j, panel, n, to + LINE_BYTES * j, line)
+                j += 1
+            while j < count:
+                add_wide_block(left, rows + panel * j, panel, n, to + LINE_BYTES * j, line)
+                j += ACROSS
