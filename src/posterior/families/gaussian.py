@@ -227,7 +227,7 @@ class MultivariateNormalDistribution(Distribution):
     def _quadratic(self, scores: Any) -> Any:
         """The factors of the squared distances, made once."""
         if self._squares is None:
-            self._squares = scores.quadratic(iter(self._whitener_by_class()), self._white_means)
+            self._squares = scores.Quadratic(iter(self._whitener_by_class()), self._white_means)
         return self._squares
 
     @cached_property

@@ -7,7 +7,6 @@ Each sum is taken row after row, so that its bits do not depend on how many regi
 
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -16,13 +15,21 @@ from numba.extending import intrinsic
 
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import TABLE, kernel, step
-from posterior.kernels.compiled.vectors import ALIGNED, DOUBLE, FUSED, WIDTH, _loaded, _spread
+from posterior.kernels.compiled.vectors import (
+    ALIGNED,
+    DOUBLE,
+    FUSED,
+    HAS_WIDE_REGISTERS,
+    WIDTH,
+    _loaded,
+    _spread,
+)
 
 # Columns of a panel, and bytes of a line of it.
 COLUMNS = 8
 LINE_BYTES = COLUMNS * WIDTH
 # Columns and panels of a block of products: as many as there are registers for.
-LINES, ACROSS = (8, 2) if llvmlite.binding.get_host_cpu_features().get("avx512f") else (4, 1)
+LINES, ACROSS = (8, 2) if HAS_WIDE_REGISTERS else (4, 1)
 # Rows that are written together, and bytes of a line of the cache.
 TOGETHER, CACHE_LINE = 4, 64
 

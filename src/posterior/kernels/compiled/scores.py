@@ -4,7 +4,6 @@ Tables of parameters come as `kernels.padded` makes them, for loops of whole ste
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -12,20 +11,16 @@ import numpy as np
 from posterior._types import AnyArray, Floats
 from posterior.kernels.compiled.columns import COLUMNS, addresses_of, column
 from posterior.kernels.compiled.jit import ANY_ORDER, NUMBERS, ROWS, TABLE, deviation, kernel
-from posterior.kernels.compiled.vectors import WIDTH, add_squared_coordinates
+from posterior.kernels.compiled.tile_vectors import SQUARE, turn_doubles
+from posterior.kernels.compiled.vectors import COORDINATES, LANES, WIDTH, add_squared_coordinates
 from posterior.kernels.layouts import NumberTable, SeparateColumns, tiles
 from posterior.kernels.memory import scratch
 
 TILE = 64
 Parameters: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats]
 CENTRED = f"{ROWS}, {NUMBERS}, {NUMBERS}"
-# Cells of the product of rows and factors that are in memory at once, and how wide it may be.
-PRODUCT_CELLS, PRODUCT_WIDTH = 1 << 15, 1 << 12
-# Into how many parts the coordinates of a class are split, and how many make a part.
-LARGEST_SPLIT, SMALLEST_PART = 4, 8
-# Columns up to which distances are worked out in registers: so many coordinates of so many rows at a time, of
-# so many rows that are turned at once.
-NARROW, COORDINATES, LANES, TURNED = 48, 4, 8, 128
+# Cells of rows that are turned at a time, which stay in the second cache of a core, and how many rows.
+TURNED_CELLS, FEWEST, MOST = 1 << 15, 32, 128
 
 
 @kernel(f"boolean({ROWS}, int64, {NUMBERS}, {NUMBERS}, float64[:, ::1])", fastmath=ANY_ORDER)
@@ -178,31 +173,27 @@ def normal_scores(table: NumberTable, parameters: Parameters, out: Floats) -> No
 @kernel(f"boolean({CENTRED}, float64[:, ::1])", fastmath=ANY_ORDER)
 def turn(values: Floats, pivot: Floats, remainder: Floats, out: Floats) -> bool:
     """Rows less the centre, as the columns of `out`, whose first row is ones; whether all are finite."""
-    n, d = values.shape
-    check = 0.0
+    (n, d), found = values.shape, np.zeros(SQUARE)
+    rows, columns = n // SQUARE * SQUARE, d // SQUARE * SQUARE
+    stride, line = WIDTH * d, WIDTH * out.shape[1]
+    own, turned, check = values.ctypes.data, out[1:].ctypes.data, found.ctypes.data
+    p, m = pivot.ctypes.data, remainder.ctypes.data
     for r in range(n):
         out[0, r] = 1.0
-        for j in range(d):
+    for r in range(0, rows, SQUARE):
+        for j in range(0, columns, SQUARE):
+            to = turned + line * j + WIDTH * r
+            at = WIDTH * j
+            turn_doubles(own + stride * r + at, stride, to, line, p + at, m + at, check)
+    nothing = 0.0
+    for r in range(n):
+        for j in range(columns if r < rows else 0, d):
             v = deviation(values[r, j], pivot[j], remainder[j])
             out[j + 1, r] = v
-            check += 0.0 * v
-    return check == 0.0
-
-
-@kernel(f"void({ROWS}, int64, float64[:, :])", fastmath=ANY_ORDER)
-def add_squares(white: Floats, first: int, out: Floats) -> None:
-    """Add −½ |white_k|² to the classes from `first` on; each has its coordinates one below the other."""
-    n_classes, n_rows = out.shape[1] - first, white.shape[1]
-    d = len(white) // n_classes
-    sums = np.empty(n_rows)
-    for k in range(n_classes):
-        for r in range(n_rows):
-            sums[r] = 0.0
-        for j in range(k * d, (k + 1) * d):
-            for r in range(n_rows):
-                sums[r] += white[j, r] * white[j, r]
-        for r in range(n_rows):
-            out[r, first + k] -= 0.5 * sums[r]
+            nothing += 0.0 * v
+    for place in range(SQUARE):
+        nothing += found[place]
+    return nothing == 0.0
 
 
 @kernel(f"int64({CENTRED}, {NUMBERS}, {TABLE}, {TABLE}, {TABLE})")
@@ -218,7 +209,7 @@ def add_distances(
     """Add −½ of the squared lengths of the coordinates as far as rows are finite; how many rows that were.
 
     As many rows at a time as `turned` has columns, a multiple of `LANES`. `factors` are those of
-    `NarrowQuadratic`.
+    `Quadratic`.
     """
     (n, d), n_classes, size = values.shape, out.shape[1], turned.shape[1]
     line, own = WIDTH * size, turned.ctypes.data
@@ -241,72 +232,31 @@ def add_distances(
     return len(values)
 
 
-class NarrowQuadratic:
-    """Squared distances from class means, |(x − c)W_k − m_k|², with W_k upper triangular, of few columns.
-
-    Coordinates are worked out four at a time, in registers, from as many columns as they look at.
-    """
-
-    def __init__(self, whiteners: Iterator[Floats], means: Floats) -> None:
-        d = means.shape[1]
-        parts: list[Floats] = []
-        for mean in means:
-            white = next(whiteners)
-            factor = np.concatenate([-mean[None], white])  # (d + 1, d)
-            for first in range(0, d, COORDINATES):
-                last = min(first + COORDINATES, d)
-                four = np.zeros((last + 1, COORDINATES))
-                four[:, : last - first] = factor[: last + 1, first:last]
-                parts.append(four.ravel())
-        self.factors = np.concatenate(parts)
-        self.n_columns = d
-
-    def add(self, values: Floats, pivot: Floats, remainder: Floats, out: Floats) -> int:
-        """Add −½ of the squared distances as far as rows are finite; how many rows that were."""
-        turned, sums = scratch("turned", self.n_columns + 1, TURNED), scratch("product", 1, TURNED)
-        done: int = add_distances(values, pivot, remainder, self.factors, turned, sums, out)
-        return done
-
-
-def quadratic(whiteners: Iterator[Floats], means: Floats) -> "NarrowQuadratic | Quadratic":
-    """Squared distances from class means, in the way that is fastest for so many columns."""
-    return (NarrowQuadratic if means.shape[1] <= NARROW else Quadratic)(whiteners, means)
-
-
 class Quadratic:
-    """Squared distances from class means as matrix products: |(x − c)W_k − m_k|², with W_k upper triangular.
+    """Squared distances from class means, |(x − c)W_k − m_k|², with W_k upper triangular.
 
-    The factors of some coordinates of all classes, one below the other, make one product with rows; those
-    of the first coordinates are short, for they look at the first columns only.
+    Some coordinates are worked out at a time, in registers, from as many columns as they look at.
     """
 
     def __init__(self, whiteners: Iterator[Floats], means: Floats) -> None:
         n_classes, d = means.shape
+        widths = [min(first + COORDINATES, d) + 1 for first in range(0, d, COORDINATES)]
+        own = COORDINATES * sum(widths)
+        self.factors = np.zeros(n_classes * own)
+        for k, mean in enumerate(means):
+            white, at = next(whiteners), k * own
+            for first, width in zip(range(0, d, COORDINATES), widths, strict=True):
+                some = self.factors[at : at + COORDINATES * width].reshape(width, COORDINATES)
+                last = min(first + COORDINATES, d)
+                some[0, : last - first] = -mean[first:last]
+                some[1:, : last - first] = white[: width - 1, first:last]
+                at += some.size
         self.n_columns = d
-        parts = max(1, min(LARGEST_SPLIT, d // SMALLEST_PART))
-        edges = [d * i // parts for i in range(parts + 1)]
-        at_once = max(1, min(n_classes, PRODUCT_WIDTH // d))
-        self.blocks: list[tuple[int, Floats]] = []
-        for k in range(0, n_classes, at_once):
-            own = means[k : k + at_once]
-            white = np.stack([next(whiteners).T for _ in own])
-            factors = np.concatenate([-own[:, :, None], white], axis=2)
-            for a, b in pairwise(edges):
-                self.blocks.append((k, np.ascontiguousarray(factors[:, a:b, : b + 1]).reshape(-1, b + 1)))
-        self.at_once = at_once
-        widest = max(len(factor) for _, factor in self.blocks)
-        self.n_rows = max(TILE, PRODUCT_CELLS // widest)
+        self.at_once = max(FEWEST, min(MOST, TURNED_CELLS // (d + 1))) // LANES * LANES
 
     def add(self, values: Floats, pivot: Floats, remainder: Floats, out: Floats) -> int:
         """Add −½ of the squared distances as far as rows are finite; how many rows that were."""
-        n_rows = self.n_rows
-        for start in range(0, len(values), n_rows):
-            part = values[start : start + n_rows]
-            own = scratch("turned", self.n_columns + 1, len(part))
-            if not turn(part, pivot, remainder, own):
-                return start
-            for k, factor in self.blocks:
-                product = scratch("product", len(factor), len(part))
-                np.matmul(factor, own[: factor.shape[1]], out=product)
-                add_squares(product, k, out[start : start + n_rows, : k + self.at_once])
-        return len(values)
+        turned = scratch("turned", self.n_columns + 1, self.at_once)
+        sums = scratch("product", 1, self.at_once)
+        done: int = add_distances(values, pivot, remainder, self.factors, turned, sums, out)
+        return done

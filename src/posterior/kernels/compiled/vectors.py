@@ -6,6 +6,7 @@ Each takes the addresses of as many doubles as it is wide, and adds to what lies
 
 from typing import Any
 
+import llvmlite.binding
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -16,6 +17,12 @@ ALIGNED = 8
 # Bytes of a double, and of a number in single precision.
 WIDTH, SINGLE = 8, 4
 FUSED = ("contract",)  # a·b + c may be one rounding, as in the loops beside these steps
+# Whether there are 32 registers of eight doubles, and not 16 of four.
+HAS_WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f"))
+# Coordinates that are worked out at a time, and registers of rows.
+COORDINATES, REGISTERS = (8, 2) if HAS_WIDE_REGISTERS else (4, 1)
+# Rows at a time.
+LANES = 8 * REGISTERS
 
 
 def _numbers_at(kind: Any, number: Any) -> Any:
@@ -158,35 +165,42 @@ def _spread(builder: Any, number: Any, width: int) -> Any:
 def add_squared_coordinates(
     typing_context: Any, columns: Any, line: Any, factors: Any, n: Any, sums: Any
 ) -> Any:
-    """Add the squares of 4 coordinates of 8 rows to their sums: Σ over n columns of numbers times factors.
+    """Add the squares of some coordinates of `LANES` rows to their sums: Σ of numbers × factors of n columns.
 
-    A column has the numbers of rows side by side, `line` bytes before the next; `factors` are 4 by 4.
+    A column has the numbers of rows side by side, `line` bytes before the next; `factors` have a line of
+    `COORDINATES` numbers for each.
     """
     whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, 8)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         columns, line, factors, n, sums = arguments
         column, factor = (cgutils.alloca_once(builder, whole) for _ in range(2))
-        coordinates = [cgutils.alloca_once(builder, vector) for _ in range(4)]
-        for each in coordinates:
+        coordinates = [
+            [cgutils.alloca_once(builder, vector) for _ in range(REGISTERS)] for _ in range(COORDINATES)
+        ]
+        for each in [each for own in coordinates for each in own]:
             builder.store(ir.Constant(vector, None), each)
         builder.store(columns, column)
         builder.store(factors, factor)
         with cgutils.for_range(builder, n):
-            x = builder.load(builder.inttoptr(builder.load(column), vector.as_pointer()), align=ALIGNED)
+            first = builder.inttoptr(builder.load(column), vector.as_pointer())
+            xs = [builder.load(builder.gep(first, [whole(v)]), align=ALIGNED) for v in range(REGISTERS)]
             at = builder.inttoptr(builder.load(factor), DOUBLE.as_pointer())
-            for a, each in enumerate(coordinates):
-                f = builder.load(builder.gep(at, [whole(a)]), align=ALIGNED)
-                product = builder.fmul(_spread(builder, f, 8), x, flags=FUSED)
-                builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
+            for a, own in enumerate(coordinates):
+                f = _spread(builder, builder.load(builder.gep(at, [whole(a)]), align=ALIGNED), 8)
+                for x, each in zip(xs, own, strict=True):
+                    product = builder.fmul(f, x, flags=FUSED)
+                    builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
             builder.store(builder.add(builder.load(column), line), column)
-            builder.store(builder.add(builder.load(factor), whole(4 * ALIGNED)), factor)
+            builder.store(builder.add(builder.load(factor), whole(COORDINATES * WIDTH)), factor)
         to = builder.inttoptr(sums, vector.as_pointer())
-        total = builder.load(to, align=ALIGNED)
-        for each in coordinates:
-            z = builder.load(each)
-            total = builder.fadd(total, builder.fmul(z, z, flags=FUSED), flags=FUSED)
-        builder.store(total, to, align=ALIGNED)
+        for v in range(REGISTERS):
+            place = builder.gep(to, [whole(v)])
+            total = builder.load(place, align=ALIGNED)
+            for own in coordinates:
+                z = builder.load(own[v])
+                total = builder.fadd(total, builder.fmul(z, z, flags=FUSED), flags=FUSED)
+            builder.store(total, place, align=ALIGNED)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
