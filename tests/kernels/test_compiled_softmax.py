@@ -27,7 +27,6 @@ from posterior.linear.loss_sums import (
     slope_and_curvature_of,
     slope_of,
 )
-from posterior.linear.losses.softmax import FUSED_COLUMNS
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import RowBlock
 from posterior.linear.solvers import Newton
@@ -100,7 +99,7 @@ CASES = {
 }
 
 
-@given(d=st.sampled_from([1, 2, 3, 7, 8, 21, 47, FUSED_COLUMNS + 3]), K=st.integers(2, 7), **CASES)
+@given(d=st.sampled_from([1, 2, 3, 7, 8, 21, 47, 203]), K=st.integers(2, 7), **CASES)
 def test_value_and_slope_are_those_of_the_reference(n, d, K, seed, weighted, symmetric, shifted):
     block, loss, line = problem(seed, n, d, K, weighted=weighted, symmetric=symmetric, shifted=shifted)
     truth, found = both(lambda: slope_of(block, loss, line))

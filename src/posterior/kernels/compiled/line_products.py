@@ -7,18 +7,16 @@ thinks of the loop around. Everything is given by addresses; distances between n
 from itertools import chain
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from posterior.kernels.compiled.jit import step
-from posterior.kernels.compiled.vectors import ALIGNED, DOUBLE, FUSED, WIDTH, _spread
+from posterior.kernels.compiled.vectors import ALIGNED, DOUBLE, FUSED, HAS_WIDE_REGISTERS, WIDTH, _spread
 
 # Numbers of a register, or of two or four smaller ones, and the fewest lines that are worked on at a time.
 EIGHT, FOUR = 8, 4
-# Where there are registers of eight, four times as many sums are kept in them, each in the same order.
-MANY = bool(binding.get_host_cpu_features().get("avx512f", False))
 
 VECTOR, WHOLE = ir.VectorType(DOUBLE, EIGHT), ir.IntType(64)
 
@@ -33,22 +31,27 @@ def _add_to(builder: Any, to: Any, total: Any) -> None:
     builder.store(builder.fadd(builder.load(place, align=ALIGNED), total), place, align=ALIGNED)
 
 
-def _block(lines: int, registers: int) -> Any:
-    """The type and the code of the products of some lines and some registers of columns."""
+def products(lines: int, registers: int, *, side_by_side: bool = True) -> Any:
+    """The type and the code of the products of some lines and some registers of columns.
+
+    Registers of a step lie side by side, or else as far apart as a last argument says.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        left, across, down, right, line, n, out, out_line = arguments
+        left, across, down, right, line, n, out, out_line, *apart = arguments
         ours, theirs = (cgutils.alloca_once_value(builder, each) for each in (left, right))
         sums = [[cgutils.alloca_once(builder, VECTOR) for _ in range(registers)] for _ in range(lines)]
+        steps = [
+            WHOLE(EIGHT * WIDTH * v) if side_by_side else builder.mul(apart[0], WHOLE(v))
+            for v in range(registers)
+        ]
         for each in chain(*sums):
             builder.store(ir.Constant(VECTOR, None), each)
         with cgutils.for_range(builder, n):
             at, to = builder.load(theirs), builder.load(ours)
             columns = [
-                builder.load(
-                    _pointer(builder, builder.add(at, WHOLE(EIGHT * WIDTH * v)), VECTOR), align=ALIGNED
-                )
-                for v in range(registers)
+                builder.load(_pointer(builder, builder.add(at, step), VECTOR), align=ALIGNED)
+                for step in steps
             ]
             for a in range(lines):
                 place = builder.add(to, builder.mul(across, WHOLE(a)))
@@ -66,7 +69,7 @@ def _block(lines: int, registers: int) -> Any:
                 _add_to(builder, builder.add(place, WHOLE(EIGHT * WIDTH * v)), builder.load(sums[a][v]))
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 8), generate
+    return types.void(*[types.int64] * (8 if side_by_side else 9)), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -86,7 +89,7 @@ def add_4_by_8(
     The 4 numbers are `across` bytes from each other and `down` bytes from those of the next step; the 8 lie
     side by side, `line` bytes before the next 8.
     """
-    return _block(4, 1)
+    return products(4, 1)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -102,7 +105,7 @@ def add_8_by_8(
     out_line: Any,
 ) -> Any:
     """The same of 8 numbers and 8."""
-    return _block(8, 1)
+    return products(8, 1)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -118,7 +121,7 @@ def add_8_by_16(
     out_line: Any,
 ) -> Any:
     """The same of 8 numbers and 16."""
-    return _block(8, 2)
+    return products(8, 2)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -196,11 +199,11 @@ def add_all(
     """Add Σ of n steps of `lines` numbers times `columns` others to `out`; multiples of 4 and of 8."""
     j = 0
     while j < columns:
-        double = MANY and j + 2 * EIGHT <= columns
+        double = HAS_WIDE_REGISTERS and j + 2 * EIGHT <= columns
         i = 0
         while i < lines:
             ours, to = left + i * across, out + i * out_line + j * WIDTH
-            if MANY and i + EIGHT <= lines:
+            if HAS_WIDE_REGISTERS and i + EIGHT <= lines:
                 if double:
                     add_8_by_16(ours, across, down, right + j * WIDTH, line, n, to, out_line)
                 else:

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import TABLE, kernel, step
+from posterior.kernels.compiled.line_products import add_all, products
 from posterior.kernels.compiled.vectors import (
     ALIGNED,
     DOUBLE,
@@ -146,51 +147,21 @@ def set_cell(panels: Floats, r: int, j: int, value: float) -> None:
     panels[cell // panels.shape[1], cell % panels.shape[1]] = value
 
 
-def _block(n_panels: int) -> Any:
-    """The type and the code of the products of `LINES` columns with those of some panels."""
-    whole, vector = ir.IntType(64), ir.VectorType(DOUBLE, COLUMNS)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        left, right, panel, n, out, out_line = arguments
-        places = [cgutils.alloca_once_value(builder, each) for each in (left, right)]
-        sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_panels)] for _ in range(LINES)]
-        for each in [each for line in sums for each in line]:
-            builder.store(ir.Constant(vector, None), each)
-        with cgutils.for_range(builder, n):
-            at, by = (builder.load(each) for each in places)
-            ys = []
-            for p in range(n_panels):
-                address = builder.add(by, builder.mul(panel, whole(p)))
-                ys.append(builder.load(builder.inttoptr(address, vector.as_pointer()), align=ALIGNED))
-            first = builder.inttoptr(at, DOUBLE.as_pointer())
-            for a, line in enumerate(sums):
-                x = _spread(builder, builder.load(builder.gep(first, [whole(a)]), align=ALIGNED), COLUMNS)
-                for y, each in zip(ys, line, strict=True):
-                    product = builder.fmul(x, y, flags=FUSED)
-                    builder.store(builder.fadd(builder.load(each), product, flags=FUSED), each)
-            for each, address in zip(places, (at, by), strict=True):
-                builder.store(builder.add(address, whole(LINE_BYTES)), each)
-        for a, line in enumerate(sums):
-            for p, each in enumerate(line):
-                to = builder.add(builder.add(out, builder.mul(out_line, whole(a))), whole(LINE_BYTES * p))
-                pointer = builder.inttoptr(to, vector.as_pointer())
-                total = builder.fadd(builder.load(pointer, align=ALIGNED), builder.load(each))
-                builder.store(total, pointer, align=ALIGNED)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 6), generate
-
-
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def add_block(t: Any, left: Any, right: Any, panel: Any, n: Any, out: Any, out_line: Any) -> Any:
-    """Add Σ x_a x_b over n lines: of `LINES` columns at `left` and those of one panel at `right`."""
-    return _block(1)
-
-
-@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def add_wide_block(t: Any, left: Any, right: Any, panel: Any, n: Any, out: Any, out_line: Any) -> Any:
-    """The same of `ACROSS` panels, which lie `panel` bytes apart."""
-    return _block(ACROSS)
+def add_block(
+    t: Any,
+    left: Any,
+    across: Any,
+    down: Any,
+    right: Any,
+    line: Any,
+    n: Any,
+    out: Any,
+    out_line: Any,
+    panel: Any,
+) -> Any:
+    """Add Σ over n lines of `LINES` columns times `ACROSS` panels, which lie `panel` bytes apart."""
+    return products(LINES, ACROSS, side_by_side=False)
 
 
 @kernel(f"void({TABLE}, int64, int64, int64, {TABLE})", inner=True)
@@ -205,11 +176,9 @@ def add_products(panels: Floats, first: int, n: int, d: int, out: Floats) -> Non
     for i in range(count):
         for a in range(0, COLUMNS, LINES):
             left = rows + panel * i + WIDTH * a
-            to = sums + line * (COLUMNS * i + a)
-            j = i
-            while (count - j) % ACROSS:
-                add_block(left, rows + panel * j, panel, n, to + LINE_BYTES * j, line)
-                j += 1
-            while j < count:
-                add_wide_block(left, rows + panel * j, panel, n, to + LINE_BYTES * j, line)
-                j += ACROSS
+            to = sums + line * (COLUMNS * i + a) + LINE_BYTES * i
+            if (count - i) % ACROSS:
+                add_all(left, WIDTH, LINE_BYTES, rows + panel * i, LINE_BYTES, n, LINES, COLUMNS, to, line)
+            for j in range(i + (count - i) % ACROSS, count, ACROSS):
+                right, at = rows + panel * j, to + LINE_BYTES * (j - i)
+                add_block(left, WIDTH, LINE_BYTES, right, LINE_BYTES, n, at, line, panel)

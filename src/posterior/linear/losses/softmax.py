@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from posterior.linear.objective import Objective, Point
     from posterior.linear.scan import RowBlock, Scan
 
-# With at most this many columns one loop over rows is as fast as products by BLAS with scores in between: for
-# the slope of several scores, and for the curvature.
-FUSED_COLUMNS = 200
-FUSED_SQUARES = 127
-
 
 @dataclass(frozen=True)
 class SoftmaxLoss(Loss):
@@ -206,10 +201,8 @@ class SoftmaxLoss(Loss):
     def compiled_sums(
         self, block: "RowBlock", line: "LinearScores", *, curved: bool
     ) -> tuple[float, Floats, Floats, Floats | None] | None:
-        """One reading of many rows that are not wide."""
-        d = block.matrix.shape[1]
-        most = FUSED_SQUARES if curved else FUSED_COLUMNS
-        if kernels.is_sparse(block.matrix) or (d > most and (curved or self.n_scores > 1)):
+        """One reading of many dense rows."""
+        if kernels.is_sparse(block.matrix):
             return None
         fast = compiled("logistic" if self.n_scores == 1 else "softmax", block.matrix.size, len(block.target))
         sums: tuple[float, Floats, Floats, Floats | None] | None = None
@@ -218,10 +211,8 @@ class SoftmaxLoss(Loss):
         return sums
 
     def sums_of_parts(self, block: "RowBlock", line: "LinearScores", size: int, *, curved: bool) -> Any:
-        """One reading of many rows that are not wide, shared out among threads."""
-        d = block.matrix.shape[1]
-        most = FUSED_SQUARES if curved else FUSED_COLUMNS
-        if kernels.is_sparse(block.matrix) or (d > most and (curved or self.n_scores > 1)):
+        """One reading of many dense rows, shared out among threads."""
+        if kernels.is_sparse(block.matrix):
             return None
         fast = compiled("logistic" if self.n_scores == 1 else "softmax", block.matrix.size, len(block.target))
         if fast is None:
