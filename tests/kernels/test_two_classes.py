@@ -32,7 +32,7 @@ def answered(scores, X, answer, out):
 def forms(d, size=1.0):
     rng = np.random.default_rng(d)
     coef, level, pivot = size * rng.normal(size=(d, 2)), rng.normal(size=2), rng.normal(size=d)
-    return coef, level, pivot, row_scores.linear_scores(coef, level, pivot, np.full(d, 1e-17))
+    return coef, level, pivot, row_scores.row_linear_scores(coef, level, pivot, np.full(d, 1e-17))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -57,7 +57,7 @@ def test_answers_are_those_of_both_scores(n, d, layout):
 @pytest.mark.parametrize("d", [2, 20])
 def test_one_score_is_written_as_it_is(d):
     X, (coef, level, pivot, _) = rows(130, d), forms(d)
-    alone, out = row_scores.linear_scores(coef[:, :1], level[:1], pivot, np.zeros(d)), np.empty((130, 1))
+    alone, out = row_scores.row_linear_scores(coef[:, :1], level[:1], pivot, np.zeros(d)), np.empty((130, 1))
     answered(alone, X, "scores", out)
     assert_allclose(out[:, 0], (X - pivot) @ coef[:, 0] + level[0], rtol=1e-12, atol=1e-12)
 
@@ -66,7 +66,7 @@ def test_one_score_is_written_as_it_is(d):
 @pytest.mark.parametrize("d", [0, 1, 2, 3, 4, 5, 6, 7, 8, 20])
 def test_few_rows_answered_without_compiled_code_have_the_answers_of_compiled_code(d, offset):
     X, (coef, level, pivot, _) = rows(100, d) + offset, forms(d)
-    scores = row_scores.linear_scores(coef, level, pivot + offset, np.full(d, 1e-17))
+    scores = row_scores.row_linear_scores(coef, level, pivot + offset, np.full(d, 1e-17))
     for answer, out in (
         ("posteriors", np.empty((100, 2))),
         ("log posteriors", np.empty((100, 2))),
@@ -108,7 +108,7 @@ def test_threads_begin_only_where_there_is_enough_to_do(n_rows, begun, monkeypat
 
 
 def test_posteriors_are_right_down_to_the_smallest_numbers():
-    one = row_scores.linear_scores(np.array([[0.0, 1.0]]), np.zeros(2), np.zeros(1), np.zeros(1))
+    one = row_scores.row_linear_scores(np.array([[0.0, 1.0]]), np.zeros(2), np.zeros(1), np.zeros(1))
     x = np.linspace(-740.0, 740.0, 149)
     out = np.empty((149, 2))
     with using("compiled"):
@@ -120,7 +120,7 @@ def test_posteriors_are_right_down_to_the_smallest_numbers():
 
 
 def test_the_first_of_equals_is_the_answer():
-    one = row_scores.linear_scores(np.array([[1.0, -1.0]]), np.zeros(2), np.zeros(1), np.zeros(1))
+    one = row_scores.row_linear_scores(np.array([[1.0, -1.0]]), np.zeros(2), np.zeros(1), np.zeros(1))
     best = np.ones(70, np.int64)
     with using("compiled"):
         one.answer(np.zeros((70, 1)), np.zeros(2), best, "best")

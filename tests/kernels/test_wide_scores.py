@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from posterior import LDA, GaussianNB, threads
-from posterior.families import gaussian
-from posterior.kernels import WideScores, best, linear_scores, posteriors
+from posterior import LDA, GaussianNB, LogisticRegression, threads
+from posterior.kernels import WideScores, best, posteriors, row_linear_scores
 from posterior.kernels.choice import using
 
 
@@ -54,18 +53,19 @@ def test_posteriors_of_many_classes_reach_the_smallest_numbers_there_are():
 def wide(d, n_classes, offset=0.0):
     rng = np.random.default_rng(0)
     coef, level, pivot = rng.normal(size=(d, n_classes)), rng.normal(size=n_classes), np.full(d, offset)
-    return WideScores(coef, level, pivot, np.zeros(d)), linear_scores(coef, level, pivot, np.zeros(d))
+    return WideScores(coef, level, pivot, np.zeros(d)), row_linear_scores(coef, level, pivot, np.zeros(d))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_answers_of_a_product_are_those_of_sums_in_registers(offset, layout, kind):
-    product, sums = wide(11, 53, offset)
-    X = layout(np.random.default_rng(1).normal(size=(70, 11)).round(3) + offset)
-    prior = np.full(53, -np.log(53))
+@pytest.mark.parametrize(("n", "d", "K"), [(70, 11, 53), (300, 520, 64), (1, 300, 9), (129, 8, 8)])
+def test_answers_of_a_product_are_those_of_sums_in_registers(n, d, K, offset, layout, kind):
+    product, sums = wide(d, K, offset)
+    X = layout(np.random.default_rng(1).normal(size=(n, d)).round(3) + offset)
+    prior = np.full(K, -np.log(K))
     for answer in ("posteriors", "log posteriors", "scores", "best"):
-        outs = [np.empty(70, np.int64) if answer == "best" else np.empty((70, 53), kind) for _ in range(2)]
+        outs = [np.empty(n, np.int64) if answer == "best" else np.empty((n, K), kind) for _ in range(2)]
         with using("compiled"):
             for scores, out in zip((product, sums), outs, strict=True):
                 assert not len(scores.answer(X, prior, out, answer))
@@ -104,8 +104,8 @@ def test_wide_models_answer_rows_as_narrow_ones_do(table, offset, monkeypatch):
         X = X.copy()
         X[[5, 700], 2] = np.nan
         want = [getattr(model, method)(X) for method in methods]
-        monkeypatch.setattr(gaussian, "WIDE", 0)
-        monkeypatch.setattr("posterior.estimators.lda.WIDE", 0)
+        monkeypatch.setattr("posterior.kernels.MOST_COEFFICIENTS", 0)
+        monkeypatch.setattr("posterior.kernels.wide_scores.MOST_COEFFICIENTS", 0)
         model = LDA().fit(table[0] + offset, y)
         assert isinstance(model.model_.distributions[0][1].row_scores, WideScores)
         found = {n: [] for n in (1, 3)}
@@ -123,3 +123,23 @@ def test_many_classes_of_other_models_have_the_posteriors_of_the_reference(table
         want = model.predict_proba(table[0])
     with using("compiled"):
         assert_allclose(model.predict_proba(table[0]), want, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_linear_models_of_many_classes_answer_as_those_of_few(table, kind, monkeypatch):
+    X, y = table[0].astype(kind), table[1]
+    methods = ("predict_proba", "predict_log_proba", "predict", "decision_function")
+    found = []
+    with using("compiled"):
+        for most in (1 << 15, 0):
+            monkeypatch.setattr("posterior.kernels.wide_scores.MOST_COEFFICIENTS", most)
+            model = LogisticRegression(C=1e-3).fit(table[0], y)
+            found.append([getattr(model, method)(X) for method in methods])
+    for rows, product in zip(*found, strict=True):
+        assert rows.dtype == product.dtype
+        assert_allclose(
+            product,
+            rows,
+            rtol=1e-9 if kind == np.float64 else 2e-5,
+            atol=1e-5 if kind == np.float32 else 1e-9,
+        )

@@ -24,7 +24,6 @@ from posterior.estimators.precision import LARGEST_SINGLE, shown
 from posterior.estimators.presets import renormalized
 from posterior.estimators.scanned_prediction import Writing, scores_scans
 from posterior.families import Family, MultivariateNormal
-from posterior.families.gaussian import WIDE
 from posterior.families.mending import OnSingular
 from posterior.families.plug_in import PlugInNormal
 from posterior.generative import GenerativeModel, Priors
@@ -255,12 +254,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         columns = tuple(self._kept()[0])
         xbar, coef = self._xbar()[list(columns)], coef[:, list(columns)]
         exact = np.zeros(len(xbar))
-        scores_of: kernels.RowScores | kernels.WideScores
-        if coef.size > WIDE:
-            scores_of = kernels.WideScores(np.ascontiguousarray(coef.T), level, xbar, exact)
-        else:
-            scores_of = kernels.linear_scores(coef.T, level, xbar, exact)
-        return LinearForm(columns, xbar, coef, level, scores_of)
+        return LinearForm(columns, xbar, coef, level, kernels.linear_scores(coef.T, level, xbar, exact))
 
     def _device_decision(self, table: DeviceTable) -> Any:
         """Linear scores of rows on a device."""

@@ -22,8 +22,8 @@ Shape = Literal["full", "diagonal", "spherical"]
 
 # Where fewer rows have gaps than this share, all are scored as complete first, and those with gaps again.
 MOST = 0.75
-# With more means (classes × columns) than this a linear form is a product of matrices; rows of it at a time.
-WIDE, BLOCK = 1 << 16, 128
+# Cells up to which a product of matrices is worked out row by row; and rows at a time beyond.
+FEW_CELLS, BLOCK = 1 << 16, 128
 
 # What compiled code reads, and makes again where it is needed.
 MADE_AGAIN = ("row_scores", "_log_density_scores", "_linear")
@@ -195,7 +195,7 @@ class MultivariateNormalDistribution(Distribution):
     @property
     def _is_wide(self) -> bool:
         """Whether coefficients are so many that scores are products of matrices, not sums in registers."""
-        return self.n_classes * self.n_columns > WIDE
+        return self.n_classes * self.n_columns > kernels.MOST_COEFFICIENTS
 
     @cached_property
     def _log_density_scores(self) -> kernels.RowScores | None:
@@ -432,7 +432,7 @@ class MultivariateNormalDistribution(Distribution):
 
 def _times(rows: Floats, matrix: Floats) -> Floats:
     """The product: row by row or, of a large table, a block of rows after the other by several threads."""
-    if rows.size <= WIDE:
+    if rows.size <= FEW_CELLS:
         return np.stack([row @ matrix for row in rows])
     out = np.empty((len(rows), matrix.shape[1]))
 

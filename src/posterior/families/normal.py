@@ -134,7 +134,7 @@ class NormalDistribution(ProductDistribution):
         if self._linear is None:
             return kernels.normal_scores(scale, apart, self._log_scale, *centre)
         taken = np.ascontiguousarray(0.5 * apart.T**2)
-        return kernels.linear_scores((scale * apart).T, -taken.sum(axis=0), *centre, taken)
+        return kernels.row_linear_scores((scale * apart).T, -taken.sum(axis=0), *centre, taken)
 
     @property
     def _far_apart(self) -> bool:

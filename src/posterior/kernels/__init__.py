@@ -60,9 +60,9 @@ from posterior.kernels.row_scores import (
     AnswersOfParts,
     RowScores,
     discrete_scores,
-    linear_scores,
     normal_scores,
     quadratic_scores,
+    row_linear_scores,
 )
 from posterior.kernels.sparse import (
     DistinctCells,
@@ -77,11 +77,12 @@ from posterior.kernels.sparse import (
     without_zeros,
 )
 from posterior.kernels.whole_numbers import WholeCodes, distinct_whole
-from posterior.kernels.wide_scores import WideScores
+from posterior.kernels.wide_scores import MOST_COEFFICIENTS, WideScores, linear_scores
 
 __all__ = [
     "MANY_SUMS",
     "MATRIX_CLASSES",
+    "MOST_COEFFICIENTS",
     "WIDEST_QUADRATIC",
     "Answer",
     "AnswersOfParts",
@@ -149,6 +150,7 @@ __all__ = [
     "quadratic_scores",
     "ratio",
     "rounding_of",
+    "row_linear_scores",
     "rows_by_class",
     "rows_times",
     "scatter_of_parts",

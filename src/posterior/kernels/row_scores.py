@@ -292,7 +292,7 @@ class AnswersOfParts:
 NONE_ODD = np.empty(0, dtype=np.bool_)
 
 
-def linear_scores(
+def row_linear_scores(
     coef: Floats, level: Floats, pivot: Floats, remainder: Floats, absent: Floats | None = None
 ) -> RowScores:
     """Scores (x − c)·coef + level, of coefficients (d, K); `absent` is added for a cell that is missing."""
@@ -317,7 +317,7 @@ def discrete_scores(
     if meaning == "on or off" and absent is not None and np.abs(absent).max(axis=0).sum() > MOST_OFF:
         return None
     missing = None if absent is None else np.ascontiguousarray(absent.T)
-    scores = linear_scores(coef.T, level, np.zeros(d), np.zeros(d), missing)
+    scores = row_linear_scores(coef.T, level, np.zeros(d), np.zeros(d), missing)
     return replace(scores, meaning=meaning, threshold=threshold)
 
 

@@ -161,7 +161,7 @@ class LinearModel:
         return scan.fill(write, _answers(scan, len(model.coef), dtype))
 
     @cached_property
-    def _row_scores(self) -> kernels.RowScores:
+    def _row_scores(self) -> kernels.RowScores | kernels.WideScores:
         """The scores as compiled code reads them."""
         return kernels.linear_scores(self.coef.T, self.level, self.centre, np.zeros(len(self.centre)))
 
