@@ -100,9 +100,5 @@ def _first_rows(table: NumberTable, y: Ints, n_classes: int) -> Floats:
     find_first(y, rows)
     seen = np.flatnonzero(rows >= 0)
     pivot = np.zeros((n_classes, table.shape[1]))
-    if isinstance(table, SeparateColumns):
-        for j, array in enumerate(table.arrays):
-            pivot[seen, j] = array[table.start + rows[seen]]
-    else:
-        pivot[seen] = table[rows[seen]]
+    pivot[seen] = table.some_rows(rows[seen]) if isinstance(table, SeparateColumns) else table[rows[seen]]
     return pivot
