@@ -150,9 +150,15 @@ class Encoded:
         return isinstance(table, kernels.SeparateColumns) or (table is not None and table.flags.c_contiguous)
 
     def _in_place(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
+        if self._is_everything(columns):  # to hash one of thousands of places costs more than to score a row
+            return self._whole_as_it_lies
         if columns not in self._as_they_lie:
             self._as_they_lie[columns] = self._without_copy(columns)
         return self._as_they_lie[columns]
+
+    @cached_property
+    def _whole_as_it_lies(self) -> kernels.NumberTable | None:
+        return self._without_copy(self._everything[0])
 
     @cached_property
     def _as_they_lie(self) -> dict[tuple[int, ...], kernels.NumberTable | None]:
