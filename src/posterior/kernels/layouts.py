@@ -26,9 +26,7 @@ class SeparateColumns:
     array([[2., 4.]])
     """
 
-    def __init__(
-        self, arrays: "tuple[Floats, ...] | Floats", addresses: Ints, start: int, stop: int
-    ) -> None:
+    def __init__(self, arrays: "tuple[Floats, ...] | Floats", addresses: Ints, start: int, stop: int) -> None:
         # Each column whole, in a tuple, or as the lines of one array.
         self.arrays, self.addresses, self.start, self.stop = arrays, addresses, start, stop
 
@@ -176,9 +174,10 @@ def tile_rows(d: int) -> int:
 
 
 def array_as_it_lies(array: AnyArray) -> "NumberTable | None":
-    """An array as a table without a copy: as columns apart where each is contiguous; None if of no floats.
+    """An array of floats as a table without a copy, None of other types.
 
-    Kernels read an array of one row, or in Fortran order, by columns.
+    Where each column is contiguous, as in Fortran order or in a single row, they are columns apart, which
+    kernels read where they lie.
     """
     if array.dtype not in (np.float64, np.float32):
         return None

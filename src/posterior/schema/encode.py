@@ -172,7 +172,11 @@ class Encoded:
         numbers = [part.array for part in parts if isinstance(part, Numbers) and part.missing is None]
         if len(numbers) < len(parts):  # codes, or nulls of integers, are no numbers as they lie
             return None
-        return kernels.array_as_it_lies(block) if block is not None and everything else kernels.as_they_lie(numbers)
+        return (
+            kernels.array_as_it_lies(block)
+            if block is not None and everything
+            else kernels.as_they_lie(numbers)
+        )
 
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
