@@ -6,8 +6,8 @@ from posterior._linalg import AT_ONCE, FAR_APART, NEGLIGIBLE
 from posterior._types import Bools, Floats, Ints
 from posterior.stats import Location
 
-# Classes for which products of matrices are faster than a product for each class.
-MANY = 8
+# Classes and columns from which on all of it is faster than a product for each class.
+MANY_CLASSES, MANY_COLUMNS = 8, 50
 # How often longer than a distance two numbers may be whose difference it is: it costs a digit.
 LONGER = 8.0
 # The same, squared, of a squared distance as a difference of squares: it costs three digits of sixteen.
@@ -29,6 +29,7 @@ class FarClasses:
     array([[0., 1., 4.]])
     """
 
+    @np.errstate(over="ignore", invalid="ignore")  # of means too far apart for their squares
     def __init__(self, location: Location, centre: Location, white: Floats, sd: Floats) -> None:
         self._location, self._centre, self._white, self._sd = location, centre, white, sd
         apart = location - centre
@@ -45,12 +46,12 @@ class FarClasses:
         lengths = (self._scaled**2).sum(axis=1)
         left, groups = np.flatnonzero(lengths > most), []
         while len(left):
-            first = left[0]
+            first, left = left[0], left[1:]
             about = (lengths - 2.0 * (self._scaled @ self._scaled[first]) + lengths[first])[left]
             maybe = left[about <= most + NEGLIGIBLE * (lengths[left] + lengths[first])]
-            own = maybe[((self._scaled[maybe] - self._scaled[first]) ** 2).sum(axis=1) <= most]
-            groups.append(own)
-            left = np.setdiff1d(left, own, assume_unique=True)
+            near = maybe[((self._scaled[maybe] - self._scaled[first]) ** 2).sum(axis=1) <= most]
+            groups.append(np.append(first, near))
+            left = np.setdiff1d(left, near, assume_unique=True)
         return groups
 
     def _about_the_first(self, own: Ints) -> Floats:

@@ -12,7 +12,7 @@ from posterior._linalg import AT_ONCE, FAR_APART, are_symmetric, whitener, white
 from posterior._pool import each
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
-from posterior.families.far_classes import MANY, FarClasses
+from posterior.families.far_classes import MANY_CLASSES, MANY_COLUMNS, FarClasses
 from posterior.families.parameters import Parameter, of_normals
 from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
@@ -319,7 +319,8 @@ class MultivariateNormalDistribution(Distribution):
     @cached_property
     def _far_classes(self) -> FarClasses | None:
         """Squared distances of many classes, some of them far apart; None of few, or of none far apart."""
-        if not self.tied or self.n_classes < MANY or self._spread <= FAR_APART:
+        many = self.n_classes >= MANY_CLASSES and self.n_columns >= MANY_COLUMNS
+        if not self.tied or not many or self._spread <= FAR_APART:
             return None
         sd = np.sqrt(np.diagonal(self.covariance[0]))
         return FarClasses(self.location, self._centre, self._whiteners[0][0], sd)
