@@ -96,6 +96,7 @@ def test_rows_and_pairs_are_worked_on_in_parts(case, monkeypatch):
     distribution, rows = drawn(case)
     monkeypatch.setattr(far_classes, "AT_ONCE", 7 * D)
     monkeypatch.setattr(far_classes, "PAIR_CELLS", 3 * D)
+    monkeypatch.setattr(far_classes, "BLOCK", 5)
     assert are_equal(distribution.log_density(rows), distribution, rows)
 
 

@@ -12,6 +12,8 @@ MANY_CLASSES, MANY_COLUMNS = 8, 50
 LONGER = 8.0
 # The same, squared, of a squared distance as a difference of squares: it costs three digits of sixteen.
 LARGER = 1024.0
+# Classes whose distances from all others are worked out at once.
+BLOCK = 128
 # Cells of pairs of a row and a class that are worked on at once.
 PAIR_CELLS = 1 << 16
 
@@ -24,34 +26,39 @@ class FarClasses:
     is |z − m_k|². And where x − c and μ_k − c themselves are much longer than x − μ_k, the centre is another:
     the mean of a class near by.
 
-    >>> line = Location.at(np.arange(3.0)[:, None])
-    >>> FarClasses(line, Location(np.ones(1), np.zeros(1)), np.eye(1), np.ones(1)).squares(np.zeros((1, 1)))
+    >>> line, zero, one = Location.at([[0.0], [1.0], [2.0]]), Location.at([0.0]), np.ones(1)
+    >>> FarClasses(line, zero, np.eye(1), line.value, one).squares(np.zeros((1, 1)))
     array([[0., 1., 4.]])
     """
 
     @np.errstate(over="ignore", invalid="ignore")  # of means too far apart for their squares
-    def __init__(self, location: Location, centre: Location, white: Floats, sd: Floats) -> None:
-        self._location, self._centre, self._white, self._sd = location, centre, white, sd
-        apart = location - centre
-        self._means = apart @ white
+    def __init__(
+        self, location: Location, centre: Location, white: Floats, means: Floats, sd: Floats
+    ) -> None:
+        self._location, self._centre, self._white, self._means, self._sd = location, centre, white, means, sd
         # On the scale of standard deviations, on which it is seen what is near.
-        self._scaled = apart / sd
+        self._scaled = (location - centre) / sd
         self._groups = self._far_groups()
         self._pivots = np.array([own[0] for own in self._groups], dtype=np.int64)
         self._about_pivots = [self._about_the_first(own) for own in self._groups]
 
     def _far_groups(self) -> list[Ints]:
         """Classes far from the centre, each with others near by."""
-        most = LONGER**2 * len(self._sd)
-        lengths = (self._scaled**2).sum(axis=1)
-        left, groups = np.flatnonzero(lengths > most), []
-        while len(left):
-            first, left = left[0], left[1:]
-            about = (lengths - 2.0 * (self._scaled @ self._scaled[first]) + lengths[first])[left]
-            maybe = left[about <= most + NEGLIGIBLE * (lengths[left] + lengths[first])]
-            near = maybe[((self._scaled[maybe] - self._scaled[first]) ** 2).sum(axis=1) <= most]
-            groups.append(np.append(first, near))
-            left = np.setdiff1d(left, near, assume_unique=True)
+        most, scaled = LONGER**2 * len(self._sd), self._scaled
+        lengths = (scaled**2).sum(axis=1)
+        far, groups = np.flatnonzero(lengths > most), []
+        left = lengths > most
+        for start in range(0, len(far), BLOCK):
+            some, others = far[start : start + BLOCK], far[start:]
+            sums = lengths[some, None] + lengths[others]
+            may_be_near = sums - 2.0 * (scaled[some] @ scaled[others].T) <= most + NEGLIGIBLE * sums
+            for first, may_be in zip(some.tolist(), may_be_near, strict=True):
+                if left[first]:
+                    left[first] = False
+                    near = others[may_be & left[others]]
+                    near = near[((scaled[near] - scaled[first]) ** 2).sum(axis=1) <= most]
+                    left[near] = False
+                    groups.append(np.append(first, near))
         return groups
 
     def _about_the_first(self, own: Ints) -> Floats:

@@ -323,7 +323,7 @@ class MultivariateNormalDistribution(Distribution):
         if not self.tied or not many or self._spread <= FAR_APART:
             return None
         sd = np.sqrt(np.diagonal(self.covariance[0]))
-        return FarClasses(self.location, self._centre, self._whiteners[0][0], sd)
+        return FarClasses(self.location, self._centre, self._whiteners[0][0], self._white_means, sd)
 
     @cached_property
     def _spread(self) -> float:
