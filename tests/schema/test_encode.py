@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from posterior import LDA, QDA, BernoulliNB, GaussianNB, LogisticRegression, MultinomialNB
+from posterior.engines import LocalDataset
+from posterior.kernels import SeparateColumns, in_rows
+from posterior.kernels.choice import using
 from posterior.schema import Schema, encode, read_table
+from posterior.schema.encode import Encoded
+from posterior.schema.sources import ArraySource
 
 ALL = slice(None)
 COLUMNS = {
@@ -107,6 +113,67 @@ def test_a_float64_array_is_not_copied(order):
     assert np.shares_memory(chunk, X)
     np.testing.assert_array_equal(chunk, X[1:3])
     np.testing.assert_array_equal(encoded.values(slice(1, 3), (2, 0)), X[1:3][:, [2, 0]])
+
+
+LAYOUTS = {
+    "in rows": np.ascontiguousarray,
+    "in columns": np.asfortranarray,
+    "some rows of columns": lambda X: np.asfortranarray(np.tile(X, (3, 1)))[len(X) : 2 * len(X)],
+    "some columns of rows": lambda X: np.hstack([X, X])[:, : X.shape[1]],
+    "every other row and column": lambda X: X.repeat(2, axis=0).repeat(2, axis=1)[::2, ::2],
+    "columns backwards": lambda X: np.asfortranarray(X[:, ::-1])[:, ::-1],
+    "rows backwards": lambda X: X[::-1].copy()[::-1],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rows", [slice(0, 40), slice(7, 8)])
+def test_an_array_of_any_layout_is_one_table_and_no_column_is_looked_at(layout, dtype, rows, monkeypatch):
+    X = LAYOUTS[layout](np.random.default_rng(0).normal(size=(40, 5)).astype(dtype))[rows]
+    schema = Schema.infer(read_table(np.eye(5)))
+    monkeypatch.setattr(ArraySource, "column", None)
+    table = schema.encode(read_table(X)).table(ALL, tuple(range(5)))
+    found = table.as_one_array() if isinstance(table, SeparateColumns) else table
+    assert np.shares_memory(found, X)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(in_rows(table[2:9]), X[2:9])
+
+
+@pytest.mark.parametrize("model", [GaussianNB, MultinomialNB, BernoulliNB, LDA, QDA, LogisticRegression])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_an_array_are_scored_without_a_look_at_its_columns(model, layout, dtype, monkeypatch):
+    X, y = np.random.default_rng(0).poisson(2, size=(60, 4)).astype(dtype), np.arange(60) % 3
+    fitted = model().fit(X, y)
+    want = fitted.predict_proba(X)
+    monkeypatch.setattr(ArraySource, "column", None)
+    for rows in (slice(0, 60), slice(7, 8)):
+        found = fitted.predict_proba(LAYOUTS[layout](X)[rows])
+        np.testing.assert_allclose(found, want[rows], rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("model", [GaussianNB, MultinomialNB, BernoulliNB])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_few_rows_are_read_once_to_be_scored(model, order, monkeypatch):
+    X, y = np.random.default_rng(0).poisson(2, size=(60, 4)).astype(float, order=order), np.arange(60) % 3
+    fitted, reads = model().fit(X, y).model_, []
+    monkeypatch.setattr(Encoded, "table", _counted(Encoded.table, reads))
+    monkeypatch.setattr(Encoded, "values", _counted(Encoded.values, reads))
+    data = fitted.schema.encode(read_table(X[:3]))
+    dataset = LocalDataset(fitted.schema, data, np.zeros(3, np.int64), None)
+    with using("auto"):
+        fitted.posterior(dataset)
+    assert len(reads) == 1
+
+
+def _counted(read, reads):
+    def counted(*args, **kwargs):
+        reads.append(read.__name__)
+        return read(*args, **kwargs)
+
+    return counted
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint64, np.bool_])

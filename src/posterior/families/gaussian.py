@@ -12,6 +12,7 @@ from posterior._linalg import AT_ONCE, FAR_APART, are_symmetric, whitener, white
 from posterior._pool import each
 from posterior._types import Floats, Ints
 from posterior.families.base import Distribution, Repair
+from posterior.families.far_classes import MANY_CLASSES, MANY_COLUMNS, FarClasses
 from posterior.families.parameters import Parameter, of_normals
 from posterior.forms import QuadraticScores
 from posterior.kernels.choice import compiled
@@ -26,7 +27,7 @@ MOST = 0.75
 FEW_CELLS, BLOCK = 1 << 16, 128
 
 # What compiled code reads, and makes again where it is needed.
-MADE_AGAIN = ("row_scores", "_log_density_scores", "_linear")
+MADE_AGAIN = ("row_scores", "_log_density_scores", "_linear", "_far_classes")
 
 
 class MultivariateNormalDistribution(Distribution):
@@ -76,8 +77,8 @@ class MultivariateNormalDistribution(Distribution):
         self.repairs = repairs
         self._squares: Any = None
         self._log_dets, self._white_means = self._whitened()
-        if self.tied and self._is_wide:
-            self._linear  # noqa: B018  (takes as long as many rows to be scored: with the rest of a fit)
+        if self.tied and self._is_wide:  # takes as long as many rows to be scored: with the rest of a fit
+            self._linear if self._spread <= FAR_APART else self._far_classes  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: part for name, part in self.__dict__.items() if name not in MADE_AGAIN}
@@ -301,6 +302,8 @@ class MultivariateNormalDistribution(Distribution):
             centre, rows = self._centre, kernels.in_rows(block)
             if self._quadratic(scores).add(rows, centre.pivot, centre.remainder, out) == len(block):
                 return out
+        if self._far_classes is not None:
+            return np.asarray(self._levels - 0.5 * self._far_classes.squares(block))
         out = np.empty((len(block), self.n_classes))
         for k, white in enumerate(self._whitener_by_class()):
             z = self.location.deviation(block, k) @ white
@@ -312,6 +315,15 @@ class MultivariateNormalDistribution(Distribution):
             return self._log_density_complete(block)
         coef, level, centre = self._linear
         return kernels.add_to_rows((block if centre is None else centre.deviation(block)) @ coef, level)
+
+    @cached_property
+    def _far_classes(self) -> FarClasses | None:
+        """Squared distances of many classes, some of them far apart; None of few, or of none far apart."""
+        many = self.n_classes >= MANY_CLASSES and self.n_columns >= MANY_COLUMNS
+        if not self.tied or not many or self._spread <= FAR_APART:
+            return None
+        sd = np.sqrt(np.diagonal(self.covariance[0]))
+        return FarClasses(self.location, self._centre, self._whiteners[0][0], self._white_means, sd)
 
     @cached_property
     def _spread(self) -> float:

@@ -225,7 +225,7 @@ class GenerativeModel:
     def _answer(self, chunk: Chunk, log_prior: Floats, out: AnyArray, answer: kernels.Answer) -> None:
         """Write what is asked for of the rows of a chunk; those with gaps, and far ones, step by step."""
         alone = self._alone
-        if alone is None:
+        if alone is None or not alone[1].may_answer(chunk.n_rows):
             self._answer_in_steps(chunk, log_prior, out, answer)
             return
         block, scores = alone

@@ -36,7 +36,15 @@ from posterior.kernels.gaussian import (
     shares_out_classes,
     worth_a_factor,
 )
-from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.layouts import (
+    NumberTable,
+    SeparateColumns,
+    array_as_it_lies,
+    as_they_lie,
+    in_rows,
+    padded,
+    tiles,
+)
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import MATRIX_CLASSES, in_double, scratch
 from posterior.kernels.normalizing import add_to_rows, best, evidence, fill_rows, posteriors
@@ -108,6 +116,7 @@ __all__ = [
     "add_scatter_parts",
     "add_to_rows",
     "are_counts",
+    "array_as_it_lies",
     "as_they_lie",
     "best",
     "category_tables",

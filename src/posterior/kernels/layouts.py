@@ -26,7 +26,8 @@ class SeparateColumns:
     array([[2., 4.]])
     """
 
-    def __init__(self, arrays: tuple[Floats, ...], addresses: Ints, start: int, stop: int) -> None:
+    def __init__(self, arrays: "tuple[Floats, ...] | Floats", addresses: Ints, start: int, stop: int) -> None:
+        # Each column whole, in a tuple, or as the lines of one array.
         self.arrays, self.addresses, self.start, self.stop = arrays, addresses, start, stop
 
     @classmethod
@@ -34,6 +35,12 @@ class SeparateColumns:
         """Columns of equal length, each contiguous; they are not copied."""
         addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
         return cls(tuple(arrays), addresses, 0, len(arrays[0]))
+
+    @classmethod
+    def of_array(cls, array: Floats) -> "SeparateColumns":
+        """The columns of an array, each contiguous; none is looked at by itself, however many there are."""
+        first, (n, d) = array.__array_interface__["data"][0], array.shape
+        return cls(array.T, first + array.strides[1] * np.arange(d, dtype=np.int64), 0, n)
 
     @property
     def dtype(self) -> Any:
@@ -62,12 +69,26 @@ class SeparateColumns:
 
         A view is possible where columns lie equally far from each other.
         """
+        if isinstance(self.arrays, np.ndarray):
+            return self._of_one_array
         steps = set(np.diff(self.addresses).tolist()) or {self.dtype.itemsize}
         if len(steps) > 1:
             return self.in_rows()
         first, strides = self.arrays[0][self.start : self.stop], (self.dtype.itemsize, *steps)
         # What it reads lives as long as this table does.
         return np.lib.stride_tricks.as_strided(first, self.shape, strides, writeable=False)
+
+    @property
+    def _of_one_array(self) -> Floats:
+        """The rows, where the columns are those of one array."""
+        assert isinstance(self.arrays, np.ndarray)  # noqa: S101 -- for the type checker
+        return self.arrays.T[self.start : self.stop]
+
+    def some_rows(self, rows: Ints) -> Floats:
+        """A copy of some rows, by their numbers."""
+        if isinstance(self.arrays, np.ndarray):
+            return np.asarray(self._of_one_array[rows], dtype=np.float64)
+        return np.stack([array[self.start + rows] for array in self.arrays], axis=1).astype(np.float64)
 
     def in_rows(self, out: Floats | None = None) -> Floats:
         """A copy in C order, in double precision."""
@@ -76,6 +97,8 @@ class SeparateColumns:
         kernel = compiled("columns", self.size)
         if kernel is not None:
             kernel.pack(kernel.addresses_of(self), self.start, out)
+        elif isinstance(self.arrays, np.ndarray):
+            out[:] = self._of_one_array
         else:
             for j, array in enumerate(self.arrays):
                 out[:, j] = array[self.start : self.stop]
@@ -148,6 +171,18 @@ def tiles_as_stored(table: Any) -> Iterator[tuple[slice, AnyArray]]:
 def tile_rows(d: int) -> int:
     """How many rows of d columns are brought into C order at a time."""
     return max(TILE_ROWS, TILE_CELLS // max(d, 1) // TILE_ROWS * TILE_ROWS)
+
+
+def array_as_it_lies(array: AnyArray) -> "NumberTable | None":
+    """An array of floats as a table without a copy, None of other types.
+
+    Where each column is contiguous, as in Fortran order or in a single row, they are columns apart, which
+    kernels read where they lie.
+    """
+    if array.dtype not in (np.float64, np.float32):
+        return None
+    by_columns = not array.flags.c_contiguous and (len(array) < 2 or array.strides[0] == array.itemsize)
+    return SeparateColumns.of_array(array) if by_columns else array
 
 
 def as_they_lie(arrays: Sequence[AnyArray]) -> "NumberTable | None":

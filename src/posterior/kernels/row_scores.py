@@ -96,11 +96,21 @@ class RowScores:
         first, second = self.factors[2:].reshape(-1, 2).T
         return OneLine.about(self.pivot, self.remainder, first if len(self.level) == 1 else second - first)
 
+    def may_answer(self, n_rows: int) -> bool:
+        """Whether `answer` has any use for so many rows, which need not be read before."""
+        return self._one_line is not None or self._kernel(n_rows) is not None
+
+    def _kernel(self, n_rows: int) -> Any:
+        """Compiled code, or None where rows are so few that it is not worth its wait."""
+        return compiled("row_scores", n_rows * len(self.pivot), n_rows)
+
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
 
         None where nothing was written: compiled code is not worth its wait, and scores are more than one.
         """
+        if self._kernel(len(table)) is None:
+            return self._answer_by_one_line(table, self.level + log_prior, out, answer)
         parts = self.answers_of_parts(_within_reach(table), log_prior, out, answer, len(table))
         if parts is None:
             return self._answer_by_one_line(table, self.level + log_prior, out, answer)
@@ -156,7 +166,7 @@ class RowScores:
 
         Arithmetic may be wanted `in_double` precision whatever the answers are in.
         """
-        kernel = compiled("row_scores", size * table.shape[1], size)
+        kernel = self._kernel(size)
         level = self.level + log_prior
         if kernel is None or _within_reach(table) is not table or not np.isfinite(level).all():
             return None  # not finite: a class that no row can be of

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -48,12 +49,19 @@ class WideScores:
         d, n_classes = self.coef.shape
         return int(max(d, n_classes, d * n_classes // PRODUCTS))
 
+    def may_answer(self, n_rows: int) -> bool:
+        """Whether rows are so many that compiled code is worth its wait."""
+        return self._kernel(n_rows) is not None
+
+    def _kernel(self, n_rows: int) -> Any:
+        return compiled("wide_rows", self.cells * n_rows)
+
     def answer(self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer) -> Bools | None:
         """Write what is asked for of every row; which rows are odd and have no answer yet.
 
         None where nothing was written: rows are few, or a class has no finite level.
         """
-        kernel = compiled("wide_rows", self.cells * len(table))
+        kernel = self._kernel(len(table))
         product = compiled("wide_products", self.cells * len(table))
         level = self.level + log_prior
         if kernel is None or not np.isfinite(level).all():

@@ -150,28 +150,33 @@ class Encoded:
         return isinstance(table, kernels.SeparateColumns) or (table is not None and table.flags.c_contiguous)
 
     def _in_place(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
+        if self._is_everything(columns):  # to hash one of thousands of places costs more than to score a row
+            return self._whole_as_it_lies
         if columns not in self._as_they_lie:
             self._as_they_lie[columns] = self._without_copy(columns)
         return self._as_they_lie[columns]
+
+    @cached_property
+    def _whole_as_it_lies(self) -> kernels.NumberTable | None:
+        return self._without_copy(self._everything[0])
 
     @cached_property
     def _as_they_lie(self) -> dict[tuple[int, ...], kernels.NumberTable | None]:
         return {}
 
     def _without_copy(self, columns: tuple[int, ...]) -> kernels.NumberTable | None:
-        block = self.block
-        in_place = isinstance(self.parts, InPlace) and block is not None and self._is_everything(columns)
-        if in_place and block is not None and _is_table(block):
-            return block
+        block, everything = self.block, self._is_everything(columns)
+        if block is not None and everything and isinstance(self.parts, InPlace):
+            return kernels.array_as_it_lies(block)
         parts = [self.parts[j] for j in columns]
         numbers = [part.array for part in parts if isinstance(part, Numbers) and part.missing is None]
         if len(numbers) < len(parts):  # codes, or nulls of integers, are no numbers as they lie
             return None
-        if block is not None and self._is_everything(columns) and _is_table(block):
-            return block
-        table = kernels.as_they_lie(numbers)
-        strided = block is not None and block.dtype == np.float32 and self._is_everything(columns)
-        return block if table is None and strided else table
+        return (
+            kernels.array_as_it_lies(block)
+            if block is not None and everything
+            else kernels.as_they_lie(numbers)
+        )
 
     def codes(self, rows: slice, columns: tuple[int, ...]) -> Codes:
         """Return rows as codes, for binary and categorical columns."""
@@ -379,11 +384,6 @@ class SparseEncoded(Encoded):
         if column.kind != "binary":
             raise TypeError(f"column {column.name!r} is {column.kind} and has no codes")
         return codes_of_floats(self._packed(rows, (j,))[:, 0])
-
-
-def _is_table(block: AnyArray) -> bool:
-    """Return whether an array has floats in rows, which kernels read as they lie."""
-    return bool(block.dtype in (np.float32, np.float64) and block.flags.c_contiguous)
 
 
 def floats_of_codes(codes: Codes32, size: int) -> Floats:

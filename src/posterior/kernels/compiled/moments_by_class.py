@@ -196,7 +196,7 @@ def _columns_apart_as_such(table: NumberTable) -> NumberTable:
     """A table in Fortran order as its columns: not a copy, for chunks have many rows here."""
     if isinstance(table, SeparateColumns) or table.flags.c_contiguous or not table.flags.f_contiguous:
         return table
-    return SeparateColumns.of(list(table.T)) if table.dtype in (np.float64, np.float32) else table
+    return SeparateColumns.of_array(table) if table.dtype in (np.float64, np.float32) else table
 
 
 def _by_class(y: Ints, n_classes: int) -> tuple[Ints, Ints]:
