@@ -36,7 +36,15 @@ from posterior.kernels.gaussian import (
     shares_out_classes,
     worth_a_factor,
 )
-from posterior.kernels.layouts import NumberTable, SeparateColumns, as_they_lie, in_rows, padded, tiles
+from posterior.kernels.layouts import (
+    NumberTable,
+    SeparateColumns,
+    as_they_lie,
+    in_precision_of,
+    in_rows,
+    padded,
+    tiles,
+)
 from posterior.kernels.level_pairs import ParentSums, level_pair_counts
 from posterior.kernels.memory import MATRIX_CLASSES, in_double, scratch
 from posterior.kernels.normalizing import add_to_rows, best, evidence, fill_rows, posteriors
@@ -131,6 +139,7 @@ __all__ = [
     "gappy_log_density",
     "has_missing",
     "in_double",
+    "in_precision_of",
     "in_rows",
     "is_sparse",
     "known_counts",
