@@ -295,6 +295,10 @@ class Family(ABC, Generic[S]):
 
     read_as: ClassVar[str | None] = None
 
+    def kind_for(self, kind: str) -> str | None:
+        """What a column of some kind becomes when a user names it for this family; None if it stays as it is."""
+        return self.read_as
+
     @property
     def sums_of(self) -> SumsOf:
         """What a database may sum up in place of `summarize`, column by column; nothing by default.

@@ -181,7 +181,7 @@ class BernoulliDistribution(ProductDistribution):
     def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
         """The probability that a column is on, by the name of that level or the threshold it is above."""
         on = [
-            f"p({level_name(known, 1)})" if self.threshold is None else f"p(> {self.threshold:g})"
+            f"p({level_name(known, 1)})" if self.threshold is None or known else f"p(> {self.threshold:g})"
             for known in levels
         ]
         columns = zip(names, on, self.probability.T, strict=True)
@@ -201,7 +201,7 @@ class Bernoulli(Family[Totals]):
     likelihood with 0, one number or one for each column, or "auto"). The values are 0 and 1, or with a
     `threshold` any numbers, those above it being ones. With `repeats=False` nobody looks for columns that
     repeat another one. Values are compared in the precision of their table: 0.7 in single precision is not
-    above 0.7.
+    above 0.7. Columns of two strings are read as 0 and 1, if the threshold lies between those.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -212,6 +212,7 @@ class Bernoulli(Family[Totals]):
     alpha: Any = 1.0
     threshold: float | None = None
     repeats: bool = field(default=True, compare=False, repr=False)
+    read_as: ClassVar[str | None] = "binary"
     reads: ClassVar[Any] = "matrix"
     as_stored: ClassVar[bool] = True
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
@@ -220,10 +221,14 @@ class Bernoulli(Family[Totals]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", alphas(self.alpha))
 
-    @property
-    def read_as(self) -> str | None:  # type: ignore[override]  # read, never set
-        """Two values, or with a threshold whatever numbers the column holds."""
-        return "binary" if self.threshold is None else None
+    def kind_for(self, kind: str) -> str | None:
+        """Two values; with a threshold numbers are what they are, and strings have two values all the same.
+
+        Those are 0 and 1 then, which only a threshold between them tells apart.
+        """
+        if self.threshold is None or (kind not in self.kinds and 0 <= self.threshold < 1):
+            return self.read_as
+        return None
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The smoothing of some of the columns."""
