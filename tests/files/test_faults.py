@@ -168,10 +168,11 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else_is(t
         with writing(place) as file:
             file.write(b"after")
         assert place.read_text() == "after"
-        left = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv"}
+        left = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv", earlier.name}
         assert len(left) == 1  # that of the process that is running
         assert left < parts
         running.kill()
+    assert not earlier.exists()
     assert {*others} <= {path.name for path in tmp_path.iterdir()}
 
 
