@@ -296,7 +296,7 @@ class Family(ABC, Generic[S]):
     read_as: ClassVar[str | None] = None
 
     def kind_for(self, kind: str) -> str | None:
-        """What a column of some kind becomes when a user names it for this family; None if it stays as it is."""
+        """What a column of some kind becomes when a user names it for this family; None: it stays."""
         return self.read_as
 
     @property
