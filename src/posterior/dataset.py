@@ -12,7 +12,7 @@ from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels import NumberTable
 from posterior.schema import Codes, Mixed, Schema
 
-__all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "in_memory", "read"]
+__all__ = ["Chunk", "Dataset", "ReadOnce", "Rows", "Selection", "SomeRows", "as_stored", "in_memory", "read"]
 
 S = TypeVar("S")
 A = TypeVar("A", bound=AnyArray)
@@ -58,6 +58,9 @@ class Chunk(Protocol):
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""
 
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """The type of float of all these columns if it is less precise than double, else double."""
+
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, (m, b), None for missing."""
 
@@ -65,6 +68,12 @@ class Chunk(Protocol):
 def read(chunk: Chunk, form: str, columns: tuple[int, ...]) -> Any:
     """Columns of a chunk in the form that a family reads: "values", "codes", "mixed", "matrix", "texts"."""
     return getattr(chunk, form)(columns)
+
+
+def as_stored(cells: Any, chunk: Chunk, columns: tuple[int, ...]) -> Any:
+    """Cells that were read of a chunk, dense or sparse, in the precision in which the table has them."""
+    kind = chunk.precision(columns)
+    return cells if kind in (np.float64, cells.dtype) else cells.astype(kind)
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,10 @@ class SomeRows:
         """A sparse matrix where the rows are sparse, else the values."""
         return self.chunk.matrix(columns)[self.rows]
 
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """The type of float of all these columns if it is less precise than double, else double."""
+        return self.chunk.precision(columns)
+
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, None for missing."""
         return self.chunk.texts(columns)[self.rows]
@@ -180,6 +193,10 @@ class ReadOnce:
     def matrix(self, columns: tuple[int, ...], *, check: bool = True) -> Any:
         """A sparse matrix where the rows are sparse, else the values."""
         return self._read("matrix", columns)
+
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """The type of float of all these columns if it is less precise than double, else double."""
+        return self.chunk.precision(columns)
 
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, None for missing."""

@@ -129,6 +129,19 @@ def test_models_of_both_kinds_of_arrays_are_interchangeable(name, xp):
     assert apart(parts.predict_log_proba(X), here.predict_log_proba(X)) < 1e-8
 
 
+@pytest.mark.parametrize("threshold", [0.1, 0.7])
+@pytest.mark.parametrize("then", [np.float32, np.float64])
+def test_features_are_compared_in_the_precision_of_each_table(threshold, then, xp):
+    cells = np.random.default_rng(0).choice([threshold, np.float32(threshold), 0.5], (200, 3))
+    y = np.arange(200) % 2
+    for first in (np.float32, np.float64):
+        X, rows = cells.astype(first), cells.astype(then)
+        here = BernoulliNB(binarize=threshold).fit(X, y)
+        there = BernoulliNB(binarize=threshold).fit(xp.asarray(X), xp.asarray(y))
+        np.testing.assert_array_equal(there.feature_count_, here.feature_count_)
+        assert apart(there.predict_log_proba(xp.asarray(rows)), here.predict_log_proba(rows)) < 1e-6
+
+
 @pytest.mark.parametrize("name", ["naive Bayes with gaps", "LDA", "QDA", "Bernoulli", "categories"])
 def test_weights_and_priors(name, xp):
     warnings.simplefilter("ignore", UnseenCategoryWarning)  # of a category in a row of weight 0

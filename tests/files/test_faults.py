@@ -153,23 +153,26 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else_is(t
     for name in others:
         (tmp_path / name).write_text("of the user")
         os.utime(tmp_path / name, (0, 0))
+    earlier = tmp_path / ".t.csv.posterior-k3_x9q_a.part"  # by a name of an earlier version
+    earlier.write_text("half")
     with half_written(place) as killed, half_written(place) as running:
         killed.kill()
         killed.wait()
-        parts = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv"}
+        parts = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv", earlier.name}
         assert len(parts) == 2
         assert all(re.fullmatch(r"\.t\.csv\.posterior-[0-9a-f]{16}\.part", name) for name in parts)
         assert place.read_text() == "before"
         remove_left_over(place)  # both are young
-        assert parts <= {path.name for path in tmp_path.iterdir()}
+        assert parts | {earlier.name} <= {path.name for path in tmp_path.iterdir()}
         make_old(tmp_path)
         with writing(place) as file:
             file.write(b"after")
         assert place.read_text() == "after"
-        left = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv"}
+        left = {path.name for path in tmp_path.iterdir()} - {*others, "t.csv", earlier.name}
         assert len(left) == 1  # that of the process that is running
         assert left < parts
         running.kill()
+    assert not earlier.exists()
     assert {*others} <= {path.name for path in tmp_path.iterdir()}
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from posterior import (
     QDA,
@@ -184,6 +185,34 @@ def test_rows_in_single_precision_with_gaps_are_answered_in_double_precision():
     assert odd is not None
     assert not odd.any()
     np.testing.assert_allclose(out.sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, csr_array])
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+@pytest.mark.parametrize(
+    "family", [families.Poisson(), families.Multinomial()], ids=lambda f: type(f).__name__
+)
+@pytest.mark.parametrize(("rate", "d"), [(10.0, 20), (1e3, 100), (1e5, 250), (1e7, 250)])
+def test_large_counts_of_classes_that_are_almost_alike_lose_no_digits(rate, d, family, mode, layout):
+    rng = np.random.default_rng(0)
+    n = 400
+    y = np.arange(n) % 2
+    rates = rate * (1.0 + np.array([[0.0], [1.0]]) * rng.normal(size=d) * 0.1 / np.sqrt(rate))
+    X = rng.poisson(rates[y]).astype(np.float64)
+    model = GenerativeClassifier([(list(range(d)), family)]).fit(X, y)
+    ((_, distribution),) = model.model_.distributions
+    is_poisson = isinstance(family, families.Poisson)
+    a, b = (distribution.rate if is_poisson else distribution.probability).astype(np.longdouble)
+    odds = X.astype(np.longdouble) @ np.log1p((b - a) / a) - ((b - a).sum() if is_poisson else 0.0)
+    with using(mode):
+        logs = model.predict_log_proba(layout(X))
+    likely = logs.min(axis=1) > -20.0  # of which both have all their digits
+    assert likely.sum() > 100
+    # Of a sum of terms x · (λ₂ − λ₁) / λ₁, of either sign, the last digits.
+    digits = np.finfo(np.float64).eps * np.sqrt(rate) * d
+    np.testing.assert_allclose(
+        (logs[:, 1] - logs[:, 0])[likely], odds[likely].astype(float), rtol=0, atol=digits
+    )
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-10, 1e-300])

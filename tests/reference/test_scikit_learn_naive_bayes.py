@@ -241,6 +241,44 @@ def test_cells_in_single_precision_are_compared_in_single_precision(layout, thre
         agree_in_everything(ours.fit(X, y), theirs.fit(X, y), X)
 
 
+def strided(X):
+    return np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2]
+
+
+def near_threshold(n, threshold, precision):
+    """Cells that are the threshold, its neighbours and other numbers, in some precision; and classes."""
+    rng = np.random.default_rng(0)
+    rounded = float(np.float32(threshold))
+    return rng.choice([0.0, threshold, rounded, 0.5, 2.0], (n, 4)).astype(precision), np.arange(n) % 3
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, strided, pd.DataFrame, csr_matrix])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(np.float32, np.float64), (np.float64, np.float32), (np.float32, np.float32)],
+    ids=["single, double", "double, single", "single"],
+)
+@pytest.mark.parametrize("n", [12, 9000])
+@pytest.mark.parametrize("mode", ["reference", "compiled"])
+def test_each_table_is_compared_in_its_own_precision(layout, threshold, first, then, n, mode):
+    X, y = near_threshold(n, threshold, first)
+    rows, _ = near_threshold(n, threshold, then)
+    ours, theirs = both("BernoulliNB", binarize=threshold)
+    with using(mode):
+        ours.fit(layout(X), y)
+        theirs.fit(X, y)
+        found, expected = ours.predict_proba(layout(rows)), theirs.predict_proba(rows)
+        # Answers to single precision are in single precision.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 if found.dtype == np.float32 else 1e-12)
+        for part in (X, rows):
+            for model in (ours, theirs):
+                model.partial_fit(layout(part) if model is ours else part, y)
+        agree(ours.feature_count_, theirs.feature_count_)
+    assert ours.model_.distributions[0][1].threshold == threshold
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [

@@ -83,6 +83,16 @@ def test_true_and_false_whole_and_broken_categories_are_told_apart(database):
     assert relative(columns_of(found, "log_posterior_"), expected) < 1e-12
 
 
+@pytest.mark.parametrize("threshold", [0.1, 0.7])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_features_are_compared_in_the_precision_of_training(database, threshold, precision):
+    X = pd.DataFrame({"x": np.array([0.1, 0.7, 0.5, 0.9, 0.0, 0.7], dtype=precision)})
+    model = posterior.BernoulliNB(binarize=threshold).fit(X, [0, 0, 1, 1, 0, 1])
+    found = columns_of(answers(database, model, pa.Table.from_pandas(X)), "log_posterior_")
+    expected = model.predict_log_proba(X)
+    assert relative(found, expected.astype(np.float64)) < (1e-12 if precision == np.float64 else 1e-6)
+
+
 @pytest.mark.parametrize("unknown", ["marginalize", "smooth", "error"])
 @pytest.mark.parametrize("joint", [False, True])
 def test_new_categories_are_left_out_smoothed_or_refused(database, unknown, joint):

@@ -97,6 +97,10 @@ class LocalChunk:
         """A sparse matrix where the rows are sparse, else the values; or, unchecked, the table."""
         return self.data.matrix(self.rows, columns, check=check)
 
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """The type of float of all these columns if it is less precise than double, else double."""
+        return self.data.precision(columns)
+
     def texts(self, columns: tuple[int, ...]) -> AnyArray:
         """Strings, None for missing."""
         return np.stack([self.data.texts(self.rows, j) for j in columns], axis=1)

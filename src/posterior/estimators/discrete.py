@@ -156,8 +156,7 @@ class BernoulliNB(DiscreteNB):
     def _spec(self, schema: Schema, source: Source) -> GenerativeSpec:
         if self.binarize is not None and not (is_number(self.binarize) and self.binarize >= 0):
             raise ValueError(f"binarize must be None or not negative, found {self.binarize!r}")
-        alpha, single = self._alpha(schema), schema.single  # NumPy compares in the precision of the rows
-        family = Bernoulli(alpha=alpha, threshold=self.binarize, repeats=False, single=single)
+        family = Bernoulli(alpha=self._alpha(schema), threshold=self.binarize, repeats=False)
         return GenerativeSpec((Block(all_places(len(schema)), family, NOTHING, NOTHING),), self._priors())
 
     @property

@@ -68,13 +68,13 @@ def with_families(
 ) -> Schema:
     """The schema in which columns have the kind that the families named for them read, unless declared."""
     wanted = [
-        (j, family.read_as)
+        (j, kind)
         for columns, family in pairs
         for j in schema.resolve(columns, source)
-        if family.read_as
+        if (kind := family.kind_for(schema.columns[j].kind))
         and not schema.columns[j].declared
-        and schema.columns[j].kind != family.read_as
-        and not (family.read_as == "categorical" and schema.columns[j].kind == "binary")
+        and schema.columns[j].kind != kind
+        and not (kind == "categorical" and schema.columns[j].kind == "binary")
     ]
     if not wanted:
         return schema

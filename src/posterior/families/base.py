@@ -127,6 +127,8 @@ class Distribution(ABC):
         """(n, b, K) terms by column that add up, with `log_base`, to the log density."""
 
     takes_tables: ClassVar[bool] = False
+    # Whether cells come in the precision in which the table has them, which may be less than double.
+    as_stored: ClassVar[bool] = False
 
     def add_relative(self, block: Any, out: Floats) -> None:
         """Add `log_relative` of the rows to `out` (n, K).
@@ -169,6 +171,10 @@ class Distribution(ABC):
     def log_base(self) -> Floats:
         """The part of the log density that belongs to no column, (K,)."""
         return np.zeros(self.n_classes)
+
+    def in_single(self) -> "Distribution":
+        """The distribution for whoever has cells of single precision as doubles, which compare otherwise."""
+        return self
 
     @abstractmethod
     def marginal(self, columns: Sequence[int]) -> "Distribution":
@@ -283,9 +289,15 @@ class Family(ABC, Generic[S]):
     kinds: ClassVar[frozenset[str]] = frozenset({"continuous", "count", "binary"})
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     alone: ClassVar[bool] = False
+    # Whether cells come in the precision in which the table has them, which may be less than double.
+    as_stored: ClassVar[bool] = False
     joint: bool = False
 
     read_as: ClassVar[str | None] = None
+
+    def kind_for(self, kind: str) -> str | None:
+        """What a column of some kind becomes when a user names it for this family; None: it stays."""
+        return self.read_as
 
     @property
     def sums_of(self) -> SumsOf:

@@ -28,7 +28,7 @@ def above(threshold: float | None) -> float:
 
 def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
     """Indicators of the cells above the threshold and of missing cells, dense or sparse as the block is."""
-    threshold = above(threshold)
+    threshold = kernels.in_precision_of(block, above(threshold))
     if not kernels.is_sparse(block):
         missing = np.isnan(block)
         return (block > threshold).astype(np.float64), missing.astype(np.float64), bool(missing.any())
@@ -42,6 +42,8 @@ def ones_and_gaps(block: Any, threshold: float | None) -> tuple[Any, Any, bool]:
 class BernoulliDistribution(ProductDistribution):
     """Probability (K, d) that a binary feature is on; a value counts as on above `threshold`.
 
+    They are compared in the precision of the table: 0.7 in single precision is not above 0.7.
+
     >>> coin = BernoulliDistribution(probability=[[0.5], [0.9]])
     >>> np.exp(coin.log_density(np.array([[1.0], [0.0], [np.nan]])))
     array([[0.5, 0.9],
@@ -51,6 +53,7 @@ class BernoulliDistribution(ProductDistribution):
 
     kind = "binary"
     reads = ("matrix", "values")
+    as_stored = True
     parts: ClassVar[Mapping[str, Any]] = {
         "log_on": Annotated[Floats, "K d log"],
         "log_off": Annotated[Floats, "K d log"],
@@ -152,6 +155,13 @@ class BernoulliDistribution(ProductDistribution):
         terms[gap > 0] = 0.0
         return np.asarray(terms)
 
+    def in_single(self) -> "BernoulliDistribution":
+        """The distribution whose threshold is rounded to single precision."""
+        if self.threshold is None:
+            return self
+        rounded = kernels.in_precision_of(np.empty(0, np.float32), self.threshold)
+        return self.from_parts(self.to_parts() | {"threshold": rounded})
+
     def marginal(self, columns: Sequence[int]) -> "BernoulliDistribution":
         """The distribution of some of the columns."""
         keep = list(columns)
@@ -171,7 +181,7 @@ class BernoulliDistribution(ProductDistribution):
     def parameters(self, names: Sequence[str], levels: Sequence[Sequence[Any] | None]) -> list[Parameter]:
         """The probability that a column is on, by the name of that level or the threshold it is above."""
         on = [
-            f"p({level_name(known, 1)})" if self.threshold is None else f"p(> {self.threshold:g})"
+            f"p({level_name(known, 1)})" if self.threshold is None or known else f"p(> {self.threshold:g})"
             for known in levels
         ]
         columns = zip(names, on, self.probability.T, strict=True)
@@ -190,8 +200,8 @@ class Bernoulli(Family[Totals]):
     `alpha` is added to the count of ones and to that of zeros (Laplace's rule with 1, maximum
     likelihood with 0, one number or one for each column, or "auto"). The values are 0 and 1, or with a
     `threshold` any numbers, those above it being ones. With `repeats=False` nobody looks for columns that
-    repeat another one. With `single=True` the threshold is rounded to single precision, as the cells were
-    that are compared with it.
+    repeat another one. Values are compared in the precision of their table: 0.7 in single precision is not
+    above 0.7. Columns of two strings are read as 0 and 1, if the threshold lies between those.
 
     >>> answers = np.array([[1.0]] * 103 + [[0.0]] * 54 + [[np.nan]] * 25)
     >>> rows = Bernoulli().summarize(answers, np.zeros(182, int), None, 1)
@@ -202,28 +212,23 @@ class Bernoulli(Family[Totals]):
     alpha: Any = 1.0
     threshold: float | None = None
     repeats: bool = field(default=True, compare=False, repr=False)
-    single: bool = field(default=False, compare=False, repr=False)
+    read_as: ClassVar[str | None] = "binary"
     reads: ClassVar[Any] = "matrix"
+    as_stored: ClassVar[bool] = True
     kinds: ClassVar[frozenset[str]] = frozenset({"binary", "count", "continuous"})
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {"alpha": ALPHAS}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", alphas(self.alpha))
 
-    @property
-    def rounded_threshold(self) -> float | None:
-        """The threshold that cells are compared with.
+    def kind_for(self, kind: str) -> str | None:
+        """Two values; with a threshold numbers are what they are, and strings have two values all the same.
 
-        >>> Bernoulli(threshold=0.1, single=True).rounded_threshold > 0.1
-        True
+        Those are 0 and 1 then, which only a threshold between them tells apart.
         """
-        rounded = self.single and self.threshold is not None
-        return float(np.float32(self.threshold)) if rounded else self.threshold
-
-    @property
-    def read_as(self) -> str | None:  # type: ignore[override]  # read, never set
-        """Two values, or with a threshold whatever numbers the column holds."""
-        return "binary" if self.threshold is None else None
+        if self.threshold is None or (kind not in self.kinds and 0 <= self.threshold < 1):
+            return self.read_as
+        return None
 
     def marginal(self, columns: Sequence[int]) -> Self:
         """The smoothing of some of the columns."""
@@ -262,12 +267,12 @@ class Bernoulli(Family[Totals]):
         there = np.tile(rows[:, None], block.shape[1])
         mark = None
         if kernels.is_sparse(block):
-            on, gap, any_gap = ones_and_gaps(block, self.rounded_threshold)
+            on, gap, any_gap = ones_and_gaps(block, self.threshold)
             total = kernels.class_sums(on, y, weight, n_classes)
             if any_gap:
                 there -= kernels.class_sums(gap, y, weight, n_classes)
         else:
-            total, gaps = kernels.ones_by_class(block, above(self.rounded_threshold), y, weight, n_classes)
+            total, gaps = kernels.ones_by_class(block, above(self.threshold), y, weight, n_classes)
             there -= gaps
             mark = kernels.column_marks(kernels.in_rows(block), weight) if self.repeats else None
         return Totals(there, total, np.zeros_like(total), mark, binary=True)
@@ -286,7 +291,7 @@ class Bernoulli(Family[Totals]):
                 "log_on": safe_log(on),
                 "log_off": safe_log(off),
                 "probability": on,
-                "threshold": self.rounded_threshold,
+                "threshold": self.threshold,
             }
         )
 
@@ -324,10 +329,10 @@ class Bernoulli(Family[Totals]):
             )
             logs.append(safe_log(share))
             doubts.append((left > -LEAST * weight) & loses_digits(left, before, alpha))
-        own = BernoulliDistribution.from_logs(logs[0], logs[1], self.rounded_threshold).log_density(block)
+        own = BernoulliDistribution.from_logs(logs[0], logs[1], self.threshold).log_density(block)
         delicate = np.zeros(own.shape, dtype=np.bool_)
         if doubts[0].any() or doubts[1].any():
-            on, gap, _ = ones_and_gaps(block, self.rounded_threshold)
+            on, gap, _ = ones_and_gaps(block, self.threshold)
             doubt_on, doubt_off = (doubt.astype(np.float64) for doubt in doubts)
             hits = np.asarray(on @ (doubt_on - doubt_off).T - gap @ doubt_off.T) + doubt_off.sum(axis=1)
             delicate = hits > 0.5
@@ -336,7 +341,7 @@ class Bernoulli(Family[Totals]):
     def _by_cell(self, s: Totals, block: Any, y: Ints, weight: Floats) -> tuple[Floats, Bools]:
         """Log density (m,) of rows without themselves in their own class, and where it is too delicate."""
         dense = block.toarray() if kernels.is_sparse(block) else block
-        on, gap, _ = ones_and_gaps(dense, self.rounded_threshold)
+        on, gap, _ = ones_and_gaps(dense, self.threshold)
         alpha = np.asarray(self.alpha, dtype=np.float64)
         there = gap == 0
         before = np.where(on > 0, s.total[y], s.weight[y] - s.total[y])

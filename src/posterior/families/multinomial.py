@@ -14,7 +14,7 @@ from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut, refuse_outside, table
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, by_column
-from posterior.families.sums import ALPHAS, alphas, alphas_of, log_times, safe_log, shares
+from posterior.families.sums import ALPHAS, LARGE, about_mean, alphas, alphas_of, log_times, safe_log, shares
 from posterior.stats import Totals
 
 NEGATIVE = "Negative values in data passed to a model of counts; counts must not be negative"
@@ -97,16 +97,26 @@ class MultinomialDistribution(Distribution):
         return kernels.LinearSums(self.log_probability)
 
     @cached_property
+    def _about_mean(self) -> kernels.LinearSums:
+        """Sums of counts times ln p, about the mean over the classes unless columns are many, as of words.
+
+        The counts of words are too small for their logarithms to cancel.
+        """
+        if self.probability.size >= LARGE:
+            return self._sums
+        return kernels.LinearSums(about_mean(self.probability)[0])
+
+    @cached_property
     def row_scores(self) -> kernels.RowScores | None:
-        """Σ x ln p of rows without missing counts, where no probability is 0."""
-        return kernels.discrete_scores(self.log_probability, np.zeros(self.n_classes), "amount")
+        """Σ x ln p of rows without missing counts, up to a term of the row, where no probability is 0."""
+        return kernels.discrete_scores(self._about_mean.log_table, np.zeros(self.n_classes), "amount")
 
     def add_relative(self, block: Any, out: Floats) -> None:
         """Σ x ln p added to what is there, without the term that all classes share."""
         if has_gaps(block):
             out += self.log_relative(block)
         else:
-            self._sums.add_relative(block, out)
+            self._about_mean.add_relative(block, out)
 
     def log_relative(self, block: Any) -> Floats:
         """Σ x ln p, without the term that all classes share."""

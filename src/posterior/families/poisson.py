@@ -18,11 +18,11 @@ from posterior.families.stored_cells import not_counts
 from posterior.families.sums import (
     ALPHAS,
     SMALL_LOGS,
+    about_mean,
     check_alpha,
     column_totals,
     log_factorial,
     overall_mean,
-    safe_log,
 )
 from posterior.stats import Totals
 
@@ -51,28 +51,31 @@ class PoissonDistribution(ProductDistribution):
         return not_counts(block)
 
     @cached_property
-    def _sums(self) -> kernels.LinearSums:
-        return kernels.LinearSums(safe_log(self.rate))
+    def _about_mean(self) -> tuple[kernels.LinearSums, Floats]:
+        """Sums of counts times ln (λ / m), and λ − m, of the means m over the classes."""
+        logs, excess = about_mean(self.rate)
+        return kernels.LinearSums(logs), excess
 
     @cached_property
     def row_scores(self) -> kernels.RowScores | None:
-        """Σ (x ln λ − λ), where no rate is 0."""
-        return kernels.discrete_scores(
-            self._sums.log_table, -self.rate.sum(axis=1), "count", absent=self.rate
-        )
+        """Σ (x ln (λ / m) − (λ − m)), where no rate is 0."""
+        sums, excess = self._about_mean
+        return kernels.discrete_scores(sums.log_table, -excess.sum(axis=1), "count", absent=excess)
 
     def add_relative(self, block: Any, out: Floats) -> None:
-        """Σ (x ln λ − λ) added to what is there; ln x! is the same for all classes."""
-        if not kernels.is_sparse(block):
-            out += self.log_relative(block)
-            return
-        block = self._possible(block)
-        gaps = np.zeros(0, np.bool_) if kernels.are_counts(block) else np.isnan(block.data)
-        kernels.add_to_rows(out, -self.rate.sum(axis=1))
-        if gaps.any():
-            out += kernels.with_data(block, gaps) @ self.rate.T
-            block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
-        self._sums.add_relative(block, out)
+        """Σ (x ln (λ / m) − (λ − m)) added to what is there; the rest is the same for all classes."""
+        block, sums, excess = self._possible(block), *self._about_mean
+        kernels.add_to_rows(out, -excess.sum(axis=1))
+        if kernels.is_sparse(block):
+            gaps = np.zeros(0, np.bool_) if kernels.are_counts(block) else np.isnan(block.data)
+            if gaps.any():
+                out += kernels.with_data(block, gaps) @ excess.T
+                block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
+        elif kernels.has_missing(block):
+            gaps = np.isnan(block)
+            out += gaps.astype(np.float64) @ excess.T
+            block = np.where(gaps, 0.0, block)
+        sums.add_relative(block, out)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
         """Log probability of every cell under class `k`."""

@@ -11,6 +11,8 @@ from posterior._types import Floats, Ints
 from posterior.families.base import is_open
 from posterior.stats import Totals
 
+# Share of a mean up to which a number is close to it.
+CLOSE = 0.5
 # Smoothing to choose from, the heaviest and therefore simplest first.
 ALPHAS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
 
@@ -19,6 +21,26 @@ def safe_log(p: Floats) -> Floats:
     """Logarithm with ln 0 = −inf and no warning: a probability of zero is meant."""
     with np.errstate(divide="ignore"):
         return np.log(p)
+
+
+def about_mean(p: Floats) -> tuple[Floats, Floats]:
+    """Logarithms of numbers (K, d) over the mean of their column, and what they exceed it by.
+
+    Posteriors need no more of ln p, and numbers that are almost alike keep their digits: a large count times
+    two logarithms would cancel. A number of zero has the logarithm −inf.
+
+    >>> logs, excess = about_mean(np.array([[1e7], [1e7 + 2]]))
+    >>> logs[1], excess[1]
+    (array([9.9999985e-08]), array([1.]))
+    """
+    mean = (p / len(p)).sum(axis=0)
+    mean = np.where(mean > 0, mean, p.max(axis=0))  # where all are too small to be divided
+    excess = p - mean
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = excess / mean
+        logs = np.where(np.abs(share) < CLOSE, np.log1p(share), np.log(p) - np.log(mean))
+    logs[p == 0] = -np.inf
+    return logs, excess
 
 
 # Tables from so many cells on are not copied.

@@ -19,6 +19,7 @@ except ImportError:  # a system without such locks, where nothing is removed
 
 PART = ".part"
 DIGITS = 16
+EARLIER = "[a-z0-9_]{8}"  # what stands in names of earlier versions
 LONGEST = 50  # letters of a name that are repeated in another, of up to four bytes each
 # A file that is younger may be one that its process has made and not locked yet.
 YOUNG = 60.0
@@ -42,7 +43,7 @@ def lock(descriptor: int) -> bool:
 
 def remove_left_over(place: Path) -> None:
     """Remove what processes that are no more have left of a file of this name."""
-    ours = re.compile(re.escape(_prefix(place)) + f"[0-9a-f]{{{DIGITS}}}" + re.escape(PART))
+    ours = re.compile(re.escape(_prefix(place)) + f"(?:[0-9a-f]{{{DIGITS}}}|{EARLIER})" + re.escape(PART))
     with suppress(OSError), os.scandir(place.parent) as entries:
         for entry in entries:
             if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterior import kernels
 from posterior._types import AnyArray, Bools, Floats, FloatType, Ints
-from posterior.dataset import Chunk, Dataset, SomeRows, read
+from posterior.dataset import Chunk, Dataset, SomeRows, as_stored, read
 from posterior.families import Distribution
 from posterior.forms import QuadraticScores
 from posterior.generative.notes import Note, gaps_message
@@ -40,7 +40,7 @@ class FittedBlock:
 
     def read(self, chunk: Chunk) -> Any:
         """The columns of a chunk, as the distribution takes them."""
-        return read(chunk, self.reads, self.columns)
+        return self._in_precision(read(chunk, self.reads, self.columns), chunk)
 
     def scored(self, chunk: Chunk) -> Any:
         """The columns of a chunk to be scored, as they lie in memory where the distribution reads that."""
@@ -50,9 +50,14 @@ class FittedBlock:
 
     def scored_by_row(self, chunk: Chunk) -> Any:
         """The columns of a chunk as they lie in memory, for scores of its rows; sparse where it is sparse."""
-        if self.reads == "values":
-            return chunk.table(self.columns)
-        return chunk.matrix(self.columns, check=False)
+        values = self.reads == "values"
+        cells = chunk.table(self.columns) if values else chunk.matrix(self.columns, check=False)
+        return self._in_precision(cells, chunk)
+
+    def _in_precision(self, cells: Any, chunk: Chunk) -> Any:
+        """Cells as they were read, or in the precision of the table for a distribution that asks for it."""
+        wanted = self.distribution is not None and self.distribution.as_stored
+        return as_stored(cells, chunk, self.columns) if wanted else cells
 
     def there(self, chunk: Chunk) -> Bools:
         """Which cells of a chunk the distribution looks at, (m, b): none that is missing or left out."""

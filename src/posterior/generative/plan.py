@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 import numpy as np
 
 from posterior._types import Bools, Floats
-from posterior.dataset import Chunk, read
+from posterior.dataset import Chunk, as_stored, read
 from posterior.families import Family
 from posterior.schema.columns import all_places
 from posterior.stats import Statistics
@@ -33,7 +33,15 @@ class Block:
 
     def read(self, chunk: Chunk) -> Any:
         """The columns of a chunk, as the family takes them."""
-        return read(chunk, self.family.reads, self.columns)
+        cells = read(chunk, self.family.reads, self.columns)
+        return as_stored(cells, chunk, self.columns) if self.family.as_stored else cells
+
+    def as_it_lies(self, chunk: Chunk) -> Any:
+        """The columns of a chunk as they lie in memory, for a family that takes tables."""
+        if self.family.reads == "values":
+            return chunk.table(self.columns)
+        cells = chunk.matrix(self.columns, check=False)
+        return as_stored(cells, chunk, self.columns) if self.family.as_stored else cells
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,13 +124,11 @@ class GenerativeSpec:
         parts = []
         for block in self.blocks:
             family, columns = block.family, block.columns
-            if not family.takes_tables:
+            if family.takes_tables:
+                rows = block.as_it_lies(chunk)
+            else:
                 rows = block.read(chunk)
                 family.check(rows, schema.names_of(columns))
-            elif family.reads == "values":
-                rows = chunk.table(columns)
-            else:
-                rows = chunk.matrix(columns, check=False)
             with np.errstate(over="ignore", invalid="ignore"):
                 part = family.summarize(rows, y, weight, n_classes)
             if family.reads in ("values", "matrix") and not part.magnitude < suspicious ** (1 / part.degree):

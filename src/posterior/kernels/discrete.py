@@ -9,7 +9,7 @@ import numpy as np
 from posterior._types import AnyArray, Floats, Ints
 from posterior.kernels import reference
 from posterior.kernels.choice import FROM_CELLS, compiled
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows, tiles_as_stored
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_precision_of, in_rows, tiles_as_stored
 from posterior.kernels.memory import MATRIX_CLASSES, codes_of, weights_of, writable
 from posterior.kernels.reference import is_sparse
 
@@ -106,7 +106,7 @@ def ones_by_class(
 
     NaN in place of all weights where a cell is infinite.
     """
-    kernel = compiled("binary", table.size)
+    kernel, threshold = compiled("binary", table.size), in_precision_of(table, threshold)
     if kernel is None:
         return reference.ones_by_class(in_rows(table), threshold, y, weight, n_classes)
     on, gap = (np.zeros((n_classes, table.shape[1])) for _ in range(2))
@@ -148,19 +148,19 @@ class BinaryLookUps:
 
     def add(self, table: NumberTable, out: Floats) -> None:
         """Add the log probabilities (n, K) of the rows to `out`; a missing cell adds nothing."""
-        few = out.shape[1] <= MATRIX_CLASSES
+        few, threshold = out.shape[1] <= MATRIX_CLASSES, in_precision_of(table, self.threshold)
         kernel = compiled("binary", table.size * out.shape[1] // 4) if few else None
         if kernel is None:
             if self._logs is None:
                 self._logs = reference.BinaryLogs.of(self.log_on, self.log_off)
-            out += reference.binary_sums(in_rows(table), self.threshold, self._logs)
+            out += reference.binary_sums(in_rows(table), threshold, self._logs)
             return
         if self._blocks is None:
             missing = np.zeros_like(self.log_on)
             lines = np.stack([missing.T, self.log_off.T, self.log_on.T], axis=1)
             self._blocks = in_blocks(lines.reshape(-1, len(missing)))
         for rows, values in tiles_as_stored(table):
-            kernel.add_lines(values, self.threshold, self._blocks, out[rows])
+            kernel.add_lines(values, threshold, self._blocks, out[rows])
 
 
 def column_marks(cells: Any, weight: Floats | None) -> Floats:

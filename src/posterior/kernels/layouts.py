@@ -108,6 +108,19 @@ class SeparateColumns:
 NumberTable: TypeAlias = Floats | SeparateColumns
 
 
+def in_precision_of(cells: Any, threshold: float) -> float:
+    """The threshold in the precision of the cells that are compared with it, as NumPy does.
+
+    >>> in_precision_of(np.zeros((1, 1), np.float32), 0.1) > 0.1
+    True
+    """
+    kind = np.dtype(cells.dtype)
+    if kind.kind != "f" or kind.itemsize >= np.dtype(np.float64).itemsize:
+        return threshold
+    with np.errstate(over="ignore"):  # beyond all numbers of that precision
+        return float(kind.type(threshold))
+
+
 def lies_in_rows(table: Any) -> bool:
     """Whether a table is float64 in C order."""
     if isinstance(table, SeparateColumns):

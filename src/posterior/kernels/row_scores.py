@@ -9,7 +9,7 @@ import numpy as np
 
 from posterior._types import AnyArray, Bools, Floats, Ints
 from posterior.kernels.choice import FROM_CELLS, compiled
-from posterior.kernels.layouts import NumberTable, SeparateColumns, in_rows
+from posterior.kernels.layouts import NumberTable, SeparateColumns, in_precision_of, in_rows
 from posterior.kernels.memory import MATRIX_CLASSES
 
 Answer = Literal["scores", "posteriors", "log posteriors", "best"]
@@ -111,7 +111,7 @@ class RowScores:
         """
         if self._kernel(len(table)) is None:
             return self._answer_by_one_line(table, self.level + log_prior, out, answer)
-        parts = self.answers_of_parts(_within_reach(table), log_prior, out, answer, len(table))
+        parts = self._parts_within_reach(table, log_prior, out, answer)
         if parts is None:
             return self._answer_by_one_line(table, self.level + log_prior, out, answer)
         parts.run()
@@ -123,13 +123,20 @@ class RowScores:
         """What `answer` does in double precision, which leaves out missing cells; None if it is the same."""
         if not self._leaves_out_gaps or out.dtype != np.float32 or not len(self._single_factors):
             return None
-        parts = self.answers_of_parts(
-            _within_reach(table), log_prior, out, answer, len(table), in_double=True
-        )
+        parts = self._parts_within_reach(table, log_prior, out, answer, in_double=True)
         if parts is None:
             return None
         parts.run()
         return parts.odd_of(0)
+
+    def _parts_within_reach(
+        self, table: NumberTable, log_prior: Floats, out: AnyArray, answer: Answer, *, in_double: bool = False
+    ) -> "AnswersOfParts | None":
+        """What writes the answers of all rows, which are copied where compiled code does not reach them."""
+        threshold = in_precision_of(table, self.threshold)  # of the copy it may be another
+        scores = self if threshold == self.threshold else replace(self, threshold=threshold)
+        reached = _within_reach(table)
+        return scores.answers_of_parts(reached, log_prior, out, answer, len(table), in_double=in_double)
 
     @cached_property
     def _leaves_out_gaps(self) -> bool:
@@ -187,7 +194,7 @@ class RowScores:
         arguments = (
             KINDS[self.kind],
             MEANINGS[self.meaning],
-            self.threshold,
+            in_precision_of(table, self.threshold),
             *source,
             *self._centre,
             factors,

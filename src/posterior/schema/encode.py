@@ -19,6 +19,7 @@ from posterior.schema.sources import ArraySource, Source, SparseSource, in_order
 AS_IN_TRAINING = "as in training (missing values may be None or NaN)"
 # Stored cells up to which most columns of sparse rows are numbered anew once: 16 MiB of numbers.
 CHOSEN_CELLS = 1 << 22
+DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,14 @@ class Encoded:
         """Return rows as a sparse matrix where the table is sparse, else as `values` or `table` does."""
         return self.values(rows, columns) if check else self.table(rows, columns)
 
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """Return the type of float of all these columns if it is less precise than double, else double."""
+        if self.block is not None and self._are_numbers(columns):
+            return _precision_of([self.block])
+        parts = [self.parts[j] for j in columns]
+        numbers = [part.array for part in parts if isinstance(part, Numbers)]
+        return _precision_of(numbers) if len(numbers) == len(parts) else DOUBLE
+
     def texts(self, rows: slice, column: int) -> AnyArray:
         """Return rows of a text column as strings, None where missing."""
         part = self.parts[column]
@@ -361,6 +370,10 @@ class SparseEncoded(Encoded):
             raise ValueError(infinity_message(name, part.data[first].item(), row))
         return part
 
+    def precision(self, columns: tuple[int, ...]) -> "np.dtype[Any]":
+        """Return the type of float of the stored cells if it is less precise than double, else double."""
+        return DOUBLE if self._coded and not self._coded.isdisjoint(columns) else _precision_of([self.csr])
+
     def table(self, rows: slice, columns: tuple[int, ...]) -> kernels.NumberTable:
         """Return rows as `values` does, but for the look for infinity."""
         return self._packed(rows, columns)
@@ -384,6 +397,13 @@ class SparseEncoded(Encoded):
         if column.kind != "binary":
             raise TypeError(f"column {column.name!r} is {column.kind} and has no codes")
         return codes_of_floats(self._packed(rows, (j,))[:, 0])
+
+
+def _precision_of(arrays: Sequence[AnyArray]) -> "np.dtype[Any]":
+    """Return the type of float of all arrays if it is less precise than double, else double."""
+    kinds = {array.dtype for array in arrays}
+    kind = kinds.pop() if len(kinds) == 1 else DOUBLE
+    return kind if kind.kind == "f" and kind.itemsize < DOUBLE.itemsize else DOUBLE
 
 
 def floats_of_codes(codes: Codes32, size: int) -> Floats:

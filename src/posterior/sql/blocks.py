@@ -63,7 +63,8 @@ class Term:
 @singledispatch
 def terms_of(distribution: Distribution, block: FittedBlock, cells: Cells) -> list[Term]:
     """The terms of a block; by default those of columns that are independent given the class."""
-    return [_column_term(distribution, j, place, cells) for j, place in enumerate(block.columns)]
+    compared = distribution.in_single() if cells.schema.single else distribution
+    return [_column_term(compared, j, place, cells) for j, place in enumerate(block.columns)]
 
 
 @terms_of.register

@@ -116,7 +116,8 @@ def _(inner: GenerativePrediction, dataset: Dataset | None) -> RowTerms:
         weights = model.weight_of(block)
         if not weights.any():
             continue
-        known, unknown = _described(block, distribution, weights)
+        compared = distribution.in_single() if model.schema.single else distribution
+        known, unknown = _described(block, compared, weights)
         blocks += known
         if unknown and dataset is not None:
             terms = dataset.map(_terms(block, distribution), dense=len(block.columns))

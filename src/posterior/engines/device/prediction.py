@@ -66,7 +66,8 @@ def scorer(model: GenerativeModel, rows: DeviceRows, what: Answer) -> Callable[[
     for block, distribution in model.distributions:
         weight = model.weight_of(block) if what in WEIGHTED else np.ones(len(block.columns))
         columns = [model.schema.columns[j] for j in block.columns]
-        form = form_of(library, distribution, columns, weight, relative=what in RELATIVE)
+        compared = distribution.in_single() if rows.single else distribution
+        form = form_of(library, compared, columns, weight, relative=what in RELATIVE)
         whole = list(block.columns) == list(range(rows.table.shape[1]))
         places = None if whole else library.to_device(np.asarray(block.columns, dtype=np.int64))
         forms.append((places, form))

@@ -16,7 +16,7 @@ from posterior.engines.device.rows import class_weights as portable_class_weight
 from posterior.families import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
 from posterior.families.bernoulli import above
 from posterior.families.multinomial import NEGATIVE
-from posterior.kernels import array_api
+from posterior.kernels import array_api, in_precision_of
 from posterior.schema.kinds import LARGEST, overflow_message
 from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals
 
@@ -161,7 +161,9 @@ def _gap_moments(rows: DeviceRows, part: Any, keep: Any, pivot: Floats) -> Momen
 def _ones(family: Bernoulli, rows: DeviceRows, columns: tuple[int, ...]) -> Totals:
     """Weight of the cells that are there and of the ones, by class."""
     library = rows.library
-    xp, threshold = library.xp, above(family.rounded_threshold)
+    xp, threshold = library.xp, above(family.threshold)
+    if rows.single:
+        threshold = in_precision_of(np.empty(0, np.float32), threshold)
     if family.threshold is None:
         _refuse_outside(rows, columns, lambda x: (x != 0) & (x != 1), "a Bernoulli column takes 0 and 1")
     there = total = np.zeros((rows.n_classes, len(columns)))
