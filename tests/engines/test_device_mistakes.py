@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB as Theirs
 
 from posterior import (
     LDA,
+    QDA,
     CalibratedClassifier,
     CategoricalNB,
     DecisionClassifier,
@@ -241,3 +242,20 @@ class Elsewhere:
 def test_what_works_on_the_host_says_how_to_get_there(estimator):
     with pytest.raises(TypeError, match=r"move it to the host: X\.get\(\)"):
         clone(estimator).fit(Elsewhere(), Y)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")  # of PyTorch, about its own
+def test_sparse_tensors_are_refused_by_name():
+    torch = pytest.importorskip("torch")
+    X, y = table()
+    for sparse in (torch.asarray(X).to_sparse(), torch.asarray(X).to_sparse_csr()):
+        with pytest.raises(TypeError, match=r"a sparse tensor \(torch.sparse_.*to_dense"):
+            GaussianNB().fit(sparse, y)
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA()])
+def test_gaps_in_training_are_named_where_they_cannot_be_filled_in(model, xp):
+    X, y = table()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"gaps \(NaN\); fill the gaps"):
+        model.fit(xp.asarray(X), xp.asarray(y))

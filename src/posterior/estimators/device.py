@@ -95,11 +95,21 @@ def known_array(X: Any) -> Any:
     return cupy.asarray(X)
 
 
+def refuse_sparse(array: Any) -> None:
+    """Raise the error of a sparse tensor of PyTorch, whose cells are not in one piece of memory."""
+    layout = str(getattr(array, "layout", "torch.strided"))
+    if layout != "torch.strided":
+        raise TypeError(
+            f"a sparse tensor ({layout}) cannot be read; pass X.to_dense(), or a sparse matrix of SciPy"
+        )
+
+
 class DeviceTable:
     """A table on a device that was looked at once: numbers, with rows and columns."""
 
     def __init__(self, X: Any) -> None:
         self.table = known_array(X)
+        refuse_sparse(self.table)
         self.library = library_of(self.table)
         refuse_shape(tuple(self.table.shape))
         self.source = DeviceSource(self.library, self.table)

@@ -1,6 +1,7 @@
 """What a fitted model says of the rows of a scan: a file of scores, or a lazy frame of Dask or Spark."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
@@ -52,9 +53,13 @@ def scores_scans(method: F) -> F:
     Dask or Spark the scores are a lazy frame of that library where `out` is left out.
     """
     arguments = signature(method)
+    own_names = tuple(name for name in arguments.parameters if name not in ("self", "X", "writing"))
+    known = frozenset(own_names) | {"X", *Writing.__annotations__}
 
     @wraps(method)
     def scored(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and not known.issuperset(kwargs):
+            raise _unknown_argument(self, method.__name__, own_names, kwargs.keys() - known)
         if isinstance(X, ScannedTable):
             writing = {name: kwargs.pop(name) for name in Writing.__annotations__ if name in kwargs}
             given = dict(arguments.bind(self, X, *args, **kwargs).arguments)
@@ -72,6 +77,17 @@ def scores_scans(method: F) -> F:
         return method(self, X, *args, **kwargs)
 
     return cast("F", scored)
+
+
+def _unknown_argument(
+    estimator: Any, method: str, names: Sequence[str], unknown: AbstractSet[str]
+) -> TypeError:
+    """The error of an argument that a method does not have: what `**writing` takes is checked here."""
+    takes = ", ".join(("X", *(f"{name}=" for name in names)))
+    return TypeError(
+        f"{type(estimator).__name__}.{method}() got an unexpected keyword argument {min(unknown)!r}; "
+        f"it takes {takes}, and of a scan {', '.join(f'{name}=' for name in Writing.__annotations__)}"
+    )
 
 
 def score_scan(

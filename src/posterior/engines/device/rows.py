@@ -133,7 +133,10 @@ class DeviceRows:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Rows on a device are not handed out."""
-        raise ValueError(f"this model reads rows one by one, which those on a device are not; {TO_THE_HOST}")
+        raise ValueError(
+            "this model reads rows one by one, which those on a device are not, as LDA and QDA do where rows "
+            f"have gaps (NaN); fill the gaps, or {TO_THE_HOST}"
+        )
 
     def count(self, columns: Sequence[int], test: Callable[[Any], Any]) -> Ints:
         """In how many rows of each column a cell is what the test says, (b,)."""
