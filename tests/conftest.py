@@ -69,3 +69,19 @@ def mark_all_but_a_diagonal(combinations):
         # Values of the longest parameter go round those of the others: a diagonal of the table of all.
         if any((at[name] - at[longest]) % len(place[name]) >= each for name in at if name != longest):
             item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _every_kernel_is_kept_on_disk():
+    """A kernel that holds addresses of this process would be compiled in every process, without a word."""
+    from posterior.kernels.compiled import kept
+
+    save = kept.save
+
+    def checked(name, result):
+        assert not result.library.has_dynamic_globals, f"{name} holds addresses of this process"
+        save(name, result)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "save", checked)
+        yield

@@ -103,48 +103,51 @@ def add_rows(
                 add_products(panels, place[g] - count[g], count[g], d, second[g])
 
 
-def add_scatter(
-    add: Any,
-    source: AnyArray,
-    start: int,
-    room: Floats,
-    y: Ints,
-    weight: Floats,
-    sums: Any,
-    panels: Floats,
-    second: Floats,
-) -> None:
-    """What `add` does for rows, of any source; for compiled code. The sums: pivots, weights, sums, sizes.
+def of_any_source(add: Any) -> Any:
+    """What `add` does for rows, of any source, as many rows at a time as there is `room` for.
 
-    As many rows at a time as there is `room` for, in any layout.
+    For compiled code; the sums are pivots, weights, sums of deviations and sizes.
     """
-    raise NotImplementedError
 
-
-@overload(add_scatter)  # type: ignore[untyped-decorator]  # numba has no types
-def _add_scatter(
-    add: Any, source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
-) -> Any:
-    def rows(
-        add: Any, source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
+    def add_scatter(
+        source: AnyArray,
+        start: int,
+        room: Floats,
+        y: Ints,
+        weight: Floats,
+        sums: Any,
+        panels: Floats,
+        second: Floats,
     ) -> None:
-        for at in range(0, len(y), len(room)):
-            end = min(at + len(room), len(y))
-            some = weight[at:end] if len(weight) else weight
-            values = source[start + at : start + end]
-            add(values, y[at:end], some, sums[0], sums[1], sums[2], sums[3], panels, second)
+        raise NotImplementedError
 
-    def others(
-        add: Any, source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
-    ) -> None:
-        for at in range(0, len(y), len(room)):
-            end = min(at + len(room), len(y))
-            some = weight[at:end] if len(weight) else weight
-            values = room[: end - at]
-            load_rows(source, start + at, values)
-            add(values, y[at:end], some, sums[0], sums[1], sums[2], sums[3], panels, second)
+    @overload(add_scatter)  # type: ignore[untyped-decorator]  # numba has no types
+    def choose(
+        source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
+    ) -> Any:
+        def rows(
+            source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
+        ) -> None:
+            for at in range(0, len(y), len(room)):
+                end = min(at + len(room), len(y))
+                some = weight[at:end] if len(weight) else weight
+                values = source[start + at : start + end]
+                add(values, y[at:end], some, sums[0], sums[1], sums[2], sums[3], panels, second)
 
-    return rows if source.ndim == 2 and source.layout == "C" else others
+        def others(
+            source: Any, start: Any, room: Any, y: Any, weight: Any, sums: Any, panels: Any, second: Any
+        ) -> None:
+            for at in range(0, len(y), len(room)):
+                end = min(at + len(room), len(y))
+                some = weight[at:end] if len(weight) else weight
+                values = room[: end - at]
+                load_rows(source, start + at, values)
+                add(values, y[at:end], some, sums[0], sums[1], sums[2], sums[3], panels, second)
+
+        return rows if source.ndim == 2 and source.layout == "C" else others
+
+    add_scatter.__qualname__ = f"add_scatter({add.__qualname__})"  # by which code on disk is told apart
+    return add_scatter
 
 
 @step
@@ -206,7 +209,7 @@ PARTS = (
 
 
 def _summing(add: Any) -> Any:
-    """A kernel that sums up parts of the rows by `add`, which adds up some of them."""
+    """A kernel that sums up parts of the rows by `add`, which adds up some of any source."""
 
     @kernel(*(PARTS.format(each) for each in ROW_SOURCES), own=("room", "panels"))
     def sum_parts(
@@ -244,7 +247,7 @@ def _summing(add: Any) -> Any:
                 first[:] = 0.0
                 largest[:] = 0.0
                 second[p] = 0.0
-                add_scatter(add, source, start + at, room, own, some, sums, panels, second[p])
+                add(source, start + at, room, own, some, sums, panels, second[p])
                 for g in range(second.shape[1]):
                     if not np.isfinite(total_of(second[p, g])):
                         counter[0] = len(found)  # the others need not go on
@@ -260,7 +263,7 @@ def _summing(add: Any) -> Any:
     return sum_parts
 
 
-sum_parts, sum_wide_parts = _summing(add_rows), _summing(add_wide_rows)
+sum_parts, sum_wide_parts = _summing(of_any_source(add_rows)), _summing(of_any_source(add_wide_rows))
 
 
 class ScatterParts:
