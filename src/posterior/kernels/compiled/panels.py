@@ -31,22 +31,8 @@ COLUMNS = 8
 LINE_BYTES = COLUMNS * WIDTH
 # Columns and panels of a block of products: as many as there are registers for.
 LINES, ACROSS = (8, 2) if HAS_WIDE_REGISTERS else (4, 1)
-# Rows that are written together, and bytes of a line of the cache.
-TOGETHER, CACHE_LINE = 4, 64
-
-
-@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask for a line of the cache ahead of its use; there need not be anything at the address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
-        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(ask, [builder.inttoptr(arguments[0], pointer), word(0), word(3), word(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
+# Rows that are written together.
+TOGETHER = 4
 
 
 @step

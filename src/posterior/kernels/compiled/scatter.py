@@ -24,12 +24,10 @@ from posterior.kernels.compiled.jit import (
 )
 from posterior.kernels.compiled.moments import FAR_PIVOT, take_pivots, total_of
 from posterior.kernels.compiled.panels import (
-    CACHE_LINE,
     COLUMNS,
     TOGETHER,
     add_products,
     next_row,
-    prefetch,
     put_rows,
     row_bases,
     set_cell,
@@ -38,6 +36,7 @@ from posterior.kernels.compiled.precision import find_rounding
 from posterior.kernels.compiled.sharing import COUNTER, MOST, take_next
 from posterior.kernels.compiled.sums import add_weights
 from posterior.kernels.compiled.team import share_out
+from posterior.kernels.compiled.vectors import AHEAD, CACHE_LINE, prefetch
 from posterior.kernels.compiled.wide_scatter import add_wide_rows, panel_rows, rows_together
 from posterior.kernels.layouts import NumberTable
 from posterior.kernels.memory import codes_of, scratch, weights_of
@@ -48,8 +47,6 @@ WIDE = 129
 # Cells that are put together for products, and rows at least; of many classes, rows of each and cells.
 CELLS, FEWEST = 1 << 14, 256
 ROWS_OF_A_CLASS, MOST_CELLS = 16, 1 << 18
-# Bytes by which memory is asked for ahead: the hardware asks for no more than a page of 4 KiB by itself.
-AHEAD = 4096
 SUMS = f"{ROWS}, {LINE}, {TABLE}, {LINE}"
 
 

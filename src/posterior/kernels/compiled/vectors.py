@@ -23,6 +23,9 @@ HAS_WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f"
 COORDINATES, REGISTERS = (8, 2) if HAS_WIDE_REGISTERS else (4, 1)
 # Rows at a time.
 LANES = 8 * REGISTERS
+# Bytes of a line of the cache, and by which memory is asked for ahead: the hardware asks for no more than the
+# rest of a page of 4 KiB by itself.
+CACHE_LINE, AHEAD = 64, 4096
 
 
 def _numbers_at(kind: Any, number: Any) -> Any:
@@ -42,6 +45,20 @@ def doubles_at(typing_context: Any, address: Any) -> Any:
 def singles_at(typing_context: Any, address: Any) -> Any:
     """The numbers of single precision at an address."""
     return _numbers_at(ir.FloatType(), types.float32)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask for a line of the cache ahead of its use; there need not be anything at the address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(ask, [builder.inttoptr(arguments[0], pointer), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 def _add(builder: Any, x: Any, pointers: list[Any]) -> None:

@@ -8,14 +8,13 @@ import numpy as np
 from posterior._types import Floats, Ints
 from posterior.kernels.compiled.jit import CODES, LINE, NUMBERS, ROWS, SINGLE_ROWS, STACK, TABLE, kernel
 from posterior.kernels.compiled.panels import (
-    CACHE_LINE,
     add_products,
     next_row,
-    prefetch,
     put_rows,
     row_bases,
 )
 from posterior.kernels.compiled.sums import add_weights
+from posterior.kernels.compiled.vectors import CACHE_LINE, prefetch
 
 # Cells of panels, which stay in the cache of a core, and rows of them at least.
 CELLS, FEWEST = 1 << 15, 64
