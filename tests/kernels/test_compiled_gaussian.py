@@ -307,6 +307,22 @@ def added(density, x):
     return out
 
 
+def test_distances_take_off_both_parts_of_the_centre_wherever_a_row_is():
+    rng = np.random.default_rng(11)
+    n, d = 37, 19  # some rows and columns are turned eight by eight, others one by one
+    x, pivot, remainder = 1e12 + rng.normal(size=(n, d)), np.full(d, 1e12), np.full(d, 2e-5)
+    whitener, mean = np.triu(rng.normal(size=(d, d))), rng.normal(size=d)
+    want = -0.5 * ((((x - pivot) - remainder) @ whitener - mean) ** 2).sum(axis=1)
+    distances = scores.Quadratic(iter([whitener]), mean[None])
+    found = np.zeros((n, 1))
+    assert distances.add(x, pivot, remainder, found) == n
+    np.testing.assert_allclose(found[:, 0], want, rtol=1e-12)
+    for start in range(1, 9):
+        of_some = np.zeros((n - start, 1))
+        distances.add(x[start:], pivot, remainder, of_some)
+        np.testing.assert_array_equal(of_some, found[start:])
+
+
 def test_classes_far_apart_lose_no_digits():
     mean = np.array([[0.0, 0.0], [1e9, 1.0]])
     x = np.array([[0.5, 0.5], [1e9 + 0.5, 0.5]])

@@ -16,7 +16,7 @@ from posterior import LogisticRegression, kernels
 from posterior.engines import LocalDataset, local, threads
 from posterior.kernels import memory
 from posterior.kernels.choice import using
-from posterior.kernels.compiled import series
+from posterior.kernels.compiled import series, softmax
 from posterior.kernels.compiled.column_ranges import ranges_of_parts
 from posterior.linear import Design, Problem, Scan, SoftmaxLoss
 from posterior.linear.loss_sums import (
@@ -561,3 +561,14 @@ def test_parts_that_end_within_a_tile_have_their_own_sums(n_classes, layout):
         assert_allclose(found[0][i], part.value, rtol=1e-12)
         assert_allclose(found[1][i], part.pull, rtol=1e-10, atol=1e-12)
         assert_allclose(found[2][i], part.level, rtol=1e-10, atol=1e-12)
+
+
+def test_a_slope_of_many_classes_takes_no_memory_for_pairs_of_them():
+    n_classes, rng = 30_000, np.random.default_rng(5)
+    X, y = rng.normal(size=(70, 3)), rng.integers(0, n_classes, 70)
+    coef, offset = np.zeros((n_classes, 3)), np.zeros(n_classes)
+    value, pull, level, _ = softmax.sums(X, y, None, None, coef, offset, n_classes, curved=False)
+    assert_allclose(value, 70 * math.log(n_classes), rtol=1e-13)
+    assert_allclose(level, 70 / n_classes - np.bincount(y, minlength=n_classes), rtol=1e-12)
+    want = X.sum(axis=0) / n_classes - np.stack([np.bincount(y, x, n_classes) for x in X.T], axis=1)
+    assert_allclose(pull, want, rtol=1e-11, atol=1e-13)

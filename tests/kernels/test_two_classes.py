@@ -54,6 +54,20 @@ def test_answers_are_those_of_both_scores(n, d, layout):
     assert_array_equal(best, both.argmax(axis=1))
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [3, 4, 17])
+def test_a_row_has_the_same_bits_among_few_rows_as_among_many(d, kind):
+    X, (coef, level, pivot, _) = rows(600, d).astype(kind), forms(d)
+    alone = row_scores.row_linear_scores(coef[:, :1], level[:1], pivot, np.zeros(d))
+    of_all = np.empty((600, 1))
+    answered(alone, X, "scores", of_all)
+    for n in (1, 3, 7, 8, 9, 513, 519):
+        for some in (slice(0, n), slice(600 - n, 600)):
+            out = np.empty((n, 1))
+            answered(alone, X[some], "scores", out)
+            assert_array_equal(out, of_all[some])
+
+
 @pytest.mark.parametrize("d", [2, 20])
 def test_one_score_is_written_as_it_is(d):
     X, (coef, level, pivot, _) = rows(130, d), forms(d)

@@ -1,8 +1,8 @@
 """One linear score of rows, level + Σ (x − pivot)·factor, worked out where the rows lie.
 
 Of rows that lie by rows eight are taken at a time, four columns in a register: to turn them into lines of
-columns first took several times as long. The rest goes column by column. The layout and the number of columns
-fix the order of sums.
+columns first took several times as long. Other layouts and fewer columns go column by column. The layout and
+the number of columns fix the order of sums.
 """
 
 from typing import Any
@@ -172,17 +172,21 @@ def score_rows(
     level: float,
     score: Floats,
 ) -> None:
-    """Write the scores of some rows; `pivot` and `factors` have four numbers more than there are columns."""
+    """Write the scores of some rows; `pivot` and `factors` have four numbers more than there are columns.
+
+    `score` has room for seven more than there are rows.
+    """
     d = len(addresses)
-    if by_rows and d >= WIDTH and n_rows >= ROWS:
+    if by_rows and d >= WIDTH:
         c, f, out = pivot.ctypes.data, factors.ctypes.data, score.ctypes.data
-        for first in range(0, n_rows, ROWS):
-            r = min(first, n_rows - ROWS)
-            at = addresses[0] + base + stride * r
+        few = n_rows < ROWS  # each of them is taken eight times, for the order of sums that it has among many
+        for first in range(0, n_rows, 1 if few else ROWS):
+            r = first if few else min(first, n_rows - ROWS)
+            at, line = addresses[0] + base + stride * r, 0 if few else stride
             if single:
-                score_eight_single_rows(at, stride, d, c, f, level, out + 8 * r)
+                score_eight_single_rows(at, line, d, c, f, level, out + 8 * r)
             else:
-                score_eight_rows(at, stride, d, c, f, level, out + 8 * r)
+                score_eight_rows(at, line, d, c, f, level, out + 8 * r)
         return
     if by_rows and d == 2 and not single:
         score_pairs(addresses[0] + base, stride, n_rows, pivot, factors, level, score)

@@ -251,10 +251,11 @@ class SoftmaxParts(LossParts):
     def _room(self) -> tuple[Floats, ...]:
         """Memory of this thread."""
         (R4, q), d = self._beta.shape, self._shape[1]
-        kept = 2 * self.n_classes if self._curved else 0
+        # Without curvature there are no pairs: those of 20,000 classes would take 95 GiB.
+        kept, n_pairs = (2 * self.n_classes, whole(self._n_pairs)) if self._curved else (0, 0)
         lines = scratch("scores", self._first + R4 + LINES + kept, TILE)
-        on_side = scratch("pairs on side", whole(self._n_pairs) + q, TILE)
-        return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, whole(self._n_pairs))
+        on_side = scratch("pairs on side", n_pairs + q, TILE)
+        return *room_for(d), lines, on_side, scratch("pairs", 0 if self._few else TILE, n_pairs)
 
     def _arguments(self, rows: tuple[Any, ...], shared: tuple[Any, ...]) -> tuple[Any, ...]:
         return *rows, self._beta, self.n_classes, *self._room(), *shared, *self._sums

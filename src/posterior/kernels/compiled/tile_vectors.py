@@ -41,7 +41,9 @@ def _centred(builder: Any, x: Any, pivot: Any, remainder: Any) -> Any:
     """A register of numbers less a centre in two parts, as doubles."""
     if x.type.element != DOUBLE:
         x = builder.fpext(x, ir.VectorType(DOUBLE, SQUARE))
-    return builder.fsub(builder.fsub(x, _spread(builder, pivot, SQUARE)), _spread(builder, remainder, SQUARE))
+    # A step without flags takes those of its kernel, which may say that the two are first added up.
+    near = builder.fsub(x, _spread(builder, pivot, SQUARE), flags=FUSED)
+    return builder.fsub(near, _spread(builder, remainder, SQUARE), flags=FUSED)
 
 
 def _put(builder: Any, v: Any, kind: Any, out: Any) -> None:
