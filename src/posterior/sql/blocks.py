@@ -63,7 +63,7 @@ class Term:
 @singledispatch
 def terms_of(distribution: Distribution, block: FittedBlock, cells: Cells) -> list[Term]:
     """The terms of a block; by default those of columns that are independent given the class."""
-    compared = distribution.in_single() if cells.schema.single else distribution
+    compared = distribution.in_single() if cells.schema.are_single(block.columns) else distribution
     return [_column_term(compared, j, place, cells) for j, place in enumerate(block.columns)]
 
 
