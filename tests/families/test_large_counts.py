@@ -30,6 +30,15 @@ def test_a_large_count_that_is_missing_leaves_no_rounding(kind, large):
     np.testing.assert_allclose(found, want, rtol=0, atol=1e-14)
 
 
+def test_log_densities_of_large_counts_differ_by_what_posteriors_say():
+    distribution = PoissonDistribution([[1e9], [1e9 + 3e4], [1e9 - 1e3]])
+    X = np.array([[1e9], [1e9 + 2e4], [np.nan], [1e9 - 5e4]])
+    logs, terms = distribution.log_density(X), distribution.log_terms(X)[:, 0]
+    want = apart(distribution, X, len(X))
+    np.testing.assert_allclose(logs[:, 1:] - logs[:, :1], want, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(terms[:, 1:] - terms[:, :1], want, rtol=1e-13, atol=1e-13)
+
+
 def far_from_the_first(probability, X):
     """Σ x ln (p / Σ p) of each class less that of the first, over the counts that are there, to 60 digits."""
     with localcontext() as context:

@@ -23,6 +23,7 @@ from posterior.families.sums import (
     check_alpha,
     column_totals,
     log_factorial,
+    log_times,
     overall_mean,
 )
 from posterior.stats import Totals
@@ -84,10 +85,11 @@ class PoissonDistribution(ProductDistribution):
         sums.add_relative(block, out)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
-        """Log probability of every cell under class `k`."""
-        outside = self.outside(block)
-        x = np.where(outside, 0.0, block)
-        terms = xlogy(x, self.rate[k]) - self.rate[k] - gammaln(x + 1)
+        """Log probability of every cell under class `k`; what all classes share is rounded alike in all."""
+        outside, (sums, excess) = self.outside(block), self._about_mean
+        x, mean = np.where(outside, 0.0, block), (self.rate - excess)[0]
+        own = log_times(x, sums.log_table[k]) - excess[k]
+        terms = own + (xlogy(x, mean) - mean - gammaln(x + 1))
         terms[outside] = -np.inf
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
