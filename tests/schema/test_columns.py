@@ -352,6 +352,19 @@ def test_categories_of_float32_and_float64_are_the_same_numbers():
     assert infer(double, {0: "categorical"}).encode(read_table(double + 1e-12)).unseen["x0"]
 
 
+def test_columns_of_a_frame_keep_their_precision():
+    singles, doubles = (
+        infer(pd.DataFrame({"x": np.array([0.5, 0.1], kind), "y": [1.0, 2.0], "z": ["a", "b"]}))
+        for kind in (np.float32, np.float64)
+    )
+    assert [singles.are_single([j]) for j in range(3)] == [True, False, False]
+    assert not singles.are_single([0, 1])
+    assert not singles.union(doubles).are_single([0])
+    assert not doubles.union(singles).are_single([0])
+    assert singles.union(singles).are_single([0])
+    assert infer(np.ones((2, 3), np.float32)).are_single(range(3))
+
+
 @pytest.mark.parametrize("sparse_table", [False, True])
 def test_wide_tables_make_no_column_in_fit_partial_fit_sums_or_predictions(sparse_table, monkeypatch):
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import posterior
 from databases import Database, columns_of, relative
-from posterior.families import Categorical, MultivariateNormal, Normal, NormalDistribution
+from posterior.families import Bernoulli, Categorical, MultivariateNormal, Normal, NormalDistribution
 from posterior.sql.expressions import number, total
 
 NAN, INF = float("nan"), float("inf")
@@ -91,6 +91,19 @@ def test_features_are_compared_in_the_precision_of_training(database, threshold,
     found = columns_of(answers(database, model, pa.Table.from_pandas(X)), "log_posterior_")
     expected = model.predict_log_proba(X)
     assert relative(found, expected.astype(np.float64)) < (1e-12 if precision == np.float64 else 1e-6)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.7])
+@pytest.mark.parametrize("other", [np.linspace(0.0, 1.0, 6), np.arange(6), list("abcabc")])
+def test_features_beside_columns_of_another_type_are_compared_in_their_own_precision(
+    database, threshold, other
+):
+    cells = np.array([0.1, 0.7, 0.5, 0.9, 0.0, 0.7])
+    X = pd.DataFrame({"single": cells.astype(np.float32), "double": cells, "other": other})
+    families = {name: Bernoulli(threshold=threshold) for name in ("single", "double")}
+    model = posterior.NaiveBayes(families=families).fit(X, [0, 0, 1, 1, 0, 1])
+    found = columns_of(answers(database, model, pa.Table.from_pandas(X)), "log_posterior_")
+    assert relative(found, model.predict_log_proba(X)) < 1e-12
 
 
 @pytest.mark.parametrize("unknown", ["marginalize", "smooth", "error"])

@@ -84,6 +84,9 @@ CASES = {
     "Categorical, joint": lambda: fitted(one(["colour", "flag"], F.Categorical(joint=True))),
     "Multinomial": lambda: fitted(one(["few", "many", "level"], F.Multinomial())),
     "Multinomial, ordered": lambda: fitted(one(["few", "many", "level"], F.Multinomial(ordered=True))),
+    "Multinomial, never": lambda: fitted(
+        one(["few", "many"], F.Multinomial(alpha=0)), TABLE.assign(few=(Y == "a") * 1.0)
+    ),
     "MultivariateNormal": lambda: fitted(one(NUMBERS, F.MultivariateNormal())),
     "NaiveBayes": lambda: fitted(posterior.NaiveBayes()),
     "NaiveBayes, weights": lambda: fitted(posterior.NaiveBayes(), sample_weight=WEIGHT),
@@ -178,6 +181,20 @@ def test_the_query_gives_the_numbers_of_the_model(case, database):
     if hasattr(model, "predict_joint_log_proba"):
         joint = silently(model.predict_joint_log_proba, X)
         assert relative(columns_of(found, "log_joint_"), joint) <= CLOSE
+
+
+@pytest.mark.parametrize("family", [F.Poisson(), F.Multinomial(), F.Multinomial(ordered=True)], ids=str)
+def test_posteriors_of_large_counts_keep_their_digits(family, database):
+    rng = np.random.default_rng(8)
+    y = np.arange(N) % 3
+    X = pd.DataFrame(rng.poisson(1e9 * (1.0 + 3e-5 * np.eye(3)[y])), columns=["a", "b", "c"]).astype(float)
+    X = X.mask(rng.random(X.shape) < 0.2)
+    X.loc[0] = None
+    model, _ = fitted(one(list(X), family), X.fillna(1e9), y)
+    database.put("rows", with_key(X))
+    query = posterior.to_sql(model, table="rows", dialect=database.dialect, keep=["key"])
+    found = columns_of(database.ask(query).sort_by("key"), "log_posterior_")
+    assert relative(found, model.predict_log_proba(X)) <= CLOSE
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "LDA", "softmax", "additive"])

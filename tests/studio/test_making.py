@@ -5,18 +5,21 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import posterior
-from posterior import DecisionClassifier, GaussianNB, LogisticRegression
+from posterior import DecisionClassifier, GaussianNB, LogisticRegression, NaiveBayes
 from posterior.cli.app import run
 from posterior.datasets import load_penguins
 from posterior.estimators.held_out import HeldOutRows
+from posterior.families import Bernoulli
 from posterior.math import log_softmax
 from posterior.studio import page_of, subject_of
 from posterior.studio.content import content
 from posterior.studio.held_rows import MOST_ROWS, PageRows, drawn_rows
 from posterior.studio.page import json_in_html
+from posterior.studio.terms import terms_of
 
 pytest.importorskip("typer", reason="the command line is an extra")
 
@@ -101,6 +104,16 @@ def test_a_model_that_is_not_worked_out_in_a_page_says_why_or_keeps_its_terms(na
         assert set(data["shown"]["fixed"]) == {str(c["place"]) for c in data["model"]["columns"]}
     else:
         assert "not worked out in a page" in data["model"]["why"]
+
+
+def test_features_of_single_precision_beside_strings_are_compared_as_such_in_a_page():
+    cells = np.array([0.1, 0.7, 0.5, 0.9, 0.0, 0.7] * 10)
+    X = pd.DataFrame({"single": cells.astype(np.float32), "double": cells, "word": list("abcabc") * 10})
+    families = {name: Bernoulli(threshold=0.7) for name in ("single", "double")}
+    model = NaiveBayes(families=families).fit(X, [0, 0, 1, 1, 0, 1] * 10)
+    blocks = terms_of(model, None).model["blocks"]
+    cuts = {block["columns"][0]: block["cut"] for block in blocks if block["family"] == "bernoulli"}
+    assert cuts == {0: float(np.float32(0.7)), 1: 0.7}
 
 
 def test_a_name_of_a_file_and_a_model_without_classes_are_refused_with_the_remedy(tmp_path):

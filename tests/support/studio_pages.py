@@ -61,6 +61,7 @@ def mixed_table(n: int = 600, seed: int = 5) -> tuple[pd.DataFrame, np.ndarray]:
             "heavy": rng.standard_t(3, n) + 0.6 * on,
             "edge": rng.laplace(0.4 * on, 1.0),
             "count": rng.poisson(2 + on).astype(float),
+            "crowd": rng.poisson(1e9 + 3e4 * on).astype(float),
             "burst": rng.negative_binomial(2, 0.4 - 0.1 * on).astype(float),
             "share": rng.beta(2 + on, 3.0),
             "humps": rng.normal(0.5 * on + 3 * rng.integers(0, 2, n), 1.0),
@@ -83,6 +84,7 @@ def mixed() -> Subject:
         "heavy": StudentT(),
         "edge": Laplace(),
         "count": Poisson(),
+        "crowd": Poisson(),
         "burst": NegativeBinomial(),
         "share": Beta(),
         "humps": KernelDensity(),  # which the page does not work out itself

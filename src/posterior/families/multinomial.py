@@ -14,7 +14,17 @@ from posterior._types import Bools, Floats, Ints
 from posterior.families.base import Distribution, Family, LeftOut, refuse_outside, table
 from posterior.families.left_out.parts import loses_digits
 from posterior.families.parameters import Parameter, by_column
-from posterior.families.sums import ALPHAS, LARGE, about_mean, alphas, alphas_of, log_times, safe_log, shares
+from posterior.families.sums import (
+    ALPHAS,
+    LARGE,
+    about_mean,
+    alphas,
+    alphas_of,
+    log_ratio,
+    log_times,
+    safe_log,
+    shares,
+)
 from posterior.stats import Totals
 
 NEGATIVE = "Negative values in data passed to a model of counts; counts must not be negative"
@@ -112,11 +122,25 @@ class MultinomialDistribution(Distribution):
         return kernels.discrete_scores(self._about_mean.log_table, np.zeros(self.n_classes), "amount")
 
     def add_relative(self, block: Any, out: Floats) -> None:
-        """Σ x ln p added to what is there, without the term that all classes share."""
-        if has_gaps(block):
-            out += self.log_relative(block)
-        else:
-            self._about_mean.add_relative(block, out)
+        """Σ x ln p added to what is there, without the term that all classes share.
+
+        A row without gaps is scored as if no other had one.
+        """
+        counts, gaps = _split(block)
+        self._about_mean.add_relative(counts, out)
+        if gaps is None:
+            return
+        rows = np.flatnonzero(np.asarray(gaps.sum(axis=1)).reshape(-1))
+        rescaling = log_ratio(*(_share_there(gaps[rows], part) for part in self._about_shares))
+        total = np.asarray(counts[rows].sum(axis=1)).reshape(-1, 1)
+        rescaled = log_times(np.broadcast_to(total, rescaling.shape), rescaling)
+        out[rows] -= np.where(np.isneginf(out[rows]), 0.0, rescaled)
+
+    @cached_property
+    def _about_shares(self) -> tuple[Floats, Floats, Floats]:
+        """Probabilities, their means over the classes (1, d), and what they exceed these by."""
+        excess = about_mean(self.probability)[1]
+        return self.probability, (self.probability - excess)[:1], excess
 
     def log_relative(self, block: Any) -> Floats:
         """Σ x ln p, without the term that all classes share."""

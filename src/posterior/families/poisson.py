@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from posterior import kernels
+from posterior._linalg import AT_ONCE
 from posterior._types import Floats, Ints
 from posterior.families.base import Family, LeftOut, ProductDistribution, SumsOf, refuse_outside, table
 from posterior.families.left_out.parts import TotalsWithout, in_dense_parts
@@ -22,9 +23,13 @@ from posterior.families.sums import (
     check_alpha,
     column_totals,
     log_factorial,
+    log_times,
     overall_mean,
 )
 from posterior.stats import Totals
+
+# Sum of what rates exceed their means by, up to which nothing is lost where a part is taken off again.
+MOST_EXCESS = 4096.0
 
 
 class PoissonDistribution(ProductDistribution):
@@ -64,24 +69,27 @@ class PoissonDistribution(ProductDistribution):
 
     def add_relative(self, block: Any, out: Floats) -> None:
         """Σ (x ln (λ / m) − (λ − m)) added to what is there; the rest is the same for all classes."""
-        block, sums, excess = self._possible(block), *self._about_mean
-        kernels.add_to_rows(out, -excess.sum(axis=1))
+        block, (sums, excess), gaps = self._possible(block), self._about_mean, None
         if kernels.is_sparse(block):
-            gaps = np.zeros(0, np.bool_) if kernels.are_counts(block) else np.isnan(block.data)
-            if gaps.any():
-                out += kernels.with_data(block, gaps) @ excess.T
-                block = kernels.with_data(block, np.where(gaps, 0.0, block.data))
+            missing = np.zeros(0, np.bool_) if kernels.are_counts(block) else np.isnan(block.data)
+            if missing.any():
+                gaps = kernels.with_data(block, missing)
+                block = kernels.with_data(block, np.where(missing, 0.0, block.data))
         elif kernels.has_missing(block):
             gaps = np.isnan(block)
-            out += gaps.astype(np.float64) @ excess.T
             block = np.where(gaps, 0.0, block)
+        if gaps is None:
+            kernels.add_to_rows(out, -excess.sum(axis=1))
+        else:
+            out -= _excess_there(gaps, excess)
         sums.add_relative(block, out)
 
     def class_terms(self, block: Floats, k: int) -> Floats:
-        """Log probability of every cell under class `k`."""
-        outside = self.outside(block)
-        x = np.where(outside, 0.0, block)
-        terms = xlogy(x, self.rate[k]) - self.rate[k] - gammaln(x + 1)
+        """Log probability of every cell under class `k`; what all classes share is rounded alike in all."""
+        outside, (sums, excess) = self.outside(block), self._about_mean
+        x, mean = np.where(outside, 0.0, block), (self.rate - excess)[0]
+        own = log_times(x, sums.log_table[k]) - excess[k]
+        terms = own + (xlogy(x, mean) - mean - gammaln(x + 1))
         terms[outside] = -np.inf
         terms[np.isnan(block)] = 0.0
         return np.asarray(terms)
@@ -107,6 +115,23 @@ class PoissonDistribution(ProductDistribution):
         """Σ (x ln λ − λ − ln x!)."""
         terms = xlogy(statistics.total, self.rate) - statistics.weight * self.rate + statistics.log_base
         return float(terms.sum())
+
+
+def _excess_there(gaps: Any, excess: Floats) -> Floats:
+    """Σ (λ − m) over the counts of each row that are there, (n, K).
+
+    A large one that is missing is never added: taken off again, it would leave its rounding.
+    """
+    out = np.tile(excess.sum(axis=1), (gaps.shape[0], 1))
+    if kernels.is_sparse(gaps) and np.abs(excess).max(axis=0).sum() <= MOST_EXCESS:
+        return np.asarray(out - gaps @ excess.T)
+    rows = np.flatnonzero(np.asarray(gaps.sum(axis=1)))
+    step = max(1, AT_ONCE // gaps.shape[1])
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        part = gaps[some].toarray() if kernels.is_sparse(gaps) else gaps[some]
+        out[some] = (1.0 - part) @ excess.T
+    return out
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,16 @@ def about_mean(p: Floats) -> tuple[Floats, Floats]:
     mean = (p / len(p)).sum(axis=0)
     mean = np.where(mean > 0, mean, p.max(axis=0))  # where all are too small to be divided
     excess = p - mean
+    return log_ratio(p, mean, excess), excess
+
+
+def log_ratio(p: Floats, mean: Floats, excess: Floats) -> Floats:
+    """Logarithms of numbers over their means, −inf of zero; `excess` is p − mean, with digits of its own."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = excess / mean
         logs = np.where(np.abs(share) < CLOSE, np.log1p(share), np.log(p) - np.log(mean))
     logs[p == 0] = -np.inf
-    return logs, excess
+    return logs
 
 
 # Tables from so many cells on are not copied.

@@ -16,7 +16,7 @@ class Column:
     A binary column of true/false or 0/1 keeps no categories; other binary columns keep both values, and
     the second is code 1. `empty` marks a column without a single value, whose kind is only a guess unless
     it was declared; `ignored` one that no model asked for and nobody reads. `hint` says what the user may
-    want to change about it. Categories that are `single` came as float32 numbers and are compared as such.
+    want to change about it. A column that is `single` came as float32 numbers, and is compared as such.
     """
 
     name: str

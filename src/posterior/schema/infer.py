@@ -107,6 +107,8 @@ def infer_column(
     if remarks and declared is None and isinstance(cells, Numbers):
         same = ", the same in all rows" if is_constant(cells) else ""
         column = replace(column, hint=remark_on_numbers(name, cells), reason=column.reason + same)
+    if isinstance(cells, Numbers) and cells.array.dtype == np.float32:
+        column = replace(column, single=True)
     return _without_value(column) if scan and cells.is_empty() else column
 
 

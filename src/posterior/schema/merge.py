@@ -27,11 +27,11 @@ def merged_column(a: Column, b: Column) -> Column:
     if a.kind != b.kind:
         raise ValueError(_kinds_message(a, b))
     storage = _merged_storage(a.storage, b.storage)
-    declared = a.declared or b.declared
+    declared, single = a.declared or b.declared, a.single and b.single
     if a.levels is None or b.levels is None:
-        return replace(a, storage=storage, declared=declared)
+        return replace(a, storage=storage, declared=declared, single=single)
     if a.kind == "binary" and (a.categories is None) and (b.categories is None):
-        return replace(a, storage=storage, declared=declared)
+        return replace(a, storage=storage, declared=declared, single=single)
     refuse_other_type(a.name, a.levels, b.levels)
     fixed = a.levels_fixed or b.levels_fixed
     categories = tuple(dict.fromkeys((*a.levels, *b.levels)))
@@ -53,7 +53,7 @@ def merged_column(a: Column, b: Column) -> Column:
         declared=declared,
         levels_fixed=fixed,
         ordered=a.ordered and b.ordered,
-        single=a.single and b.single,
+        single=single,
         hint=hint.sentence,
         reason=a.reason if a.categories == categories else _reason(a, b, len(categories)) + hint.reason,
     )

@@ -155,6 +155,10 @@ class Schema:
             return frozenset()
         return frozenset(j for j, column in enumerate(self.columns) if column.hint)
 
+    def are_single(self, columns: Sequence[int]) -> bool:
+        """Whether all cells of some columns were numbers of single precision."""
+        return self.single or all(self.columns[j].single for j in columns)
+
     @cached_property
     def with_categories(self) -> frozenset[int]:
         """The columns that have categories."""

@@ -15,7 +15,7 @@ from posterior.families import (
     Distribution,
     MultinomialDistribution,
 )
-from posterior.families.sums import safe_log
+from posterior.families.sums import CLOSE, about_mean, safe_log
 from posterior.generative import FittedBlock
 from posterior.sql.cells import Cells
 from posterior.sql.densities import density_of
@@ -35,13 +35,15 @@ from posterior.sql.expressions import (
     negative,
     number,
     or_else,
+    ratio,
+    size,
     some,
     subtract,
     times,
     total,
     whole,
 )
-from posterior.sql.log_functions import log_gamma
+from posterior.sql.log_functions import log_gamma, log_one_plus
 
 # The largest joint table of categories that is written out, with a place for gaps in each column.
 LARGEST_TABLE = 20_000
@@ -63,7 +65,7 @@ class Term:
 @singledispatch
 def terms_of(distribution: Distribution, block: FittedBlock, cells: Cells) -> list[Term]:
     """The terms of a block; by default those of columns that are independent given the class."""
-    compared = distribution.in_single() if cells.schema.single else distribution
+    compared = distribution.in_single() if cells.schema.are_single(block.columns) else distribution
     return [_column_term(compared, j, place, cells) for j, place in enumerate(block.columns)]
 
 
@@ -134,12 +136,12 @@ def _joint_term(
         )
     full = with_sums(table)
     places = []
-    for code, size in zip(codes, table.shape[1:], strict=True):
-        known = case((below(code, whole(size)), code), otherwise=whole(size))
+    for code, levels in zip(codes, table.shape[1:], strict=True):
+        known = case((below(code, whole(levels)), code), otherwise=whole(levels))
         places.append(cells.steps.let("i", known))
     place: Expression = places[0]
-    for one, size in zip(places[1:], shape[1:], strict=True):
-        place = add(times(place, whole(size)), one)
+    for one, levels in zip(places[1:], shape[1:], strict=True):
+        place = add(times(place, whole(levels)), one)
     place = cells.steps.let("i", add(place, whole(1)))
     found = [element(row.ravel().tolist(), place) for row in full]
     if distribution.unseen == "smooth":
@@ -167,26 +169,40 @@ def with_sums(log_table: Floats) -> Floats:
 
 @terms_of.register
 def _(distribution: MultinomialDistribution, block: FittedBlock, cells: Cells) -> list[Term]:
-    """Σ x ln p, less n ln Σ p over the counts that are there, where some are not."""
+    """Σ x ln p, less n ln Σ p over the counts that are there, where some are not; about the mean of p."""
     steps, zero = cells.steps, number(0.0)
     values = [cells.value(j) for j in block.columns]
     inside = [steps.let("x", case((exp.GTE(this=x, expression=zero), x))) for x in values]
     counts = [steps.let("n", or_else(x, zero)) for x in inside]
-    size = steps.let("n", total(counts))
+    n = steps.let("n", total(counts))
     there = [steps.let("h", case((is_gap(x), zero), otherwise=number(1.0))) for x in inside]
     gappy = steps.let("b", below(total(there), number(len(there) - 0.5)))
-    by_class = []
-    for p, logs in zip(distribution.probability.tolist(), distribution.log_probability.tolist(), strict=True):
-        own = steps.let("m", total([_share(x, each) for x, each in zip(counts, logs, strict=True)]))
-        share = steps.let("f", total([times(number(each), h) for each, h in zip(p, there, strict=True)]))
+
+    def sum_there(each: Floats) -> Expression:
+        """The sum of numbers of the columns that are there, by name."""
+        return steps.let("f", total([times(number(a), h) for a, h in zip(each.tolist(), there, strict=True)]))
+
+    by_class, p = [], distribution.probability
+    logs, excess = about_mean(p)
+    means = (p - excess)[0]
+    mean = sum_there(means)
+    divisor = case((above(mean, zero), mean), otherwise=number(1.0))
+    for k in range(distribution.n_classes):
+        own = steps.let("m", total([_share(x, a) for x, a in zip(counts, logs[k].tolist(), strict=True)]))
+        share, apart = sum_there(p[k]), steps.let("d", ratio(sum_there(excess[k]), divisor))
+        far = subtract(log(share), log(mean))
+        rescaling = case((below(size(apart), number(CLOSE)), log_one_plus(steps, apart)), otherwise=far)
         rescaled = every([gappy, above(own, number(-np.inf)), above(share, zero)])
-        by_class.append(case((rescaled, subtract(own, times(size, log(share)))), otherwise=own))
+        by_class.append(case((rescaled, subtract(own, times(n, rescaling))), otherwise=own))
     impossible = some([both(is_there(x), is_gap(one)) for x, one in zip(values, inside, strict=True)])
+    of_mean = case((both(gappy, above(mean, zero)), times(n, log(mean))), otherwise=zero)
+    of_means = [_share(x, float(np.log(m))) for x, m in zip(counts, means, strict=True) if m > 0]
+    shared = subtract(total(of_means), of_mean) if of_means else zero
     if distribution.ordered:
-        return [Term(0, by_class, None, impossible)]
+        return [Term(0, by_class, shared, impossible)]
     orders = [negative(log_gamma(steps, steps.let("y", add(x, number(1.0))))) for x in counts]
-    all_orders = log_gamma(steps, steps.let("y", add(size, number(1.0))))
-    return [Term(0, by_class, total([all_orders, *orders]), impossible)]
+    all_orders = log_gamma(steps, steps.let("y", add(n, number(1.0))))
+    return [Term(0, by_class, total([shared, all_orders, *orders]), impossible)]
 
 
 def _share(count: Expression, log_share: float) -> Expression:

@@ -27,7 +27,7 @@ from posterior.families import (
     StudentTDistribution,
 )
 from posterior.families.gamma import CLOSE, HALVES, stirling
-from posterior.families.sums import safe_log
+from posterior.families.sums import about_mean, safe_log
 from posterior.math import LOG_2PI
 from posterior.sql.expressions import (
     Expression,
@@ -220,15 +220,30 @@ def _beta(distribution: BetaDistribution, j: int, x: Expression, steps: Steps) -
 
 
 def _poisson(distribution: PoissonDistribution, j: int, x: Expression, steps: Steps) -> Density:
-    """X ln λ − λ − ln x!."""
-    shared = negative(log_gamma(steps, steps.let("y", add(x, number(1.0)))))
-    return Density([_poisson_rate(rate, x) for rate in distribution.rate[:, j].tolist()], shared)
+    """X ln (λ / m) − (λ − m), of the mean m of the rates, and what all classes share: x ln m − m − ln x!."""
+    orders = negative(log_gamma(steps, steps.let("y", add(x, number(1.0)))))
+    rates = distribution.rate[:, [j]]
+    logs, excess = about_mean(rates)
+    by_class = [
+        _poisson_terms(log_rate, beyond, x)
+        for log_rate, beyond in zip(logs[:, 0].tolist(), excess[:, 0].tolist(), strict=True)
+    ]
+    mean = float((rates - excess)[0, 0])
+    return Density(by_class, add(_poisson_rate(mean, x), orders) if mean > 0 else orders)
 
 
 def _poisson_rate(rate: float, x: Expression) -> Expression:
     if rate == 0:
-        return case((above(x, number(0.0)), number(-np.inf)), otherwise=times(x, number(0.0)))
-    return subtract(times(x, number(np.log(rate))), number(rate))
+        return _poisson_terms(-np.inf, 0.0, x)
+    return _poisson_terms(float(np.log(rate)), rate, x)
+
+
+def _poisson_terms(log_rate: float, rate: float, x: Expression) -> Expression:
+    """The count times a logarithm, less a rate; of a rate of zero no event is possible."""
+    if log_rate == -np.inf:
+        none = subtract(times(x, number(0.0)), number(rate))
+        return case((above(x, number(0.0)), number(-np.inf)), otherwise=none)
+    return subtract(times(x, number(log_rate)), number(rate))
 
 
 def _negative_binomial(

@@ -28,7 +28,7 @@ from posterior.families import (
     StudentTDistribution,
 )
 from posterior.families.gamma import stirling
-from posterior.families.sums import safe_log
+from posterior.families.sums import about_mean, safe_log
 from posterior.math import LOG_2PI
 
 
@@ -114,7 +114,8 @@ def _(distribution: GammaDistribution, j: int) -> dict[str, Any]:
 
 @column_density.register
 def _(distribution: PoissonDistribution, j: int) -> dict[str, Any]:
-    return {"family": "poisson", "rate": numbers(distribution.rate[:, j])}
+    logs, excess = about_mean(distribution.rate[:, [j]])  # large counts would cancel
+    return {"family": "poisson", "logs": numbers(logs[:, 0]), "excess": numbers(excess[:, 0])}
 
 
 @column_density.register

@@ -116,7 +116,7 @@ def _(inner: GenerativePrediction, dataset: Dataset | None) -> RowTerms:
         weights = model.weight_of(block)
         if not weights.any():
             continue
-        compared = distribution.in_single() if model.schema.single else distribution
+        compared = distribution.in_single() if model.schema.are_single(block.columns) else distribution
         known, unknown = _described(block, compared, weights)
         blocks += known
         if unknown and dataset is not None:

@@ -23,8 +23,9 @@ const DENSITIES = {
     const excess = Math.abs(d) < 0.5 ? Math.log1p(d) - d : Math.log(x / f.mean[k]) - d;
     return shape * excess + f.level[k];
   }) : null),
+  // Logarithms over the mean rate, and what rates exceed it by.
   poisson: (f, x) => (x >= 0 && Number.isInteger(x)
-    ? f.rate.map(rate => (rate === 0 ? (x > 0 ? -Infinity : 0) : x * Math.log(rate) - rate)) : null),
+    ? f.excess.map((excess, k) => (x > 0 ? x * logOf(f.logs[k]) : 0) - excess) : null),
   // ln Γ(x + r) / Γ(r) is a sum over the counts below x; x! is the same for all classes.
   negative_binomial: (f, x) => (x >= 0 && Number.isInteger(x) ? f.mean.map((mean, k) => {
     const spread = f.dispersion[k];
