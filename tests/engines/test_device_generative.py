@@ -20,7 +20,15 @@ from posterior import (
     NaiveBayes,
 )
 from posterior.engines.device.arrays import bytes_to_host
-from posterior.families import Categorical, MultivariateNormal, Normal, Poisson
+from posterior.families import (
+    Categorical,
+    Gamma,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    Poisson,
+    StudentT,
+)
 from posterior.notices import DataWarning, UnseenCategoryWarning
 
 N, D, K = 400, 5, 3
@@ -218,6 +226,30 @@ def test_what_cannot_be_done_is_said(estimator, X, y, message, xp):
     with pytest.raises(ValueError, match=message):
         estimator.fit(xp.asarray(np.array(X)), xp.asarray(np.array(y)))
     assert not hasattr(estimator, "model_")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayes(kinds={0: "count", 1: "count"}),
+        NaiveBayes(families={0: Gamma(), 1: Gamma()}),
+        NaiveBayes(families={0: LogNormal(), 1: LogNormal()}),
+        NaiveBayes(families={0: StudentT(), 1: StudentT()}),
+        NaiveBayes(families="auto"),
+    ],
+    ids=["Poisson", "Gamma", "LogNormal", "StudentT", "BestOf"],
+)
+def test_models_of_other_families_are_refused_by_name_in_prediction(model, xp):
+    X, y = table("counts")
+    cells = X[:, :2] + (0.0 if model.kinds else 0.5)
+    model.fit(cells, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("predict", "predict_log_proba", "score_samples", "predict_joint_log_proba"):
+            with pytest.raises(ValueError, match=r"scores no arrays on a device.*move the table to the host"):
+                getattr(model, method)(xp.asarray(cells))
+        with pytest.raises(ValueError, match="scores no arrays on a device"):
+            model.score(xp.asarray(cells), xp.asarray(y))
 
 
 def test_gaps_of_blocks_that_are_described_together_are_refused_in_prediction(xp):

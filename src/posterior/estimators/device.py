@@ -11,7 +11,7 @@ from posterior._loading import load_module
 from posterior._types import AnyArray, Floats, Ints
 from posterior.engines.device.arrays import ArrayLibrary, explained_memory, host_array
 from posterior.engines.device.labels import label_codes
-from posterior.engines.device.prediction import Answer, affine, answer
+from posterior.engines.device.prediction import Answer, affine, answer, refuse_unscored
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.source import DeviceSource
 from posterior.engines.device.sums import TrainingRows, class_weights
@@ -43,6 +43,7 @@ __all__ = [
     "labels_of",
     "on_the_host",
     "predicted",
+    "refuse_unscored",
     "refused_method",
     "rows_on_the_host",
     "training_of",

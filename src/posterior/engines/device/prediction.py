@@ -8,7 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
-from posterior.engines.device.scores import Form, form_of
+from posterior.engines.device.scores import Form, form_of, scorer_of
 from posterior.generative import GenerativeModel
 from posterior.kernels import array_api
 
@@ -16,6 +16,12 @@ Answer = Literal["posterior", "log_posterior", "best", "joint", "evidence", "den
 # Answers for which a term that all classes share does not matter, and those in which columns have weights.
 RELATIVE = frozenset({"posterior", "log_posterior", "best"})
 WEIGHTED = RELATIVE | {"joint"}
+
+
+def refuse_unscored(model: GenerativeModel) -> None:
+    """Raise the error of a model with a distribution that scores no rows on a device."""
+    for _, distribution in model.distributions:
+        scorer_of(distribution)
 
 
 def answer(model: GenerativeModel, rows: DeviceRows, what: Answer, log_prior: Floats | None = None) -> Any:

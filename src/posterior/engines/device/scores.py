@@ -33,16 +33,22 @@ class Form(Protocol):
         """Log densities (m, K) of rows (m, b)."""
 
 
-def form_of(
-    library: ArrayLibrary, distribution: Any, columns: Sequence[Column], weight: Floats, *, relative: bool
-) -> Form:
-    """The form in which a distribution scores rows on a device."""
+def scorer_of(distribution: Any) -> Callable[..., Form]:
+    """What makes the form of a distribution, or the error that there is none."""
     known = SCORES.get(type(distribution))
     if known is None:
         able = ", ".join(sorted(kind.__name__ for kind in SCORES))
         raise ValueError(
             f"{type(distribution).__name__} scores no arrays on a device, which {able} do; {TO_THE_HOST}"
         )
+    return known
+
+
+def form_of(
+    library: ArrayLibrary, distribution: Any, columns: Sequence[Column], weight: Floats, *, relative: bool
+) -> Form:
+    """The form in which a distribution scores rows on a device."""
+    known = scorer_of(distribution)
     if not distribution.separable and not (weight == weight[0]).all():
         raise ValueError(f"columns that are described together have one weight, found {weight.tolist()}")
     return known(library, distribution, columns, weight, relative)
