@@ -1,5 +1,6 @@
 """Logistic and softmax regression of arrays of another library: passes there, the small systems here."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +10,15 @@ from sklearn.base import clone
 from posterior import LogisticRegression
 from posterior.engines.device.arrays import bytes_to_host
 from posterior.engines.device.cuda import linear as cuda_linear
+from posterior.notices import DataWarning
 
 N, D = 600, 4
 CASES = {
     "ridge": LogisticRegression(),
     "weak ridge, no intercept": LogisticRegression(C=50.0, fit_intercept=False),
     "weights of classes": LogisticRegression(class_weight="balanced"),
+    "columns brought to one scale": LogisticRegression(C=0.1, standardize=True),
+    "columns brought to one scale, weights": LogisticRegression(standardize=True, class_weight="balanced"),
 }
 
 
@@ -51,6 +55,22 @@ def test_a_strength_that_is_auto_is_chosen_by_rows_on_the_host(xp):
     X, y = table(2)
     here, there = (LogisticRegression(C="auto").fit(m(X), m(y)) for m in (np.asarray, xp.asarray))
     assert there.best_params_ == pytest.approx(here.best_params_)
+
+
+def test_columns_of_any_numbers_are_brought_to_one_scale(xp):
+    X, y = table(2)
+    cells = np.column_stack([X[:, 0] * 1e6, X[:, 1].round(), np.full(N, 0.1), X[:, 2] + 1e6])
+    settings = {"C": 0.01, "standardize": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # a column is constant
+        for dtype in (np.float64, np.float32, np.int64):
+            rows = cells.astype(dtype)
+            here = LogisticRegression(**settings).fit(rows, y)
+            there = LogisticRegression(**settings).fit(xp.asarray(rows), xp.asarray(y))
+            close = 1e-8 if dtype != np.float32 else 1e-6
+            assert apart(there.predict_log_proba(xp.asarray(rows)), here.predict_log_proba(rows)) < close
+    auto = [LogisticRegression(C="auto", standardize=True).fit(m(X), m(y)) for m in (np.asarray, xp.asarray)]
+    assert pytest.approx(auto[0].C_) == auto[1].C_
 
 
 def test_the_table_stays_where_it_is(xp):

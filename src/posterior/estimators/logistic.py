@@ -60,7 +60,6 @@ from posterior.linear import (
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.leave_one_out import leave_one_out_log_proba
-from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
 from posterior.notices import PosteriorWarning, SeparationWarning, warn
@@ -294,8 +293,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             scan = self._learning(rows, reference=not net, degree=degree)
             design, scaled = scan.design, None
             if self.standardize and net:  # nothing else depends on the units of the columns
-                scaled = ScaledDesign.learnt_from(scan.dataset, design)
-                scan = Scan.of(scan.dataset, scaled)
+                scan, scaled = rows.scaled(scan)
             problem = rows.problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
             solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
             self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))

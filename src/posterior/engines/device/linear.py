@@ -10,7 +10,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
-from posterior.engines.device.sums import scatter
+from posterior.engines.device.sums import moments, scatter
 from posterior.kernels import array_api
 from posterior.linear import Design, Objective, Scan
 from posterior.linear.basis import Basis
@@ -18,12 +18,15 @@ from posterior.linear.fit import SAMPLE, Problem
 from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.scan import RowBlock
 from posterior.linear.solvers import Newton, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.stats import Scatter
 
 SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
+# A column that spreads less than this share of its mean is constant but for rounding.
+ROUNDING = 4 * DOUBLE
 
 S = TypeVar("S")
 
@@ -57,6 +60,18 @@ class DeviceScan(Scan):
     def every(self, step: int) -> "DeviceScan":
         """The first of every `step` rows, a copy beside them."""
         return replace(self, rows=self.rows.every(step))
+
+    def scaled(self) -> tuple["DeviceScan", ScaledDesign]:
+        """A copy of the rows, divided by the standard deviations of the columns, and these."""
+        rows, d = self.rows, self.n_features
+        seen = moments(rows.of_one_class(), range(d))
+        if not np.isfinite(seen.scatter).all():
+            rows.refuse_gaps(range(d))
+        tiny = seen.scatter <= (ROUNDING * seen.location.value) ** 2 * seen.weight
+        design = ScaledDesign.of_moments(
+            replace(seen, scatter=np.where(tiny, 0.0, seen.scatter)), self.design
+        )
+        return replace(self, design=design, rows=rows.divided(design.spread)), design
 
     def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
         """Rows on a device are not handed out."""
