@@ -148,10 +148,11 @@ class DeviceRows:
         )
 
     def count(self, columns: Sequence[int], test: Callable[[Any], Any]) -> Ints:
-        """In how many rows of each column a cell is what the test says, (b,)."""
+        """In how many rows of each column a cell is what the test says, and not infinite, (b,)."""
         xp, total = self.library.xp, np.zeros(len(columns), dtype=np.int64)
         for part in self.parts(columns):
-            total += self.library.to_host(xp.sum(xp.astype(test(part.rows), xp.int64), axis=0))
+            found = test(part.rows) & ~xp.isinf(part.rows)  # which is an error of its own
+            total += self.library.to_host(xp.sum(xp.astype(found, xp.int64), axis=0))
         return total
 
     def unseen(self, columns: Sequence[int]) -> dict[str, dict[Any, int]]:
@@ -164,6 +165,7 @@ class DeviceRows:
             column = self.schema.columns[j]
             for part in self.parts((j,)):
                 new = levels_of(self.library, part.rows[:, 0], column) == len(column.levels or ())
+                new = new & ~xp.isinf(part.rows[:, 0])  # which is an error of its own
                 if self.library.scalar(xp.any(new)):
                     values = xp.take(part.rows[:, 0], xp.nonzero(new)[0], axis=0)
                     told = xp.unique_counts(values)
