@@ -5,7 +5,10 @@ import warnings
 import array_api_strict
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.utils.estimator_checks import check_array_api_input
 
 from posterior import (
@@ -16,8 +19,10 @@ from posterior import (
     GaussianDiscriminantAnalysis,
     GaussianNB,
     GenerativeClassifier,
+    LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    SoftmaxRegression,
 )
 from posterior.engines.device.arrays import bytes_to_host
 from posterior.families import (
@@ -289,6 +294,8 @@ def test_what_training_has_not_seen_is_pointed_out(xp):
         BernoulliNB(),
         MultinomialNB(),
         CategoricalNB(),
+        LogisticRegression(),
+        SoftmaxRegression(),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -305,3 +312,26 @@ def test_check_of_scikit_learn(estimator, weights, monkeypatch, xp):
         check_values=True,
         check_sample_weight=weights,
     )
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDA(), GaussianNB(), LogisticRegression()], ids=lambda e: type(e).__name__
+)
+def test_cross_validation_by_scikit_learn_has_the_answers_of_numpy(estimator, monkeypatch, xp):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, y = table()
+    rows, labels = xp.asarray(X), xp.asarray(y)
+    with config_context(array_api_dispatch=True):
+        found = cross_val_predict(estimator, rows, labels, cv=3)
+        assert type(found) is type(rows)
+        assert (np.asarray(found) == cross_val_predict(estimator, X, y, cv=3)).all()
+        for scoring in ("accuracy", "neg_log_loss", "f1_macro"):
+            here, there = (
+                cross_val_score(estimator, *r, cv=3, scoring=scoring) for r in ((X, y), (rows, labels))
+            )
+            assert there == pytest.approx(here, abs=1e-6)
+        model = clone(estimator).fit(rows, labels)
+        assert isinstance(model.classes_, np.ndarray)
+        proba = model.predict_proba(rows)
+        loss = log_loss(labels, proba, labels=xp.asarray(model.classes_))
+        assert loss == pytest.approx(log_loss(y, clone(estimator).fit(X, y).predict_proba(X)))

@@ -1,16 +1,19 @@
 """Logistic and softmax regression of arrays of another library: passes there, the small systems here."""
 
+import pickle
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
-from posterior import LogisticRegression
+from posterior import LogisticRegression, load, save
 from posterior.engines.device.arrays import bytes_to_host
 from posterior.engines.device.cuda import linear as cuda_linear
 from posterior.notices import DataWarning
+from posterior.plot import CoefficientDisplay
 
 N, D = 600, 4
 CASES = {
@@ -49,6 +52,36 @@ def test_every_answer_is_that_of_numpy(name, K, xp):
         assert apart(found, expected) < 1e-8
         assert apart(getattr(there, method)(X), expected) < 1e-8
     assert there.score(xp.asarray(X), xp.asarray(y)) == here.score(X, y)
+
+
+def test_coefficients_are_arrays_of_the_library_where_scikit_learn_dispatches(xp, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, y = table(3)
+    expected = LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
+    assert isinstance(expected.coef_, np.ndarray)
+    with config_context(array_api_dispatch=True):
+        model = LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
+    for name in ("coef_", "intercept_", "n_iter_", "priors_"):
+        assert type(getattr(model, name)) is type(xp.asarray(X))
+    save(model, tmp_path / "model.posterior")
+    pickled, saved = pickle.loads(pickle.dumps(model)), load(tmp_path / "model.posterior")
+    for copied in (pickled, saved, model):
+        assert (copied.predict_log_proba(X) == expected.predict_log_proba(X)).all()
+        found, wanted = (m.linear_form(priors="uniform").pair(0, 1) for m in (copied, expected))
+        assert (found[0] == wanted[0]).all()
+    assert isinstance(pickled.coef_, np.ndarray)
+    assert isinstance(saved.coef_, np.ndarray)
+    model.coef_ = xp.zeros_like(model.coef_)
+    assert np.ptp(model.predict_proba(X), axis=0).max() == 0
+    assert (model.sparsify().predict_proba(X) == model.densify().predict_proba(X)).all()
+
+
+def test_a_picture_of_coefficients_asks_for_the_table(xp):
+    X, y = table(2)
+    model = LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
+    with pytest.raises(ValueError, match="pass X, the table"):
+        CoefficientDisplay.from_estimator(model)
+    CoefficientDisplay.from_estimator(model, X)
 
 
 def test_a_strength_that_is_auto_is_chosen_by_rows_on_the_host(xp):

@@ -1,10 +1,12 @@
 """Arrays of other libraries at an estimator's door, which are fitted and scored where they are."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from posterior._loading import load_module
@@ -46,6 +48,7 @@ __all__ = [
     "refuse_unscored",
     "refused_method",
     "rows_on_the_host",
+    "show_there",
     "training_of",
     "weights_of",
 ]
@@ -345,6 +348,14 @@ def predicted(table: DeviceTable, classes: AnyArray, codes: Any) -> Any:
 def _own(library: ArrayLibrary, classes: AnyArray) -> Any:
     """The dtype of labels in the library of the rows."""
     return library.xp.bool if classes.dtype.kind == "b" else getattr(library.xp, classes.dtype.name, None)
+
+
+def show_there(estimator: Any, library: ArrayLibrary, names: Sequence[str]) -> None:
+    """Have fitted arrays in the library of the rows, as scikit-learn has them where its dispatch is on."""
+    if get_config()["array_api_dispatch"]:
+        for name in names:
+            values = vars(estimator)[name]
+            setattr(estimator, name, library.to_device(values, dtype=_own(library, values)))
 
 
 def device_scores(estimator: Any, method: str, X: Any, arguments: dict[str, Any]) -> Any:

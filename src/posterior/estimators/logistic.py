@@ -19,7 +19,7 @@ from posterior.bayes import impossible_priors
 from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
-from posterior.estimators.device import explained_memory, is_device_array, training_of
+from posterior.estimators.device import explained_memory, is_device_array, show_there, training_of
 from posterior.estimators.device_regression import RowsOnDevice, refuse_other_solvers
 from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
@@ -268,7 +268,9 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             rows = RowsOnDevice.of(table)
             if chosen.class_weight is not None:
                 rows = rows.weighted(chosen._weights_by_class(table.classes, rows.class_weights))
-            taken_over(self, chosen._fit_rows(rows, table.classes, None))
+            chosen._fit_rows(rows, table.classes, None)
+            show_there(chosen, table.table.library, ("coef_", "intercept_", "n_iter_", "priors_"))
+            taken_over(self, chosen)
         return self
 
     def _fit_rows(self, rows: TrainingRows, classes: AnyArray, name: Any) -> Self:
@@ -527,7 +529,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     def sparsify(self) -> Self:
         """Turn `coef_` into a sparse matrix, as scikit-learn does; predictions are the same."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(self.coef_)
+        self.coef_ = sparse.csr_array(self._coefficients[0])
         return self
 
     def densify(self) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ S = TypeVar("S")
 class DeviceScan(Scan):
     """The rows of a table of numbers on a device."""
 
+    reads_rows: ClassVar[bool] = False
     rows: DeviceRows = field(default=None)  # type: ignore[assignment]  # always given
 
     @classmethod
