@@ -52,6 +52,9 @@ def test_every_answer_is_that_of_numpy(name, K, xp):
         assert apart(found, expected) < 1e-8
         assert apart(getattr(there, method)(X), expected) < 1e-8
     assert there.score(xp.asarray(X), xp.asarray(y)) == here.score(X, y)
+    assert there.n_parameters_ == pytest.approx(here.n_parameters_, rel=1e-8)
+    if here.class_weight is None:
+        assert there.aic_ == pytest.approx(here.aic_, rel=1e-8)
 
 
 def test_coefficients_are_arrays_of_the_library_where_scikit_learn_dispatches(xp, tmp_path, monkeypatch):
@@ -121,13 +124,23 @@ def test_the_table_stays_where_it_is(xp):
         ({"penalty": "firth"}, "Firth's penalty"),
         ({"degree": 2}, "degree=2"),
         ({"missing": "indicator"}, "are read as the numbers that they are"),
-        ({"C": np.inf}, "use a ridge"),
+        ({"C": np.inf}, r"C=inf \(no penalty\) is not available for arrays on a device: set C"),
+        ({"penalty": None}, r"C=inf \(no penalty\)"),
     ],
 )
 def test_what_cannot_be_done_is_said(settings, message, xp):
     X, y = table(2)
     with pytest.raises(ValueError, match=message):
         LogisticRegression(**settings).fit(xp.asarray(X), xp.asarray(y))
+
+
+def test_what_needs_rows_one_by_one_says_how_to_have_it(xp):
+    X, y = table(2)
+    model = LogisticRegression().fit(xp.asarray(X), xp.asarray(y))
+    with pytest.raises(ValueError, match=r"summary\(\) .*to fit on the host, move"):
+        model.summary()
+    with pytest.raises(ValueError, match="from rows one by one, on the host; move the table"):
+        model.leave_one_out_log_proba(xp.asarray(X), xp.asarray(y))
 
 
 def test_gaps_and_infinity_are_named(xp):

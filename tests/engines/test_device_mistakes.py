@@ -316,5 +316,9 @@ def test_sparse_tensors_are_refused_by_name():
 def test_gaps_in_training_are_named_where_they_cannot_be_filled_in(model, xp):
     X, y = table()
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"gaps \(NaN\); fill the gaps"):
+    with pytest.raises(ValueError, match="columns with gaps: 'x1': fill the gaps"):
         model.fit(xp.asarray(X), xp.asarray(y))
+    model = clone(model).fit(*table())
+    for method in ("predict", "transform") if hasattr(model, "transform") else ("predict",):
+        with pytest.raises(ValueError, match="columns with gaps: 'x1': fill the gaps"):
+            getattr(model, method)(xp.asarray(X))

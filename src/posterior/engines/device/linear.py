@@ -18,6 +18,7 @@ from posterior.linear.fit import SAMPLE, Problem
 from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
+from posterior.linear.penalties import ElasticNet
 from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.scan import RowBlock
 from posterior.linear.solvers import Newton, Solver
@@ -77,8 +78,8 @@ class DeviceScan(Scan):
     def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
         """Rows on a device are not handed out."""
         raise ValueError(
-            "this is worked out from rows one by one, which those on a device are not (standard errors, "
-            f"separated classes without a penalty, other losses than softmax): use a ridge, or {TO_THE_HOST}"
+            "summary() and what else is worked out from rows one by one is not available after a fit to an "
+            f"array on a device; to fit on the host, {TO_THE_HOST}"
         )
 
 
@@ -144,6 +145,10 @@ class DeviceObjective(Objective):
     def reads_once(self) -> bool:
         """A slope costs far less than a curvature."""
         return False
+
+    def of_losses(self) -> "DeviceObjective":
+        """The losses alone, of the same rows."""
+        return replace(self, penalty=ElasticNet())
 
     def in_memory(self) -> "DeviceObjective":
         """Itself: its rows stay where they are."""
@@ -234,6 +239,11 @@ class DeviceProblem(Problem):
         """What is minimised, in the coordinates that a solver asks for."""
         if self.jeffreys:
             raise ValueError(f"Firth's penalty is not worked out on a device; use C=1.0, or {TO_THE_HOST}")
+        if self.penalty.free:
+            raise ValueError(
+                "C=inf (no penalty) is not available for arrays on a device: set C, for example C=1.0, or "
+                f"{TO_THE_HOST}"
+            )
         return DeviceObjective(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
 
     def solver(self) -> Solver:

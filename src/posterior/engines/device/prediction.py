@@ -61,7 +61,8 @@ def affine(rows: DeviceRows, columns: Sequence[int], centre: Floats, coef: Float
     found = xp.concat(parts, axis=0)
     if library.scalar(xp.any(xp.isnan(found))):
         raise ValueError(
-            f"rows with gaps (NaN) are not scored on a device by this model; fill the gaps, or {TO_THE_HOST}"
+            "rows with gaps (NaN) are not scored on a device by this model; "
+            f"{rows.with_gaps(columns)}: fill the gaps, or {TO_THE_HOST}"
         )
     return xp.astype(found, xp.float32) if rows.single else found
 

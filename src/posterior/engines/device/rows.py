@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.device.arrays import ArrayLibrary, chunks
@@ -17,7 +18,9 @@ from posterior.schema.kinds import infinity_message
 
 S = TypeVar("S")
 
-TO_THE_HOST = "move the table to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch, numpy.asarray(X) else"
+TO_THE_HOST = (
+    "move the table to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch, numpy.asarray(X) otherwise"
+)
 
 
 class DevicePart(NamedTuple):
@@ -142,10 +145,18 @@ class DeviceRows:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Rows on a device are not handed out."""
-        raise ValueError(
-            "this model reads rows one by one, which those on a device are not, as LDA and QDA do where rows "
-            f"have gaps (NaN); fill the gaps, or {TO_THE_HOST}"
-        )
+        if gaps := self.with_gaps(range(self.table.shape[1])):
+            raise ValueError(
+                "models that describe several columns together, as LDA and QDA do, are fitted to rows with "
+                f"gaps (NaN) on the host; {gaps}: fill the gaps, or {TO_THE_HOST}"
+            )
+        raise ValueError(f"this is worked out from rows one by one, on the host; {TO_THE_HOST}")
+
+    def with_gaps(self, columns: Sequence[int]) -> str:
+        """Which of some columns have gaps, in words; empty where none has."""
+        gaps = np.flatnonzero(self.count(columns, self.library.xp.isnan))
+        names = [self.schema.names[columns[j]] for j in gaps.tolist()]
+        return f"columns with gaps: {listed(names, 5)}" if names else ""
 
     def count(self, columns: Sequence[int], test: Callable[[Any], Any]) -> Ints:
         """In how many rows of each column a cell is what the test says, and not infinite, (b,)."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import Floats
 from posterior.engines.device.arrays import ArrayLibrary
 from posterior.engines.device.categories import levels_of
@@ -94,11 +95,11 @@ class MultivariateNormalForm:
         self,
         library: ArrayLibrary,
         distribution: MultivariateNormalDistribution,
-        _columns: Sequence[Column],
+        columns: Sequence[Column],
         weight: Floats,
         relative: bool,
     ) -> None:
-        self.library, self.weight = library, float(weight[0])
+        self.library, self.weight, self.columns = library, float(weight[0]), columns
         self.linear = relative and distribution.tied
         centre = distribution._centre
         self.pivot, self.remainder = (library.to_device(a) for a in (centre.pivot, centre.remainder))
@@ -112,9 +113,11 @@ class MultivariateNormalForm:
         """Log densities (m, K) of complete rows."""
         xp = self.library.xp
         if self.library.scalar(xp.any(xp.isnan(rows))):
+            gaps = self.library.to_host(xp.any(xp.isnan(rows), axis=0))
+            names = [column.name for column, gap in zip(self.columns, gaps.tolist(), strict=True) if gap]
             raise ValueError(
                 "rows with gaps (NaN) in columns that a multivariate normal describes together are not "
-                f"scored on a device; fill the gaps, or {TO_THE_HOST}"
+                f"scored on a device; columns with gaps: {listed(names, 5)}: fill the gaps, or {TO_THE_HOST}"
             )
         z = rows - self.pivot - self.remainder
         if self.linear:
