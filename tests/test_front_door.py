@@ -70,9 +70,12 @@ def test_a_star_import_takes_what_the_installed_packages_allow_and_the_rest_says
         f"import sys; sys.modules |= dict.fromkeys({absent!r})\n"
         "from posterior import *\nimport posterior\n"
         "print(LDA.__name__, 'sql' in globals(), 'to_sql' in globals(), 'to_sql' in dir(posterior))\n"
+        "try:\n    posterior.scan\nexcept ModuleNotFoundError as error:\n    print(error)\n"
         "posterior.sql"
     )
-    assert done.stdout.split() == ["LinearDiscriminantAnalysis", "False", "False", "True"]
+    names, scan = done.stdout.splitlines()
+    assert names == "LinearDiscriminantAnalysis False False True"
+    assert "pip install 'posterior[arrow]'" in scan
     assert "pip install 'posterior[sql]'" in done.stderr
 
 
