@@ -337,10 +337,10 @@ def weights_of(table: DeviceTable, sample_weight: Any) -> Any:
 def predicted(table: DeviceTable, classes: AnyArray, codes: Any) -> Any:
     """The labels of class codes: on the device if they are numbers, else an array of NumPy."""
     library = table.library
-    if classes.dtype.kind == "u":  # PyTorch takes no unsigned numbers but of 8 bits
+    if classes.dtype.kind == "u" and classes.dtype.itemsize > 1:  # which PyTorch does not take
         found = library.xp.take(library.to_device(classes.astype(np.int64)), codes, axis=0)
         return library.xp.astype(found, _own(library, classes))
-    if classes.dtype.kind in "ifb":
+    if classes.dtype.kind in "iufb":
         return library.xp.take(library.to_device(classes, dtype=_own(library, classes)), codes, axis=0)
     return classes[library.to_host(codes)]
 
