@@ -19,9 +19,11 @@ WEIGHTED = RELATIVE | {"joint"}
 
 
 def refuse_unscored(model: GenerativeModel) -> None:
-    """Raise the error of a model with a distribution that scores no rows on a device."""
+    """Raise the error of a model with a distribution, or a member of one, that scores no rows on a device."""
     for _, distribution in model.distributions:
         scorer_of(distribution)
+        for member in getattr(distribution, "members", ()):
+            scorer_of(member)
 
 
 def answer(model: GenerativeModel, rows: DeviceRows, what: Answer, log_prior: Floats | None = None) -> Any:
