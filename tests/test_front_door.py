@@ -64,6 +64,21 @@ def test_the_estimators_need_none_of_the_extras():
     assert in_a_new_process(code).stdout.strip() == "[]"
 
 
+def test_a_star_import_takes_what_the_installed_packages_allow_and_the_rest_says_what_to_install():
+    absent = ("sqlglot", "pyarrow", "matplotlib", "jinja2", "typer", "pandas", "polars", "duckdb")
+    done = in_a_new_process(
+        f"import sys; sys.modules |= dict.fromkeys({absent!r})\n"
+        "from posterior import *\nimport posterior\n"
+        "print(LDA.__name__, 'sql' in globals(), 'to_sql' in globals(), 'to_sql' in dir(posterior))\n"
+        "try:\n    posterior.scan\nexcept ModuleNotFoundError as error:\n    print(error)\n"
+        "posterior.sql"
+    )
+    names, scan = done.stdout.splitlines()
+    assert names == "LinearDiscriminantAnalysis False False True"
+    assert "pip install 'posterior[arrow]'" in scan
+    assert "pip install 'posterior[sql]'" in done.stderr
+
+
 @pytest.mark.parametrize("asked", ["--version", "--help"])
 def test_the_command_answers_without_importing_anything_heavy(asked):
     code = (

@@ -1,5 +1,6 @@
 """Probabilities you can act on, from a table of data."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from posterior._loading import load_module
@@ -112,16 +113,19 @@ __all__ = [
     "plot",
     "report",
     "save",
-    "scan",
     "schema",
     "side_by_side",
-    "sql",
     "stats",
     "studio",
     "threads",
-    "to_sql",
     "workflow",
 ]
+# Names that need the package of an extra are always public, and part of a star import where it is installed.
+if find_spec("pyarrow") is not None:
+    __all__ += ["scan"]
+if find_spec("sqlglot") is not None:
+    __all__ += ["sql", "to_sql"]
+_PUBLIC = frozenset({*__all__, "scan", "sql", "to_sql"})
 
 # Where a public name is defined, for those that are not modules of this package.
 _HOME = {
@@ -137,7 +141,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
     def __getattr__(name: str) -> Any:
         """A public name, imported when it is first asked for: `import posterior` itself imports nothing."""
-        if name not in __all__:
+        if name not in _PUBLIC:
             raise AttributeError(f"module 'posterior' has no attribute {name!r}")
         if name in _HOME:
             found = getattr(load_module(f"posterior.{_HOME[name]}"), _SHORT.get(name, name))
@@ -148,4 +152,4 @@ if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_PUBLIC})

@@ -5,7 +5,10 @@ import warnings
 import array_api_strict
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.utils.estimator_checks import check_array_api_input
 
 from posterior import (
@@ -16,11 +19,21 @@ from posterior import (
     GaussianDiscriminantAnalysis,
     GaussianNB,
     GenerativeClassifier,
+    LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    SoftmaxRegression,
 )
 from posterior.engines.device.arrays import bytes_to_host
-from posterior.families import Categorical, MultivariateNormal, Normal, Poisson
+from posterior.families import (
+    Categorical,
+    Gamma,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    Poisson,
+    StudentT,
+)
 from posterior.notices import DataWarning, UnseenCategoryWarning
 
 N, D, K = 400, 5, 3
@@ -220,6 +233,30 @@ def test_what_cannot_be_done_is_said(estimator, X, y, message, xp):
     assert not hasattr(estimator, "model_")
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayes(kinds={0: "count", 1: "count"}),
+        NaiveBayes(families={0: Gamma(), 1: Gamma()}),
+        NaiveBayes(families={0: LogNormal(), 1: LogNormal()}),
+        NaiveBayes(families={0: StudentT(), 1: StudentT()}),
+        NaiveBayes(families="auto"),
+    ],
+    ids=["Poisson", "Gamma", "LogNormal", "StudentT", "BestOf"],
+)
+def test_models_of_other_families_are_refused_by_name_in_prediction(model, xp):
+    X, y = table("counts")
+    cells = X[:, :2] + (0.0 if model.kinds else 0.5)
+    model.fit(cells, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("predict", "predict_log_proba", "score_samples", "predict_joint_log_proba"):
+            with pytest.raises(ValueError, match=r"scores no arrays on a device.*move the table to the host"):
+                getattr(model, method)(xp.asarray(cells))
+        with pytest.raises(ValueError, match="scores no arrays on a device"):
+            model.score(xp.asarray(cells), xp.asarray(y))
+
+
 def test_gaps_of_blocks_that_are_described_together_are_refused_in_prediction(xp):
     X, y = table()
     model = QDA().fit(X, y)
@@ -257,6 +294,8 @@ def test_what_training_has_not_seen_is_pointed_out(xp):
         BernoulliNB(),
         MultinomialNB(),
         CategoricalNB(),
+        LogisticRegression(),
+        SoftmaxRegression(),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -273,3 +312,26 @@ def test_check_of_scikit_learn(estimator, weights, monkeypatch, xp):
         check_values=True,
         check_sample_weight=weights,
     )
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDA(), GaussianNB(), LogisticRegression()], ids=lambda e: type(e).__name__
+)
+def test_cross_validation_by_scikit_learn_has_the_answers_of_numpy(estimator, monkeypatch, xp):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X, y = table()
+    rows, labels = xp.asarray(X), xp.asarray(y)
+    with config_context(array_api_dispatch=True):
+        found = cross_val_predict(estimator, rows, labels, cv=3)
+        assert type(found) is type(rows)
+        assert (np.asarray(found) == cross_val_predict(estimator, X, y, cv=3)).all()
+        for scoring in ("accuracy", "neg_log_loss", "f1_macro"):
+            here, there = (
+                cross_val_score(estimator, *r, cv=3, scoring=scoring) for r in ((X, y), (rows, labels))
+            )
+            assert there == pytest.approx(here, abs=1e-6)
+        model = clone(estimator).fit(rows, labels)
+        assert isinstance(model.classes_, np.ndarray)
+        proba = model.predict_proba(rows)
+        loss = log_loss(labels, proba, labels=xp.asarray(model.classes_))
+        assert loss == pytest.approx(log_loss(y, clone(estimator).fit(X, y).predict_proba(X)))

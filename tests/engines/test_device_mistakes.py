@@ -6,7 +6,7 @@ import array_api_strict
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.naive_bayes import GaussianNB as Theirs
 
 from posterior import (
@@ -18,6 +18,7 @@ from posterior import (
     FusionClassifier,
     GaussianNB,
     LogisticRegression,
+    MultinomialNB,
     NaiveBayes,
     OutlierRule,
 )
@@ -54,6 +55,8 @@ MISTAKES = {
     "classes of two columns": lambda e, a: e.fit(a(X), a(X[:, :2])),
     "too few weights": lambda e, a: e.fit(a(X), a(Y), a(np.ones(3))),
     "weights of two columns": lambda e, a: e.fit(a(X), a(Y), a(np.ones((N, 2)))),
+    "weights of one column": lambda e, a: e.fit(a(X), a(Y), a(np.ones((N, 1)))),
+    "weights without dimensions": lambda e, a: e.fit(a(X), a(Y), a(np.asarray(1.0))),
     "weights that are zero": lambda e, a: e.fit(a(X), a(Y), a(np.zeros(N))),
     "an infinite cell": lambda e, a: e.fit(a(np.where(np.isclose(X, X[5, 1]), np.inf, X)), a(Y)),
     "answers of other columns": lambda e, a: e.fit(a(X), a(Y)).predict_proba(a(X[:, :2])),
@@ -113,6 +116,62 @@ def test_weights_of_zero_stay_on_the_device(xp):
     with bytes_to_host() as moved:
         GaussianNB().fit(xp.asarray(many), xp.asarray(np.tile(Y, 500)), sample_weight=xp.asarray(weight))
     assert moved["bytes"] < weight.nbytes
+
+
+def test_classes_and_weights_that_are_complex_are_refused_by_name(xp):
+    with pytest.raises(ValueError, match="Complex data not supported: y holds"):
+        LDA().fit(xp.asarray(X), xp.asarray(Y + 0j))
+    with pytest.raises(ValueError, match="Complex data not supported: sample_weight holds"):
+        LDA().fit(xp.asarray(X), xp.asarray(Y), xp.asarray(np.ones(N) + 0j))
+
+
+def test_classes_of_one_column_are_taken_with_the_warning_that_numpy_has(xp):
+    expected = GaussianNB().fit(X, Y).predict_proba(X)
+    for library in (np.asarray, xp.asarray):
+        with pytest.warns(DataConversionWarning, match="column-vector y"):
+            model = GaussianNB().fit(library(X), library(Y[:, None]))
+        assert np.allclose(model.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.bool_])
+def test_classes_come_back_in_their_type(kind, xp):
+    y = Y.astype(kind)
+    if kind is np.uint64:
+        y += np.uint64(2**63)
+    here, there = (GaussianNB().fit(a(X), a(y)) for a in (np.asarray, xp.asarray))
+    found = there.predict(xp.asarray(X))
+    assert found.dtype == xp.asarray(y).dtype
+    assert np.asarray(found).tolist() == here.predict(X).tolist()
+    assert there.classes_.dtype == here.classes_.dtype
+    assert there.score(xp.asarray(X), xp.asarray(y)) == here.score(X, y)
+
+
+@pytest.mark.parametrize(("model", "value"), [(CategoricalNB(), np.inf), (MultinomialNB(), -np.inf)])
+def test_infinity_is_an_error_and_no_new_category_or_count(model, value, xp):
+    cells = np.abs(X).round()
+    model = clone(model).fit(cells, Y)
+    cells[5, 1] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="column 'x1' contains infinity"):
+            model.predict(xp.asarray(cells))
+
+
+def test_numbers_of_half_precision_are_refused_with_the_remedy():
+    torch = pytest.importorskip("torch")
+    for kind in (torch.float16, torch.bfloat16):
+        with pytest.raises(TypeError, match=r"X\.float\(\)"):
+            GaussianNB().fit(torch.asarray(X).to(kind), torch.asarray(Y))
+
+
+def test_tensors_without_cells_are_refused_by_name():
+    torch = pytest.importorskip("torch")
+    rows, y, weight = torch.asarray(X), torch.asarray(Y), torch.ones(N)
+    for given in ((rows.to("meta"), y, weight), (rows, y.to("meta"), weight), (rows, y, weight.to("meta"))):
+        with pytest.raises(TypeError, match='on the device "meta" has a shape and no cells'):
+            GaussianNB().fit(*given)
+    with pytest.raises(TypeError, match="no cells"):
+        GaussianNB().fit(X, Y).predict(rows.to("meta"))
 
 
 def test_classes_of_another_type_are_refused_by_score(xp):
@@ -257,5 +316,9 @@ def test_sparse_tensors_are_refused_by_name():
 def test_gaps_in_training_are_named_where_they_cannot_be_filled_in(model, xp):
     X, y = table()
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"gaps \(NaN\); fill the gaps"):
+    with pytest.raises(ValueError, match="columns with gaps: 'x1': fill the gaps"):
         model.fit(xp.asarray(X), xp.asarray(y))
+    model = clone(model).fit(*table())
+    for method in ("predict", "transform") if hasattr(model, "transform") else ("predict",):
+        with pytest.raises(ValueError, match="columns with gaps: 'x1': fill the gaps"):
+            getattr(model, method)(xp.asarray(X))

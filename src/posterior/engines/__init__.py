@@ -19,5 +19,13 @@ _LAZY = {"scan": "posterior.engines.opening", "TableScan": "posterior.engines.ta
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(load_module(_LAZY[name]), name)
+        try:
+            return getattr(load_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name != "pyarrow":
+                raise
+            raise ModuleNotFoundError(
+                "rows are scanned by pyarrow, which is not installed; run `pip install 'posterior[arrow]'`",
+                name="pyarrow",
+            ) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

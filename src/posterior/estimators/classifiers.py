@@ -98,7 +98,7 @@ def training_priors(
         return np.exp(model.model_.log_prior)
     for name in PRIORS:
         if hasattr(model, name):
-            told = np.asarray(getattr(model, name), dtype=np.float64)
+            told = np.asarray(host_array(getattr(model, name)), dtype=np.float64)
             return np.asarray(np.exp(told) if "log" in name else told)
     within = [name for name, value in _parameters(model).items() if name.endswith("__class_weight") and value]
     if y is None or within:

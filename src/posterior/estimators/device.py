@@ -1,17 +1,19 @@
 """Arrays of other libraries at an estimator's door, which are fitted and scored where they are."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from posterior._loading import load_module
 from posterior._types import AnyArray, Floats, Ints
 from posterior.engines.device.arrays import ArrayLibrary, explained_memory, host_array
 from posterior.engines.device.labels import label_codes
-from posterior.engines.device.prediction import Answer, affine, answer
+from posterior.engines.device.prediction import Answer, affine, answer, refuse_unscored
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.source import DeviceSource
 from posterior.engines.device.sums import TrainingRows, class_weights
@@ -43,8 +45,10 @@ __all__ = [
     "labels_of",
     "on_the_host",
     "predicted",
+    "refuse_unscored",
     "refused_method",
     "rows_on_the_host",
+    "show_there",
     "training_of",
     "weights_of",
 ]
@@ -95,8 +99,13 @@ def known_array(X: Any) -> Any:
     return cupy.asarray(X)
 
 
-def refuse_sparse(array: Any) -> None:
-    """Raise the error of a sparse tensor of PyTorch, whose cells are not in one piece of memory."""
+def refuse_without_cells(array: Any) -> None:
+    """Raise the error of a tensor of PyTorch whose cells are not in one piece of memory, or nowhere."""
+    if str(getattr(array, "device", "")) == "meta":
+        raise TypeError(
+            'a tensor on the device "meta" has a shape and no cells; pass one that is in memory, such as '
+            'torch.zeros_like(X, device="cpu")'
+        )
     layout = str(getattr(array, "layout", "torch.strided"))
     if layout != "torch.strided":
         raise TypeError(
@@ -109,7 +118,7 @@ class DeviceTable:
 
     def __init__(self, X: Any) -> None:
         self.table = known_array(X)
-        refuse_sparse(self.table)
+        refuse_without_cells(self.table)
         self.library = library_of(self.table)
         refuse_shape(tuple(self.table.shape))
         self.source = DeviceSource(self.library, self.table)
@@ -127,7 +136,9 @@ class DeviceTable:
         """One number for each row, beside the rows."""
         if is_device_array(values):
             found = known_array(values)
-            found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+            refuse_without_cells(found)
+            if "complex" in str(found.dtype):
+                raise ValueError(f"Complex data not supported: {what} holds complex numbers; pass real ones")
             own = library_of(found)
             if own.name != self.library.name or own.device != self.library.device:
                 found = self.library.to_device(host_array(found))
@@ -282,6 +293,9 @@ def labels_of(table: DeviceTable, y: Any, who: str) -> tuple[AnyArray, Any]:
         found, codes = distinct(read_labels(y, table.n_rows, who))
         return found, table.library.to_device(codes)
     labels = table.column(y, "y")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        column_or_1d(np.zeros((1, 1)), warn=True)  # which says that a column is no row of labels
+        labels = labels[:, 0]
     if labels.ndim != 1 or labels.shape[0] != table.n_rows:
         read_labels(np.zeros(labels.shape), table.n_rows, who)  # which says what is wrong with the shape
     xp, library = table.library.xp, table.library
@@ -323,6 +337,9 @@ def weights_of(table: DeviceTable, sample_weight: Any) -> Any:
 def predicted(table: DeviceTable, classes: AnyArray, codes: Any) -> Any:
     """The labels of class codes: on the device if they are numbers, else an array of NumPy."""
     library = table.library
+    if classes.dtype.kind == "u" and classes.dtype.itemsize > 1:  # which PyTorch does not take
+        found = library.xp.take(library.to_device(classes.astype(np.int64)), codes, axis=0)
+        return library.xp.astype(found, _own(library, classes))
     if classes.dtype.kind in "iufb":
         return library.xp.take(library.to_device(classes, dtype=_own(library, classes)), codes, axis=0)
     return classes[library.to_host(codes)]
@@ -331,6 +348,14 @@ def predicted(table: DeviceTable, classes: AnyArray, codes: Any) -> Any:
 def _own(library: ArrayLibrary, classes: AnyArray) -> Any:
     """The dtype of labels in the library of the rows."""
     return library.xp.bool if classes.dtype.kind == "b" else getattr(library.xp, classes.dtype.name, None)
+
+
+def show_there(estimator: Any, library: ArrayLibrary, names: Sequence[str]) -> None:
+    """Have fitted arrays in the library of the rows, as scikit-learn has them where its dispatch is on."""
+    if get_config()["array_api_dispatch"]:
+        for name in names:
+            values = vars(estimator)[name]
+            setattr(estimator, name, library.to_device(values, dtype=_own(library, values)))
 
 
 def device_scores(estimator: Any, method: str, X: Any, arguments: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from posterior.engines.device.rows import TO_THE_HOST
 from posterior.estimators.device import Training
 from posterior.estimators.training_rows import TrainingRows
 from posterior.linear import Design, Newton, Problem, Scan, Solver
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.schema import Schema
 
 
@@ -38,6 +39,11 @@ class RowsOnDevice(TrainingRows):
                 f"degree={degree} makes products of columns, which are made on the host; use degree=1"
             )
         return DeviceScan.on_device(self.training.rows(schema), design)
+
+    def scaled(self, scan: Scan) -> tuple[Scan, ScaledDesign]:
+        """A copy of the rows on the device, divided by what the columns spread, and these units."""
+        assert isinstance(scan, DeviceScan)  # noqa: S101 -- for the type checker
+        return scan.scaled()
 
     @property
     def total(self) -> float:

@@ -13,7 +13,14 @@ from posterior._over_rows import taken
 from posterior._types import AnyArray, Floats, FloatType, Ints
 from posterior.dataset import Chunk
 from posterior.engines import LocalDataset
-from posterior.estimators.device import ANSWERS, DeviceTable, answer, predicted, refused_method
+from posterior.estimators.device import (
+    ANSWERS,
+    DeviceTable,
+    answer,
+    predicted,
+    refuse_unscored,
+    refused_method,
+)
 from posterior.estimators.parameters import ClassPriors, RandomState, TableLike
 from posterior.estimators.precision import answer_type
 from posterior.estimators.scanned_prediction import Writing, scores_scans
@@ -104,6 +111,7 @@ class GenerativePrediction(TableEstimator):
         """The rows of a table on a device, whose columns are those of training."""
         schema = self.model_.schema
         self._aligned(table.source)
+        refuse_unscored(self.model_)  # before its distributions look at values
         rows = table.rows(schema)
         if reports:
             self._report_unseen(rows.unseen([j for b, _ in self.model_.distributions for j in b.columns]))

@@ -15,6 +15,7 @@ from posterior._types import AnyArray, Floats, FloatType
 from posterior.bayes import impossible_classes
 from posterior.engines import LocalDataset
 from posterior.estimators.callbacks import shown_on_the_way, was_stopped
+from posterior.estimators.device import host_array, is_device_array
 from posterior.estimators.precision import answer_type
 from posterior.estimators.state import RefusedError
 from posterior.estimators.table_estimator import TableEstimator, columns_of, unseen_rows
@@ -105,8 +106,13 @@ class LinearEstimator(TableEstimator):
     @property
     def _current(self) -> LinearModel:
         """The model that `coef_` and `intercept_` stand for, which a user may have changed."""
-        coef = self.coef_.toarray() if kernels.is_sparse(self.coef_) else np.asarray(self.coef_)
-        return self.model_.with_coef(np.atleast_2d(coef), np.atleast_1d(self.intercept_))
+        return self.model_.with_coef(*self._coefficients)
+
+    @property
+    def _coefficients(self) -> tuple[AnyArray, AnyArray]:
+        """`coef_` and `intercept_` as dense arrays of NumPy, one row and one number for each score."""
+        coef = self.coef_.toarray() if kernels.is_sparse(self.coef_) else host_array(self.coef_)
+        return np.atleast_2d(coef), np.atleast_1d(host_array(self.intercept_))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -289,7 +295,8 @@ class LinearEstimator(TableEstimator):
         state: dict[str, Any] = dict(super().__getstate__())  # which is the model's own
         if "fit_" in state:
             state["fit_"] = state["fit_"].without_rows()
-        return state
+        there = {name: value for name, value in state.items() if is_device_array(value)}
+        return state | {name: host_array(value) for name, value in there.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from posterior.engines.device.linear import LinearAnswer, linear_answer
 from posterior.engines.device.rows import TO_THE_HOST
 from posterior.estimators.boundaries import Boundaries
 from posterior.estimators.contributions import Contributions
-from posterior.estimators.device import DeviceTable, predicted, refused_method
+from posterior.estimators.device import DeviceTable, host_array, predicted, refused_method
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.parameters import Label, TableLike
 from posterior.estimators.scanned_prediction import ScoresScans, Writing, scores_scans
@@ -88,7 +88,7 @@ class LinearProbabilities(Boundaries, ScoresScans, ClassifierMixin, LinearEstima
                     "the class frequencies of training, which the priors would replace, are known after fit "
                     "only, not after partial_fit; use fit"
                 )
-            scores = scores.shifted(log_prior - np.log(self.priors_))
+            scores = scores.shifted(log_prior - np.log(host_array(self.priors_)))
         return scores if classes is None else scores.of_classes(classes)
 
     def contributions(

@@ -19,7 +19,7 @@ from posterior.bayes import impossible_priors
 from posterior.engines import ScannedTable
 from posterior.estimators.callbacks import with_callbacks
 from posterior.estimators.criteria import InformationCriteria
-from posterior.estimators.device import explained_memory, is_device_array, training_of
+from posterior.estimators.device import explained_memory, is_device_array, show_there, training_of
 from posterior.estimators.device_regression import RowsOnDevice, refuse_other_solvers
 from posterior.estimators.linear import seed_of
 from posterior.estimators.linear_probabilities import LinearProbabilities
@@ -60,7 +60,6 @@ from posterior.linear import (
 from posterior.linear.incremental import IncrementalFit
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.leave_one_out import leave_one_out_log_proba
-from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.separation import Separation
 from posterior.linear.summary import Summary
 from posterior.notices import PosteriorWarning, SeparationWarning, warn
@@ -269,7 +268,9 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             rows = RowsOnDevice.of(table)
             if chosen.class_weight is not None:
                 rows = rows.weighted(chosen._weights_by_class(table.classes, rows.class_weights))
-            taken_over(self, chosen._fit_rows(rows, table.classes, None))
+            chosen._fit_rows(rows, table.classes, None)
+            show_there(chosen, table.table.library, ("coef_", "intercept_", "n_iter_", "priors_"))
+            taken_over(self, chosen)
         return self
 
     def _fit_rows(self, rows: TrainingRows, classes: AnyArray, name: Any) -> Self:
@@ -294,8 +295,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
             scan = self._learning(rows, reference=not net, degree=degree)
             design, scaled = scan.design, None
             if self.standardize and net:  # nothing else depends on the units of the columns
-                scaled = ScaledDesign.learnt_from(scan.dataset, design)
-                scan = Scan.of(scan.dataset, scaled)
+                scan, scaled = rows.scaled(scan)
             problem = rows.problem(scan, loss, setting.net(total), bool(self.fit_intercept), jeffreys=firth)
             solver = self._solver() or with_settings(problem.solver(), tol=self.tol, max_iter=self.max_iter)
             self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))
@@ -529,7 +529,7 @@ class LogisticRegression(LinearProbabilities, InformationCriteria):
     def sparsify(self) -> Self:
         """Turn `coef_` into a sparse matrix, as scikit-learn does; predictions are the same."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(self.coef_)
+        self.coef_ = sparse.csr_array(self._coefficients[0])
         return self
 
     def densify(self) -> Self:

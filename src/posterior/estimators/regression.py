@@ -49,7 +49,6 @@ from posterior.linear import (
 )
 from posterior.linear.inference import Kind as CovarianceKind
 from posterior.linear.losses import Noise
-from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.summary import Summary
 from posterior.schema import read_table
 from posterior.stats.base import LARGEST_VALUE
@@ -262,8 +261,7 @@ class LinearRegression(ScoresNumbers, RegressorMixin, InformationCriteria):
             scan = self._learning(rows, reference=self.penalty is None, degree=degree)
             design, scaled = scan.design, None
             if self.standardize and self.penalty is not None:  # else no units of the columns matter
-                scaled = ScaledDesign.learnt_from(scan.dataset, design)
-                scan = Scan.of(scan.dataset, scaled)
+                scan, scaled = rows.scaled(scan)
             problem = Problem(scan, self._loss, self._net(total), bool(self.fit_intercept))
             solver = self._chosen(problem)
             self._shown_on_the_way(design, lambda fit: fitted(LinearFit(degree, design, fit, scaled)))

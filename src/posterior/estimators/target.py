@@ -213,6 +213,8 @@ def read_weights(sample_weight: Any, labels: AnyArray, *, classes: bool = True) 
             f"sample_weight must be numbers, one for each row, found {sample_weight!r:.60}; to give "
             "classes equal say, use priors='uniform'"
         )
+    if given.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        raise ValueError("sample_weight is an array without dimensions; pass one weight for each row")
     if given.ndim == 1 and given.shape != labels.shape:
         raise ValueError(
             f"sample_weight has {len(given)} values and the table {len(labels)} rows (sample_weight.shape == "

@@ -15,6 +15,7 @@ from posterior.estimators.state import install
 from posterior.generative import GenerativeSpec
 from posterior.linear import Design, Problem, Scan
 from posterior.linear.first_look import learnt_design
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.schema import LabelledTable, Schema, Source
 from posterior.schema.classes import class_weights
 from posterior.stats.base import FieldSums
@@ -52,6 +53,11 @@ class TrainingRows:
         dataset = self.dataset(schema)
         learnt, ranges = learnt_design(dataset, design, degree)
         return replace(Scan.of(dataset, learnt), ranges=ranges)
+
+    def scaled(self, scan: Scan) -> tuple[Scan, ScaledDesign]:
+        """The rows of a scan with their numbers in units of what they spread, and these units."""
+        design = ScaledDesign.learnt_from(scan.dataset, scan.design)
+        return Scan.of(scan.dataset, design), design
 
     @property
     def total(self) -> float:

@@ -5,7 +5,6 @@ import numpy as np
 from posterior._linalg import EPSILON
 from posterior._types import Floats
 from posterior.linear.objective import Objective
-from posterior.linear.penalties import ElasticNet
 
 
 def effective_parameters(objective: Objective, theta: Floats) -> float:
@@ -17,8 +16,7 @@ def effective_parameters(objective: Objective, theta: Floats) -> float:
     """
     if objective.loss.kinked:  # least absolute deviations, without a penalty: all that is free
         return float(objective.size)
-    losses = Objective(objective.scan, objective.loss, ElasticNet(), objective.basis)
-    hessian = losses.curvature(theta)
+    hessian = objective.of_losses().curvature(theta)
     penalty = objective.ridge() if objective.convex else np.zeros_like(hessian)
     if objective.penalty.l1:
         shape = objective.shape

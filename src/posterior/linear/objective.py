@@ -127,6 +127,10 @@ class Objective:
             parts.append((back @ level)[:, None])
         return np.hstack(parts).ravel()
 
+    def of_losses(self) -> "Objective":
+        """The losses alone, without a penalty."""
+        return Objective(self.scan, self.loss, ElasticNet(), self.basis)
+
     def line(self, theta: Floats, *, centred: bool) -> LinearScores:
         """The scores as sums over rows see them; `centred` asks for rows with the centre taken off."""
         coef, level = self.free(theta)

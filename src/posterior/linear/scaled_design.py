@@ -12,6 +12,7 @@ from posterior.linear.basis import column_moments
 from posterior.linear.design import Design, Matrix
 from posterior.linear.model import LinearModel
 from posterior.linear.scan import Scan
+from posterior.stats.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,11 @@ class ScaledDesign(Design):
     @classmethod
     def learnt_from(cls, rows: Dataset, design: Design) -> "ScaledDesign":
         """The design in units of what these rows spread."""
-        seen = column_moments(Scan.of(rows, design))
+        return cls.of_moments(column_moments(Scan.of(rows, design)), design)
+
+    @classmethod
+    def of_moments(cls, seen: Moments, design: Design) -> "ScaledDesign":
+        """The design in units of the spread of its columns, whose moments are those of one class."""
         spread = np.sqrt(seen.scatter[0] / seen.weight[0])
         n_numbers, n_squares = len(design.numbers), len(design.squares)
         spread[n_numbers : len(spread) - n_squares] = 1.0

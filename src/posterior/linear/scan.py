@@ -100,6 +100,8 @@ class Scan:
 
     # Whether it leaves out rows of the data set.
     selective: ClassVar[bool] = False
+    # Whether blocks of its rows can be read here.
+    reads_rows: ClassVar[bool] = True
     dataset: Dataset
     design: Design
     sparse: bool = False

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterior import estimators as e
 from posterior._types import AnyArray, Floats
+from posterior.estimators.device import host_array, is_device_array
 from posterior.estimators.fitted_classifier import FittedClassifier
 from posterior.estimators.linear import LinearEstimator
 from posterior.estimators.members import FittedMember
@@ -80,7 +81,7 @@ def record_of_estimator(
         found = {name: getattr(estimator, name) for name in settings}
         for name, value in vars(estimator).items():
             if name in learnt or name in perhaps:
-                found[name] = value
+                found[name] = host_array(value) if is_device_array(value) else value
             elif name not in settings and name not in FOLLOWING + MADE_AGAIN + CALLBACKS:
                 raise ModelFileError(
                     f"has an attribute {name!r} that is none of {kind.__name__}'s, and no place in a model "

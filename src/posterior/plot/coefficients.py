@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Bools, Floats
+from posterior.estimators.device import host_array
 from posterior.kernels import is_sparse
 from posterior.linear.basis import column_moments
 from posterior.linear.scan import Scan
@@ -176,7 +177,7 @@ def _coefficients(estimator: Any, level: float) -> tuple[DrawnCoefficients, Floa
             return _summarized(estimator, estimator.summary(level=level))
         except ValueError as error:
             why = f"no intervals: {_clause(error)}"
-    coef = estimator.coef_.toarray() if is_sparse(estimator.coef_) else np.asarray(estimator.coef_)
+    coef = estimator.coef_.toarray() if is_sparse(estimator.coef_) else host_array(estimator.coef_)
     coef = np.atleast_2d(coef).astype(np.float64)
     classes = _classes(estimator)
     if classes and len(coef) == len(classes):
@@ -232,7 +233,7 @@ def _spread(estimator: Any, X: Any) -> Floats:
         kept = getattr(estimator, "fit_", None)
         if X is not None:
             seen = column_moments(estimator._reading(X))
-        elif kept is not None and kept.objective is not None:
+        elif kept is not None and kept.objective is not None and kept.objective.scan.reads_rows:
             # Not the scan itself, whose columns may have been brought to one scale for the penalty's sake.
             seen = column_moments(Scan.of(kept.objective.scan.dataset, estimator.design_))
         else:

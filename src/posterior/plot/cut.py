@@ -143,7 +143,7 @@ def _linear(
 ) -> Section:
     """The scores from the coefficients, as a form about the middle of the rows."""
     design, schema = estimator.design_, estimator.design_.schema
-    coef = estimator.coef_.toarray() if hasattr(estimator.coef_, "toarray") else np.asarray(estimator.coef_)
+    coef, _ = estimator._coefficients
     level = _scores(estimator.decision_function(table_of(schema, middle)))[0]
     if len(level) == 2:  # the score of the second against the first
         coef = np.vstack([np.zeros(coef.shape[1]), coef[-1] if len(coef) == 1 else coef[1] - coef[0]])

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from posterior import kernels
 from posterior._text import aligned
 from posterior._types import AnyArray, Floats
 from posterior.estimators import LeastSquaresClassifier, LinearRegression, LogisticRegression
@@ -70,7 +69,7 @@ def coefficients_of(model: Any) -> Coefficients | None:
     if isinstance(model, LogisticRegression | LinearRegression):
         return _summarized(model)
     if isinstance(model, LeastSquaresClassifier):
-        coef, intercept = _arrays(model)
+        coef, intercept = model._coefficients
         terms, levels = _with_intercept(model.terms_, coef, intercept if model.fit_intercept else None)
         columns = _columns(model.classes_.tolist(), terms, levels)
         return Coefficients("predicted indicator of each class", columns, why_no_errors=DISCRIMINANT)
@@ -97,7 +96,7 @@ def _summarized(model: Any) -> Coefficients:
             return Coefficients.of_summary(model.summary())
         except ValueError as error:
             why = str(error)
-    coef, intercept = _arrays(model)
+    coef, intercept = model._coefficients
     classes = model.classes_.tolist() if isinstance(model, LogisticRegression) else []
     if len(classes) > 2:
         coef, intercept = coef[1:] - coef[0], intercept[1:] - intercept[0]
@@ -126,11 +125,6 @@ def _is_penalised(model: Any) -> bool:
     if isinstance(model, LinearRegression):
         return model.penalty is not None and model.alpha != 0
     return PenaltySetting.read(model.penalty, model.C, model.l1_ratio).kind == "net"
-
-
-def _arrays(model: Any) -> tuple[Floats, Floats]:
-    coef = model.coef_.toarray() if kernels.is_sparse(model.coef_) else model.coef_
-    return np.atleast_2d(coef), np.atleast_1d(model.intercept_)
 
 
 def _with_intercept(

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
-from posterior.engines.device.sums import scatter
+from posterior.engines.device.sums import moments, scatter
 from posterior.kernels import array_api
 from posterior.linear import Design, Objective, Scan
 from posterior.linear.basis import Basis
@@ -18,12 +18,16 @@ from posterior.linear.fit import SAMPLE, Problem
 from posterior.linear.loss_sums import CurvatureSums, LinearScores, SlopeSums
 from posterior.linear.losses import SoftmaxLoss
 from posterior.linear.model import LinearModel
+from posterior.linear.penalties import ElasticNet
+from posterior.linear.scaled_design import ScaledDesign
 from posterior.linear.scan import RowBlock
 from posterior.linear.solvers import Newton, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.stats import Scatter
 
 SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
+# A column that spreads less than this share of its mean is constant but for rounding.
+ROUNDING = 4 * DOUBLE
 
 S = TypeVar("S")
 
@@ -32,6 +36,7 @@ S = TypeVar("S")
 class DeviceScan(Scan):
     """The rows of a table of numbers on a device."""
 
+    reads_rows: ClassVar[bool] = False
     rows: DeviceRows = field(default=None)  # type: ignore[assignment]  # always given
 
     @classmethod
@@ -58,11 +63,23 @@ class DeviceScan(Scan):
         """The first of every `step` rows, a copy beside them."""
         return replace(self, rows=self.rows.every(step))
 
+    def scaled(self) -> tuple["DeviceScan", ScaledDesign]:
+        """A copy of the rows, divided by the standard deviations of the columns, and these."""
+        rows, d = self.rows, self.n_features
+        seen = moments(rows.of_one_class(), range(d))
+        if not np.isfinite(seen.scatter).all():
+            rows.refuse_gaps(range(d))
+        tiny = seen.scatter <= (ROUNDING * seen.location.value) ** 2 * seen.weight
+        design = ScaledDesign.of_moments(
+            replace(seen, scatter=np.where(tiny, 0.0, seen.scatter)), self.design
+        )
+        return replace(self, design=design, rows=rows.divided(design.spread)), design
+
     def fold(self, work: Callable[[RowBlock], S], *, as_stored: bool = False) -> S:
         """Rows on a device are not handed out."""
         raise ValueError(
-            "this is worked out from rows one by one, which those on a device are not (standard errors, "
-            f"separated classes without a penalty, other losses than softmax): use a ridge, or {TO_THE_HOST}"
+            "summary() and what else is worked out from rows one by one is not available after a fit to an "
+            f"array on a device; to fit on the host, {TO_THE_HOST}"
         )
 
 
@@ -128,6 +145,10 @@ class DeviceObjective(Objective):
     def reads_once(self) -> bool:
         """A slope costs far less than a curvature."""
         return False
+
+    def of_losses(self) -> "DeviceObjective":
+        """The losses alone, of the same rows."""
+        return replace(self, penalty=ElasticNet())
 
     def in_memory(self) -> "DeviceObjective":
         """Itself: its rows stay where they are."""
@@ -218,6 +239,11 @@ class DeviceProblem(Problem):
         """What is minimised, in the coordinates that a solver asks for."""
         if self.jeffreys:
             raise ValueError(f"Firth's penalty is not worked out on a device; use C=1.0, or {TO_THE_HOST}")
+        if self.penalty.free:
+            raise ValueError(
+                "C=inf (no penalty) is not available for arrays on a device: set C, for example C=1.0, or "
+                f"{TO_THE_HOST}"
+            )
         return DeviceObjective(self.scan, self._loss_for_penalty(), self.penalty, self.basis(coordinates))
 
     def solver(self) -> Solver:

@@ -8,7 +8,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
-from posterior.engines.device.scores import Form, form_of
+from posterior.engines.device.scores import Form, form_of, scorer_of
 from posterior.generative import GenerativeModel
 from posterior.kernels import array_api
 
@@ -16,6 +16,14 @@ Answer = Literal["posterior", "log_posterior", "best", "joint", "evidence", "den
 # Answers for which a term that all classes share does not matter, and those in which columns have weights.
 RELATIVE = frozenset({"posterior", "log_posterior", "best"})
 WEIGHTED = RELATIVE | {"joint"}
+
+
+def refuse_unscored(model: GenerativeModel) -> None:
+    """Raise the error of a model with a distribution, or a member of one, that scores no rows on a device."""
+    for _, distribution in model.distributions:
+        scorer_of(distribution)
+        for member in getattr(distribution, "members", ()):
+            scorer_of(member)
 
 
 def answer(model: GenerativeModel, rows: DeviceRows, what: Answer, log_prior: Floats | None = None) -> Any:
@@ -55,7 +63,8 @@ def affine(rows: DeviceRows, columns: Sequence[int], centre: Floats, coef: Float
     found = xp.concat(parts, axis=0)
     if library.scalar(xp.any(xp.isnan(found))):
         raise ValueError(
-            f"rows with gaps (NaN) are not scored on a device by this model; fill the gaps, or {TO_THE_HOST}"
+            "rows with gaps (NaN) are not scored on a device by this model; "
+            f"{rows.with_gaps(columns)}: fill the gaps, or {TO_THE_HOST}"
         )
     return xp.astype(found, xp.float32) if rows.single else found
 

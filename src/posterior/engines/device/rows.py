@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import Floats, Ints
 from posterior.dataset import Chunk
 from posterior.engines.device.arrays import ArrayLibrary, chunks
@@ -17,7 +18,9 @@ from posterior.schema.kinds import infinity_message
 
 S = TypeVar("S")
 
-TO_THE_HOST = "move the table to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch, numpy.asarray(X) else"
+TO_THE_HOST = (
+    "move the table to the host: X.get() in CuPy, X.cpu().numpy() in PyTorch, numpy.asarray(X) otherwise"
+)
 
 
 class DevicePart(NamedTuple):
@@ -74,6 +77,15 @@ class DeviceRows:
         """The same rows as if all were of one class."""
         none = self.library.xp.zeros((self.n_rows,), dtype=self.library.xp.int64, device=self.library.device)
         return replace(self, codes=none, n_classes=1, _kept={})
+
+    def divided(self, by: Floats) -> "DeviceRows":
+        """The same rows, each column divided by a number: a copy in the dtype of sums beside them.
+
+        Quotients in single precision would lose the spread of a column that is far from zero.
+        """
+        table = self.numbers(self.table) / self.library.to_device(by)
+        single = table.dtype == self.library.xp.float32
+        return replace(self, table=table, single=single, _kept={})
 
     def block(self, columns: Sequence[int]) -> Any:
         """Some columns as they lie on the device; all of them without a copy."""
@@ -133,16 +145,25 @@ class DeviceRows:
 
     def reduce(self, summarize: Callable[[Chunk], S], *, dense: int, size: int = 0) -> S:
         """Rows on a device are not handed out."""
-        raise ValueError(
-            "this model reads rows one by one, which those on a device are not, as LDA and QDA do where rows "
-            f"have gaps (NaN); fill the gaps, or {TO_THE_HOST}"
-        )
+        if gaps := self.with_gaps(range(self.table.shape[1])):
+            raise ValueError(
+                "models that describe several columns together, as LDA and QDA do, are fitted to rows with "
+                f"gaps (NaN) on the host; {gaps}: fill the gaps, or {TO_THE_HOST}"
+            )
+        raise ValueError(f"this is worked out from rows one by one, on the host; {TO_THE_HOST}")
+
+    def with_gaps(self, columns: Sequence[int]) -> str:
+        """Which of some columns have gaps, in words; empty where none has."""
+        gaps = np.flatnonzero(self.count(columns, self.library.xp.isnan))
+        names = [self.schema.names[columns[j]] for j in gaps.tolist()]
+        return f"columns with gaps: {listed(names, 5)}" if names else ""
 
     def count(self, columns: Sequence[int], test: Callable[[Any], Any]) -> Ints:
-        """In how many rows of each column a cell is what the test says, (b,)."""
+        """In how many rows of each column a cell is what the test says, and not infinite, (b,)."""
         xp, total = self.library.xp, np.zeros(len(columns), dtype=np.int64)
         for part in self.parts(columns):
-            total += self.library.to_host(xp.sum(xp.astype(test(part.rows), xp.int64), axis=0))
+            found = test(part.rows) & ~xp.isinf(part.rows)  # which is an error of its own
+            total += self.library.to_host(xp.sum(xp.astype(found, xp.int64), axis=0))
         return total
 
     def unseen(self, columns: Sequence[int]) -> dict[str, dict[Any, int]]:
@@ -155,6 +176,7 @@ class DeviceRows:
             column = self.schema.columns[j]
             for part in self.parts((j,)):
                 new = levels_of(self.library, part.rows[:, 0], column) == len(column.levels or ())
+                new = new & ~xp.isinf(part.rows[:, 0])  # which is an error of its own
                 if self.library.scalar(xp.any(new)):
                     values = xp.take(part.rows[:, 0], xp.nonzero(new)[0], axis=0)
                     told = xp.unique_counts(values)

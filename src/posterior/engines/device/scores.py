@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from posterior._text import listed
 from posterior._types import Floats
 from posterior.engines.device.arrays import ArrayLibrary
 from posterior.engines.device.categories import levels_of
@@ -33,16 +34,22 @@ class Form(Protocol):
         """Log densities (m, K) of rows (m, b)."""
 
 
-def form_of(
-    library: ArrayLibrary, distribution: Any, columns: Sequence[Column], weight: Floats, *, relative: bool
-) -> Form:
-    """The form in which a distribution scores rows on a device."""
+def scorer_of(distribution: Any) -> Callable[..., Form]:
+    """What makes the form of a distribution, or the error that there is none."""
     known = SCORES.get(type(distribution))
     if known is None:
         able = ", ".join(sorted(kind.__name__ for kind in SCORES))
         raise ValueError(
             f"{type(distribution).__name__} scores no arrays on a device, which {able} do; {TO_THE_HOST}"
         )
+    return known
+
+
+def form_of(
+    library: ArrayLibrary, distribution: Any, columns: Sequence[Column], weight: Floats, *, relative: bool
+) -> Form:
+    """The form in which a distribution scores rows on a device."""
+    known = scorer_of(distribution)
     if not distribution.separable and not (weight == weight[0]).all():
         raise ValueError(f"columns that are described together have one weight, found {weight.tolist()}")
     return known(library, distribution, columns, weight, relative)
@@ -88,11 +95,11 @@ class MultivariateNormalForm:
         self,
         library: ArrayLibrary,
         distribution: MultivariateNormalDistribution,
-        _columns: Sequence[Column],
+        columns: Sequence[Column],
         weight: Floats,
         relative: bool,
     ) -> None:
-        self.library, self.weight = library, float(weight[0])
+        self.library, self.weight, self.columns = library, float(weight[0]), columns
         self.linear = relative and distribution.tied
         centre = distribution._centre
         self.pivot, self.remainder = (library.to_device(a) for a in (centre.pivot, centre.remainder))
@@ -106,9 +113,11 @@ class MultivariateNormalForm:
         """Log densities (m, K) of complete rows."""
         xp = self.library.xp
         if self.library.scalar(xp.any(xp.isnan(rows))):
+            gaps = self.library.to_host(xp.any(xp.isnan(rows), axis=0))
+            names = [column.name for column, gap in zip(self.columns, gaps.tolist(), strict=True) if gap]
             raise ValueError(
                 "rows with gaps (NaN) in columns that a multivariate normal describes together are not "
-                f"scored on a device; fill the gaps, or {TO_THE_HOST}"
+                f"scored on a device; columns with gaps: {listed(names, 5)}: fill the gaps, or {TO_THE_HOST}"
             )
         z = rows - self.pivot - self.remainder
         if self.linear:

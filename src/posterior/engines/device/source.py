@@ -79,6 +79,11 @@ def host_dtype(library: ArrayLibrary, table: Any) -> Any:
         return np.dtype(np.bool_)
     if "complex" in str(dtype):
         raise ValueError("Complex data not supported: pass real numbers")
+    if "float" in str(dtype):
+        raise TypeError(
+            f"an array of dtype {dtype} cannot be read; bring it to single precision first: X.float() in "
+            'PyTorch, X.astype("float32") in CuPy'
+        )
     raise TypeError(
         f"an array of dtype {dtype} cannot be read; pass numbers of single or double precision, whole "
         "numbers, or true/false"
