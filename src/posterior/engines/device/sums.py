@@ -71,7 +71,7 @@ def _moments(_family: Any, rows: DeviceRows, columns: tuple[int, ...]) -> Moment
 
 def moments(rows: DeviceRows, columns: Sequence[int]) -> Moments:
     """The moments of some columns by class, by the array API."""
-    library, pivot = rows.library, rows.pivot(columns)
+    library, pivot = rows.library, rows.pivots(columns)
     on_device, host = library.to_device(pivot), library.to_host
     found = []
     for part in rows.parts(columns):
@@ -79,8 +79,8 @@ def moments(rows: DeviceRows, columns: Sequence[int]) -> Moments:
             library.xp, part.rows, part.codes, part.weight, rows.n_classes, on_device
         )
         weight, remainder, scatter = (host(array).astype(np.float64) for array in sums)
-        place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-        found.append(Moments(weight, place, scatter, np.zeros(len(pivot))))
+        place = Location.sum(pivot, remainder)
+        found.append(Moments(weight, place, scatter, np.zeros(len(columns))))
     return reduce(add, found)
 
 
@@ -108,7 +108,7 @@ def _scatter(family: MultivariateNormal, rows: DeviceRows, columns: tuple[int, .
 
 def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: bool) -> Scatter:
     """The scatter of some columns by class, by the array API."""
-    library, pivot = rows.library, rows.pivot(columns)
+    library, pivot = rows.library, rows.pivots(columns)
     on_device, host, xp = library.to_device(pivot), library.to_host, library.xp
     groups = 1 if pooled else rows.n_classes
     found: list[Scatter] = []
@@ -127,8 +127,8 @@ def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: b
         )
         weight, remainder, matrix = (host(array).astype(np.float64) for array in sums[:3])
         third, last = (None if a is None else host(a).astype(np.float64) for a in sums[3:])
-        place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-        found.append(Scatter(weight, place, matrix, np.zeros(len(pivot)), third, last, pooled))
+        place = Location.sum(pivot, remainder)
+        found.append(Scatter(weight, place, matrix, np.zeros(len(columns)), third, last, pooled))
     if not found:
         d = len(columns)
         zero = np.zeros((groups, d, d))
@@ -154,8 +154,8 @@ def _gap_moments(rows: DeviceRows, part: Any, keep: Any, pivot: Floats) -> Momen
     on_device = library.to_device(pivot)
     sums = array_api.class_moments(library.xp, some.rows, some.codes, some.weight, rows.n_classes, on_device)
     weight, remainder, squares = (library.to_host(array).astype(np.float64) for array in sums)
-    place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-    return Moments(weight, place, squares, np.zeros(len(pivot)))
+    place = Location.sum(pivot, remainder)
+    return Moments(weight, place, squares, np.zeros(pivot.shape[1]))
 
 
 def _ones(family: Bernoulli, rows: DeviceRows, columns: tuple[int, ...]) -> Totals:
