@@ -112,3 +112,39 @@ def test_classes_without_a_row_have_room(xp):
         model = GaussianNB().partial_fit(xp.asarray(X), xp.asarray(y), classes=[0, 1, 2, 5])
         expected = GaussianNB().partial_fit(X, y, classes=[0, 1, 2, 5])
     np.testing.assert_allclose(model.theta_, expected.theta_, rtol=1e-12, atol=1e-14)
+
+
+def nearly_dependent(dtype, seed=0):
+    """Rows near 10,000 whose third column is the sum of two, and those as single precision has them."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(2000) % 3
+    X = rng.normal(size=(2000, 4)) + 1e4 + y[:, None]
+    X[:, 2] = X[:, 0] + X[:, 1]
+    return X.astype(np.float32).astype(dtype), y
+
+
+@pytest.mark.parametrize("name", ["LDA", "QDA"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1.0, 0.001, 1 / 3])
+def test_the_same_columns_are_combinations_of_others_as_with_numpy(name, dtype, scale, xp):
+    X, y = nearly_dependent(dtype)
+    X = X * dtype(scale)
+    expected, told = fitted(ESTIMATORS[name], np.asarray, X, y, None)
+    found, said = fitted(ESTIMATORS[name], xp.asarray, X, y, None)
+    assert said == told
+    assert apart(found, expected) < (1e-6 if dtype is np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("rare", [None, 0.3, float(np.float32(0.3))])
+def test_the_rounding_of_columns_is_that_of_numpy(dtype, rare, xp):
+    """A cell that tells may be in a row that is not looked at first."""
+    rng = np.random.default_rng(0)
+    y, X = np.arange(5000) % 2, rng.integers(0, 9, (5000, 3)).astype(dtype)
+    X[:, 1] += rng.normal(size=5000).astype(dtype)
+    if rare is not None:
+        X[4999, 0] = rare
+    here, there = LDA().fit(X, y), LDA().fit(xp.asarray(X), xp.asarray(y))
+    np.testing.assert_array_equal(
+        there.model_.statistics.blocks[0].rounding, here.model_.statistics.blocks[0].rounding
+    )

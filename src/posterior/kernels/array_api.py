@@ -93,6 +93,14 @@ def class_scatter(  # noqa: PLR0913  (as its twins in NumPy)
     return ScatterSums(total, remainder, xp.stack(sums), third, last)
 
 
+def precision(xp: Any, rows: Array) -> tuple[Array, Array]:
+    """Columns with a number that is none of single precision, and with one off a grid of 1/1024, (d,)."""
+    there = xp.isfinite(rows)
+    grid = rows * 1024
+    double = xp.astype(xp.astype(rows, xp.float32), rows.dtype) != rows
+    return xp.any(there & double, axis=0), xp.any(there & (grid != xp.floor(grid)), axis=0)
+
+
 def class_sums(xp: Any, rows: Array, codes: Array, weight: Array | None, n_classes: int) -> Array:
     """Weighted column sums by class, (K, d), of rows without missing cells."""
     by_class = weighted(indicators(xp, codes, n_classes, rows.dtype), weight)

@@ -11,6 +11,7 @@ import numpy as np
 from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.categories import levels_of
+from posterior.engines.device.precision import rounding_of
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.rows import class_weights as portable_class_weights
 from posterior.families import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
@@ -21,8 +22,6 @@ from posterior.schema.kinds import LARGEST, overflow_message
 from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals
 
 Sum = Callable[[Any, DeviceRows, tuple[int, ...]], Statistics]
-
-SINGLE, DOUBLE = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
 
 
 class TrainingRows(DeviceRows):
@@ -136,8 +135,8 @@ def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: b
         nothing = Location(np.zeros((rows.n_classes, d)), np.zeros((rows.n_classes, d)))
         found = [Scatter(np.zeros(rows.n_classes), nothing, zero, np.zeros(d), more, more, pooled)]
     total = reduce(add, found)
-    unit = SINGLE if rows.single else DOUBLE
-    return replace(total, rounding=unit * largest, gaps=reduce(add, gaps) if gaps else None)
+    rounding = rounding_of(rows, columns, largest)
+    return replace(total, rounding=rounding, gaps=reduce(add, gaps) if gaps else None)
 
 
 def _some(xp: Any, part: Any, keep: Any) -> Any:
