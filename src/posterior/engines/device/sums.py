@@ -4,23 +4,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.device import cuda
-from posterior.engines.device.categories import levels_of
+from posterior.engines.device.categories import distinct, levels_of, places_of
 from posterior.engines.device.precision import rounding_of
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.rows import class_weights as portable_class_weights
-from posterior.families import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
+from posterior.families import Bernoulli, Categorical, FewValues, Multinomial, MultivariateNormal, Normal
 from posterior.families.bernoulli import above
 from posterior.families.multinomial import NEGATIVE
 from posterior.kernels import array_api, in_precision_of
 from posterior.schema.kinds import LARGEST, overflow_message
-from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals
+from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals, ValueTable
+from posterior.stats.value_table import MOST
 
+M = TypeVar("M", Moments, ValueTable)
 Sum = Callable[[Any, DeviceRows, tuple[int, ...]], Statistics]
 
 
@@ -83,8 +85,8 @@ def moments(rows: DeviceRows, columns: Sequence[int]) -> Moments:
     return reduce(add, found)
 
 
-def told_apart(found: Moments, rows: DeviceRows, columns: Sequence[int]) -> Moments:
-    """Moments with marks, which are equal for columns that agree in every row."""
+def told_apart(found: M, rows: DeviceRows, columns: Sequence[int]) -> M:
+    """Sums with marks, which are equal for columns that agree in every row."""
     mark = np.arange(1.0, len(columns) + 1)
     for fact in replace(found, mark=np.zeros_like(mark)).facts():
         if fact.problem == "duplicate" and _same(rows, columns[fact.of[0]], columns[fact.column]):
@@ -235,10 +237,35 @@ def _categories(family: Categorical, rows: DeviceRows, columns: tuple[int, ...])
     return CategoryCounts(tuple(tables), False, None)
 
 
+def _values(_family: FewValues, rows: DeviceRows, columns: tuple[int, ...]) -> ValueTable:
+    """The distinct numbers of every column, and their weights by class."""
+    library, xp, K = rows.library, rows.library.xp, rows.n_classes
+    values, tables = [], []
+    for j in columns:
+        found = rows.numbers(distinct(library, rows.table[:, j]))
+        size = found.shape[0]
+        if size > MOST:
+            raise ValueError(
+                f"column {rows.schema.names[j]!r} has {size:,} distinct values, and FewValues counts at most "
+                f"{MOST:,} on a device; choose another family for it, or {TO_THE_HOST}"
+            )
+        table = np.zeros((K, size))
+        for part in rows.parts((j,), size + K) if size else ():
+            place = places_of(library, part.rows[:, 0], found)
+            table += library.to_host(
+                array_api.category_table(xp, place, part.codes, part.weight, (K, size), library.floats)
+            )
+        values.append(library.to_host(found).astype(np.float64))
+        tables.append(table)
+    none = np.zeros(len(columns))
+    return told_apart(ValueTable(tuple(values), tuple(tables), none, none), rows, columns)
+
+
 SUMS: dict[type, Sum] = {
     Normal: _moments,
     MultivariateNormal: _scatter,
     Bernoulli: _ones,
     Categorical: _categories,
+    FewValues: _values,
     Multinomial: _totals,
 }
