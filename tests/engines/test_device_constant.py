@@ -105,6 +105,17 @@ def test_rows_that_lie_far_from_the_others_of_their_class_cost_no_digits(model, 
     assert apart(found[6:], expected[6:]) < 1e-8
 
 
+@pytest.mark.parametrize("name", ["LDA", "QDA", "RDA"])
+@pytest.mark.parametrize("distance", [1e4, 1e8])
+def test_classes_far_apart_keep_their_digits(name, distance, xp):
+    X, y, weight = table(7.1, "none", 0)
+    X[y == 1, 1] += distance
+    for weights in (None, weight):
+        expected, _ = fitted(ESTIMATORS[name], np.asarray, X, y, weights)
+        found, _ = fitted(ESTIMATORS[name], xp.asarray, X, y, weights)
+        assert apart(found[y != 1], expected[y != 1]) < 1e-8
+
+
 def test_classes_without_a_row_have_room(xp):
     X, y, _ = table(7.1, "one class", 0)
     with warnings.catch_warnings():

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from posterior._linalg import FAR_APART
 from posterior._types import Floats
 from posterior.engines.device.arrays import ArrayLibrary
 from posterior.engines.device.categories import levels_of
@@ -96,7 +97,9 @@ class MultivariateNormalForm:
         relative: bool,
     ) -> None:
         self.library, self.weight = library, float(weight[0])
-        self.linear = relative and distribution.tied
+        # Of classes far apart, deviations from one centre for all would have no digits left.
+        far = distribution._spread > FAR_APART
+        self.linear = relative and distribution.tied and not far
         centre = distribution._centre
         self.pivot, self.remainder = (library.to_device(a) for a in (centre.pivot, centre.remainder))
         white = np.stack(list(distribution._whitener_by_class())[: len(distribution.covariance)])
@@ -104,6 +107,10 @@ class MultivariateNormalForm:
         self.level = library.to_device(-0.5 * (means**2).sum(axis=1) if self.linear else distribution._levels)
         self.coef = library.to_device(np.ascontiguousarray((means @ white[0].T).T)) if self.linear else None
         self.white, self.means = library.to_device(white), library.to_device(means)
+        place = distribution.location
+        self.own: Any = None
+        if far:
+            self.own = tuple(library.to_device(a) for a in (place.pivot, place.remainder))
 
     def log_density(self, rows: Any) -> Any:
         """Log densities (m, K) of complete rows."""
@@ -118,11 +125,17 @@ class MultivariateNormalForm:
             return self.weight * (z @ self.coef + self.level)
         scores = []
         for k in range(self.means.shape[0]):
-            if k < self.white.shape[0]:
+            if self.own is None and k < self.white.shape[0]:
                 turned = z @ self.white[k, :, :]
-            t = turned - self.means[k, :]
+            t = turned - self.means[k, :] if self.own is None else self._turned(rows, k)
             scores.append(self.level[k] - 0.5 * xp.sum(t * t, axis=1))
         return self.weight * xp.stack(scores, axis=1)
+
+    def _turned(self, rows: Any, k: int) -> Any:
+        """Whitened deviations from the mean of a class."""
+        pivot, remainder = self.own
+        white = self.white[min(k, self.white.shape[0] - 1), :, :]
+        return (rows - pivot[k, :] - remainder[k, :]) @ white
 
 
 class BernoulliForm:
