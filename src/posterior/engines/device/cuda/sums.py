@@ -25,7 +25,6 @@ from posterior.engines.device.cuda.device import (
 from posterior.engines.device.cuda.scatter_sources import SPLIT_SCATTER
 from posterior.engines.device.cuda.sources import MOMENTS, PIVOTS, SCATTER
 from posterior.engines.device.cuda.wide import MOST_COLUMNS, wide_products, wide_room
-from posterior.engines.device.precision import rounding_of
 from posterior.stats import Location, Moments, Scatter
 
 # Classes that a block of threads keeps apart, columns whose products it keeps, and most threads of a block.
@@ -196,7 +195,7 @@ def class_scatter(rows: Any, columns: Sequence[int], *, pooled: bool) -> Scatter
         diagonal = np.diagonal(scatter.scatter, axis1=1, axis2=2).sum(axis=0)
         sd = np.sqrt(diagonal / max(float(scatter.weight.sum()), 1e-300))
         largest = np.abs(scatter.location.value).max(axis=0) + 6 * sd
-    return replace(scatter, rounding=rounding_of(rows, columns, largest))
+        return replace(scatter, rounding=np.finfo(cells.X.dtype).eps * largest)
 
 
 class ScatterSums(NamedTuple):
