@@ -81,6 +81,7 @@ CASES = {
     "multinomial": (MultinomialNB(), "counts"),
     "multinomial without smoothing": (MultinomialNB(alpha=0), "counts"),
     "categories": (CategoricalNB(), "counts"),
+    "few values": (NaiveBayes(few_values=True, tied=False, weights=1.0), "counts"),
     "blocks": (
         GenerativeClassifier([([0, 1], MultivariateNormal()), (2, Categorical()), ([3, 4], Normal())]),
         "counts",

@@ -1,5 +1,6 @@
 """What every generative estimator shares: scikit-learn's conventions around one model object."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Self
@@ -9,6 +10,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posterior._types import AnyArray, Floats
+from posterior.dataset import Rows
 from posterior.engines import LocalDataset, ScannedTable
 from posterior.estimators.callbacks import shown_on_the_way, with_callbacks
 from posterior.estimators.device import explained_memory, is_device_array, training_of
@@ -105,25 +107,33 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
         rows.engine.finish()
         return self
 
-    def _device_model(
-        self, X: Any, y: Any, sample_weight: Any, *, part: bool = False, classes: Any = None
-    ) -> Any:
+    def _device_model(self, X: Any, y: Any, sample_weight: Any) -> GenerativeModel:
         """The model of rows on a device, whose sums are worked out there."""
         with explained_memory():
-            any_classes = self._any_classes or part
-            table = training_of(
-                X, y, sample_weight, type(self).__name__, any_classes=any_classes, classes=classes
-            )
-            source, kinds = table.table.source, None
-            if part and hasattr(self, "model_"):
-                self._aligned(source)
-                kinds = self._kinds_so_far
-            schema = self._schema(source, kinds)
+            table = training_of(X, y, sample_weight, type(self).__name__, any_classes=self._any_classes)
+            source = table.table.source
+            schema = self._schema(source)
             spec = self._spec(schema, source)
-            if part:
-                self._refuse_unmergeable(spec, schema)
             shown_on_the_way(self._attributes)
             return self._fitted_elsewhere(spec, table.rows(schema), table.classes)
+
+    def _device_part(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> GenerativeModel:
+        """The model of the rows so far, if there are any, and of more on a device."""
+        with explained_memory():
+            table = training_of(X, y, sample_weight, type(self).__name__, any_classes=True, classes=classes)
+            source = table.table.source
+            if hasattr(self, "model_"):
+                self._aligned(source)
+                return self._with_more(source, table.rows, table.classes)
+            schema = self._schema(source)
+            spec, rows = self._spec(schema, source), table.rows(schema)
+            if not self._first_part_chooses:
+                self._refuse_unmergeable(spec, schema)
+                spec = spec.prepared(rows)
+                return spec.estimate(spec.summarize(rows, table.classes))
+            model = self._fitted_elsewhere(spec, rows, table.classes)
+            self._refuse_unmergeable(model.spec, schema)
+            return model
 
     def _fit_stream(self, table: Any) -> Self:
         """Learn from parts one after the other, as `partial_fit` does."""
@@ -174,8 +184,7 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
             self._install(added_scan(self, scanned_table(X, y, sample_weight, who), classes))
             return self
         if is_device_array(X):
-            model = self._device_model(X, y, sample_weight, part=True, classes=classes)
-            self._install(self.model_ + model if hasattr(self, "model_") else model)
+            self._install(self._device_part(X, y, sample_weight, classes))
             return self
         table = labelled_table(X, y, sample_weight, who, classes=classes, parts=True)
         source = table.source
@@ -186,14 +195,27 @@ class GenerativeEstimator(ScoresScans, ClassifierMixin, ModelReading, Validation
             self._install(self._first_part(spec, data, table.classes, sample_weight))
             return self
         source = self._aligned(source)
-        spec, seen = self._grown(source, table.weight)
+
+        def read_by(schema: Schema) -> LocalDataset:
+            return LocalDataset(schema, schema.encode(source), table.codes, table.weight)
+
+        self._install(self._with_more(source, read_by, table.classes, table.weight))
+        return self
+
+    def _with_more(
+        self,
+        source: Source,
+        read_by: Callable[[Schema], Rows],
+        classes: AnyArray,
+        weight: Floats | None = None,
+    ) -> GenerativeModel:
+        """The model of the rows so far and of more, described as those were."""
+        spec, seen = self._grown(source, weight)
         if self.model_.tuning is not None and not self._first_part_chooses:
             self._refuse_unmergeable(self._spec(self.model_.schema, source), self.model_.schema)
         schema = self._schema(source, self._kinds_so_far)
-        data = LocalDataset(schema, schema.encode(source), table.codes, table.weight)
-        model = spec.estimate(seen + spec.summarize(data, table.classes))
-        self._install(replace(model, tuning=self.model_.tuning))
-        return self
+        model = spec.estimate(seen + spec.summarize(read_by(schema), classes))
+        return replace(model, tuning=self.model_.tuning)
 
     # Whether settings that are "auto" are chosen by the first part of `partial_fit`, and kept from then on.
     _first_part_chooses = False

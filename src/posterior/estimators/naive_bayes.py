@@ -1,6 +1,6 @@
 """Naive Bayes: the composition with one-column families, and its Gaussian preset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
 from numbers import Real
@@ -249,8 +249,7 @@ class NaiveBayes(GenerativeEstimator):
         if self.few_values == "auto" and not learnt:
             return []
         numbers = schema.places_by(lambda c: c.kind == "continuous" and not c.declared, places).get(True, ())
-        as_read = schema.read(source)
-        return [j for j in numbers if _has_few(as_read.column(j))]
+        return [j for j, cells in _read_few(schema, source, numbers) if _has_few(cells)]
 
     def _alike(
         self, mine: GenerativeModel, theirs: GenerativeModel
@@ -376,8 +375,16 @@ def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequenc
     if source is None or isinstance(source, SparseSource):
         return []
     whole = schema.places_by(_is_undeclared_whole, places).get(True, ())
+    return [j for j, cells in _read_few(schema, source, whole) if _is_zero_or_one(cells)]
+
+
+def _read_few(schema: Schema, source: Source, places: Sequence[int]) -> Iterator[tuple[int, Cells]]:
+    """Columns with their cells; of a table elsewhere with the values of those columns that have few."""
+    survey = getattr(source, "survey_few", None)
+    if survey is not None:
+        survey(places, FEW_VALUES)
     as_read = schema.read(source)
-    return [j for j in whole if _is_zero_or_one(as_read.column(j))]
+    return ((j, as_read.column(j)) for j in places)
 
 
 def _is_undeclared_whole(column: Column) -> bool:

@@ -29,6 +29,8 @@ class FewValuesDistribution(BestOfDistribution):
     array([[-0.919]])
     """
 
+    has_support = False  # neither of the two rules out a number
+
     @property
     def repairs(self) -> tuple[Repair, ...]:  # type: ignore[override]
         """Those of all columns."""

@@ -3,6 +3,9 @@
 `xp` is the namespace of the arrays (https://data-apis.org/array-api). Rows are floating-point numbers (m, d)
 with NaN for missing cells, `codes` class codes (m,), `weight` weights of rows of the same dtype as the rows,
 or None. Nothing here leaves the device that the arrays are on.
+
+Pivots (K, d) are a cell of each class in each column, so that the deviations, and the scatter, of what is
+constant within a class are exactly 0.
 """
 
 from typing import Any, NamedTuple
@@ -42,11 +45,11 @@ def weighted(indicator: Array, weight: Array | None) -> Array:
 def class_moments(
     xp: Any, rows: Array, codes: Array, weight: Array | None, n_classes: int, pivot: Array
 ) -> MomentSums:
-    """Moments by class and column over the cells that are not missing, about a pivot (d,)."""
+    """Moments by class and column over the cells that are not missing, about pivots (K, d)."""
     one = indicators(xp, codes, n_classes, rows.dtype)
     by_class = xp.permute_dims(weighted(one, weight), (1, 0))
     there = xp.astype(~xp.isnan(rows), rows.dtype)
-    apart = xp.where(xp.isnan(rows), xp.zeros_like(rows), rows - pivot)
+    apart = xp.where(xp.isnan(rows), xp.zeros_like(rows), rows - xp.take(pivot, codes, axis=0))
     total = by_class @ there
     safe = xp.where(total > 0, total, xp.ones_like(total))
     remainder = (by_class @ apart) / safe
@@ -73,7 +76,7 @@ def class_scatter(  # noqa: PLR0913  (as its twins in NumPy)
     by_class = xp.permute_dims(weighted(one, weight), (1, 0))
     total = xp.sum(by_class, axis=1)
     safe = xp.where(total > 0, total, xp.ones_like(total))
-    apart = rows - pivot
+    apart = rows - xp.take(pivot, codes, axis=0)
     remainder = (by_class @ apart) / safe[:, None]
     z = apart - xp.take(remainder, codes, axis=0)
     groups = [weight] if pooled else [weighted(one[:, k : k + 1], weight)[:, 0] for k in range(n_classes)]
@@ -88,6 +91,14 @@ def class_scatter(  # noqa: PLR0913  (as its twins in NumPy)
             quarts.append(xp.permute_dims(heavy, (1, 0)) @ square)
     third, last = (xp.stack(cubes), xp.stack(quarts)) if fourth else (None, None)
     return ScatterSums(total, remainder, xp.stack(sums), third, last)
+
+
+def precision(xp: Any, rows: Array) -> tuple[Array, Array]:
+    """Columns with a number that is none of single precision, and with one off a grid of 1/1024, (d,)."""
+    there = xp.isfinite(rows)
+    grid = rows * 1024
+    double = xp.astype(xp.astype(rows, xp.float32), rows.dtype) != rows
+    return xp.any(there & double, axis=0), xp.any(there & (grid != xp.floor(grid)), axis=0)
 
 
 def class_sums(xp: Any, rows: Array, codes: Array, weight: Array | None, n_classes: int) -> Array:

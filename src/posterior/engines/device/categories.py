@@ -1,4 +1,4 @@
-"""Categories that are numbers, as codes on a device."""
+"""Categories that are numbers, as codes on a device, and the distinct numbers of a column."""
 
 from typing import Any
 
@@ -32,3 +32,18 @@ def levels_of(library: ArrayLibrary, cells: Any, column: Column) -> Any:
     found = xp.take(values, place, axis=0) == safe
     codes = xp.where(found, place, xp.zeros_like(place) + n)
     return xp.where(missing, xp.zeros_like(codes) - 1, codes)
+
+
+def distinct(library: ArrayLibrary, cells: Any) -> Any:
+    """The sorted distinct numbers of a column, gaps left out, on the device."""
+    xp = library.xp
+    if xp.isdtype(cells.dtype, "real floating"):
+        cells = cells[~xp.isnan(cells)]
+    return xp.unique_values(cells)
+
+
+def places_of(library: ArrayLibrary, cells: Any, values: Any) -> Any:
+    """Where cells are among sorted values, which hold all of them: −1 for missing."""
+    xp, missing = library.xp, library.xp.isnan(cells)
+    place = xp.astype(xp.searchsorted(values, xp.where(missing, xp.zeros_like(cells), cells)), xp.int64)
+    return xp.where(missing, xp.zeros_like(place) - 1, place)

@@ -126,13 +126,36 @@ class DeviceRows:
         found: S = self._kept[key]
         return found
 
-    def pivot(self, columns: Sequence[int]) -> Floats:
-        """A number near the cells of each column, (d,): the mean of rows here and there."""
-        some = self.here_and_there(columns)
-        with np.errstate(all="ignore"):
-            there = np.isfinite(some)
-            mean = np.where(there, some, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-        return np.asarray(mean, dtype=np.float64)
+    def pivots(self, columns: Sequence[int]) -> Floats:
+        """A cell of each class in each column, (K, d); 0 where a class shows no number.
+
+        The median of rows here and there, which no single row moves far; where these lack a class or a column
+        of it, the largest of all its cells.
+        """
+        return self.kept(("pivots", tuple(columns)), lambda: self._pivots(columns))
+
+    def _pivots(self, columns: Sequence[int]) -> Floats:
+        cells, step = self.here_and_there(columns), max(1, self.n_rows // 1024)
+        codes = self.library.to_host(self.codes[::step])
+        out = np.full((self.n_classes, len(columns)), np.nan)
+        for k in np.unique(codes).tolist():
+            own = cells[codes == k]
+            own = np.sort(np.where(np.isfinite(own), own, np.nan), axis=0)  # NaN goes to the end
+            middle = (np.isfinite(own).sum(axis=0) - 1) // 2
+            out[k] = np.where(middle < 0, np.nan, own[middle, np.arange(len(columns))])
+        for k in np.flatnonzero(np.isnan(out).any(axis=1)).tolist():
+            out[k] = np.where(np.isnan(out[k]), self._largest(columns, k), out[k])
+        return out
+
+    def _largest(self, columns: Sequence[int], k: int) -> Floats:
+        """The largest number that a class has in each column, (d,); 0 where it has none."""
+        xp, block, found = self.library.xp, self.block(columns), np.full(len(columns), -np.inf)
+        places = xp.nonzero(self.codes == k)[0]
+        for some in chunks(places.shape[0], len(columns)):
+            cells = self.numbers(xp.take(block, places[some], axis=0))
+            there = xp.where(xp.isfinite(cells), cells, xp.zeros_like(cells) - np.inf)
+            found = np.maximum(found, self.library.to_host(xp.max(there, axis=0)))
+        return np.where(np.isfinite(found), found, 0.0)
 
     def sample(self, n: int) -> LocalDataset:
         """Some rows, spread over the table, on the host."""

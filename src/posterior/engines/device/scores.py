@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from posterior._linalg import FAR_APART
 from posterior._text import listed
 from posterior._types import Floats
 from posterior.engines.device.arrays import ArrayLibrary
@@ -18,11 +19,14 @@ from posterior.engines.device.rows import TO_THE_HOST
 from posterior.families import (
     BernoulliDistribution,
     CategoricalDistribution,
+    FewValuesDistribution,
+    HistogramDistribution,
     MultinomialDistribution,
     MultivariateNormalDistribution,
     NormalDistribution,
 )
 from posterior.families.bernoulli import above
+from posterior.families.sums import safe_log
 from posterior.math import LOG_2PI
 from posterior.schema import Column
 
@@ -100,7 +104,9 @@ class MultivariateNormalForm:
         relative: bool,
     ) -> None:
         self.library, self.weight, self.columns = library, float(weight[0]), columns
-        self.linear = relative and distribution.tied
+        # Of classes far apart, deviations from one centre for all would have no digits left.
+        far = distribution._spread > FAR_APART
+        self.linear = relative and distribution.tied and not far
         centre = distribution._centre
         self.pivot, self.remainder = (library.to_device(a) for a in (centre.pivot, centre.remainder))
         white = np.stack(list(distribution._whitener_by_class())[: len(distribution.covariance)])
@@ -108,6 +114,10 @@ class MultivariateNormalForm:
         self.level = library.to_device(-0.5 * (means**2).sum(axis=1) if self.linear else distribution._levels)
         self.coef = library.to_device(np.ascontiguousarray((means @ white[0].T).T)) if self.linear else None
         self.white, self.means = library.to_device(white), library.to_device(means)
+        place = distribution.location
+        self.own: Any = None
+        if far:
+            self.own = tuple(library.to_device(a) for a in (place.pivot, place.remainder))
 
     def log_density(self, rows: Any) -> Any:
         """Log densities (m, K) of complete rows."""
@@ -124,11 +134,17 @@ class MultivariateNormalForm:
             return self.weight * (z @ self.coef + self.level)
         scores = []
         for k in range(self.means.shape[0]):
-            if k < self.white.shape[0]:
+            if self.own is None and k < self.white.shape[0]:
                 turned = z @ self.white[k, :, :]
-            t = turned - self.means[k, :]
+            t = turned - self.means[k, :] if self.own is None else self._turned(rows, k)
             scores.append(self.level[k] - 0.5 * xp.sum(t * t, axis=1))
         return self.weight * xp.stack(scores, axis=1)
+
+    def _turned(self, rows: Any, k: int) -> Any:
+        """Whitened deviations from the mean of a class."""
+        pivot, remainder = self.own
+        white = self.white[min(k, self.white.shape[0] - 1), :, :]
+        return (rows - pivot[k, :] - remainder[k, :]) @ white
 
 
 class BernoulliForm:
@@ -222,6 +238,68 @@ class CategoricalForm:
         return out
 
 
+class HistogramForm:
+    """Look-ups of ln p(bin), and the density within it, which all classes share, added over the columns."""
+
+    def __init__(
+        self,
+        library: ArrayLibrary,
+        distribution: HistogramDistribution,
+        _columns: Sequence[Column],
+        weight: Floats,
+        relative: bool,
+    ) -> None:
+        self.library, self.relative, self.weight = library, relative, weight.tolist()
+        self.edges = [library.to_device(edges) for edges in distribution.edges]
+        parts = zip(distribution.share, weight, strict=True)
+        self.shares = [library.to_device(np.ascontiguousarray(_times(safe_log(s), w).T)) for s, w in parts]
+        ends = zip(distribution.edges, distribution.tail, strict=True)
+        self.widths = [
+            library.to_device(np.concatenate([tail[:1], np.diff(edges), tail[1:]])) for edges, tail in ends
+        ]
+
+    def log_density(self, rows: Any) -> Any:
+        """Log densities (m, K)."""
+        xp, out = self.library.xp, 0.0
+        for j, (edges, shares) in enumerate(zip(self.edges, self.shares, strict=True)):
+            missing = xp.isnan(rows[:, j])
+            x = xp.where(missing, xp.zeros_like(rows[:, j]) + edges[0], rows[:, j])
+            place = self.library.indices(xp.searchsorted(edges, x, side="right"))
+            terms = xp.take(shares, place, axis=0)
+            if not self.relative and self.weight[j] > 0:
+                terms = terms + self.weight[j] * self._height(j, x, place)[:, None]
+            out = out + xp.where(missing[:, None], xp.zeros_like(terms), terms)
+        return out
+
+    def _height(self, j: int, x: Any, place: Any) -> Any:
+        """The log density of values within their bins: even between edges, exponential outside."""
+        xp, edges, last = self.library.xp, self.edges[j], self.edges[j].shape[0]
+        width = xp.take(self.widths[j], place, axis=0)
+        above = xp.where(place == last, x - edges[-1], xp.zeros_like(x))
+        return -xp.log(width) - xp.where(place == 0, edges[0] - x, above) / width
+
+
+class FewValuesForm:
+    """The sum over columns with a distribution each, in the form of its own."""
+
+    def __init__(
+        self,
+        library: ArrayLibrary,
+        distribution: FewValuesDistribution,
+        columns: Sequence[Column],
+        weight: Floats,
+        relative: bool,
+    ) -> None:
+        self.forms = [
+            form_of(library, member, columns[j : j + 1], weight[j : j + 1], relative=relative)
+            for j, member in enumerate(distribution.members)
+        ]
+
+    def log_density(self, rows: Any) -> Any:
+        """Log densities (m, K)."""
+        return sum(form.log_density(rows[:, j : j + 1]) for j, form in enumerate(self.forms))
+
+
 class LogSums:
     """Counts times logarithms, Σ_j x_j ln p_kj, in which 0 times −inf is 0."""
 
@@ -254,5 +332,7 @@ SCORES: dict[type, Callable[..., Form]] = {
     MultivariateNormalDistribution: MultivariateNormalForm,
     BernoulliDistribution: BernoulliForm,
     CategoricalDistribution: CategoricalForm,
+    FewValuesDistribution: FewValuesForm,
+    HistogramDistribution: HistogramForm,
     MultinomialDistribution: MultinomialForm,
 }

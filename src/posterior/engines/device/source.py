@@ -7,11 +7,14 @@ import numpy as np
 
 from posterior._types import AnyArray
 from posterior.engines.device.arrays import ArrayLibrary
+from posterior.engines.device.categories import distinct
 from posterior.schema.cells import Cells, Numbers, Test
 from posterior.schema.sources import STORAGE, ArraySource
 
 # Distinct values of a column that may travel to the host as its categories.
 MOST_LEVELS = 1_000_000
+# Rows that show of most columns that they have many values.
+SHOWN_ROWS = 1000
 
 
 class DeviceSource(ArraySource):
@@ -46,6 +49,21 @@ class DeviceSource(ArraySource):
                     "declare another kind, or leave the column out"
                 )
             self._levels[j] = np.unique(self.library.to_host(values))
+
+    def survey_few(self, positions: Sequence[int], most: int) -> None:
+        """Find the distinct values of columns that have no more than so many, and remember them."""
+        new = [j for j in positions if j not in self._levels]
+        if not new:
+            return
+        host = self.library.to_host
+        shown = host(self.table[:: max(1, self.n_rows // SHOWN_ROWS), :])
+        for j in new:
+            cells = shown[:, j]
+            if len(np.unique(cells[cells == cells])) > most:  # noqa: PLR0124  (NaN is no value)
+                continue
+            values = distinct(self.library, self.table[:, j])
+            if values.shape[0] <= most:
+                self._levels[j] = np.unique(host(values))
 
     def holding(self, test: Test, positions: Sequence[int]) -> set[int]:
         """Which columns hold nothing but 0 and 1, or nothing but finite numbers ≥ 0; gaps are allowed."""

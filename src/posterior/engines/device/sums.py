@@ -4,25 +4,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.device import cuda
-from posterior.engines.device.categories import levels_of
+from posterior.engines.device.categories import distinct, levels_of, places_of
+from posterior.engines.device.precision import rounding_of
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.rows import class_weights as portable_class_weights
-from posterior.families import Bernoulli, Categorical, Multinomial, MultivariateNormal, Normal
+from posterior.families import Bernoulli, Categorical, FewValues, Multinomial, MultivariateNormal, Normal
 from posterior.families.bernoulli import above
 from posterior.families.multinomial import NEGATIVE
 from posterior.kernels import array_api, in_precision_of
 from posterior.schema.kinds import LARGEST, overflow_message
-from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals
+from posterior.stats import CategoryCounts, Location, Moments, Scatter, Statistics, Totals, ValueTable
+from posterior.stats.value_table import MOST
 
+M = TypeVar("M", Moments, ValueTable)
 Sum = Callable[[Any, DeviceRows, tuple[int, ...]], Statistics]
-
-SINGLE, DOUBLE = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
 
 
 class TrainingRows(DeviceRows):
@@ -71,7 +72,7 @@ def _moments(_family: Any, rows: DeviceRows, columns: tuple[int, ...]) -> Moment
 
 def moments(rows: DeviceRows, columns: Sequence[int]) -> Moments:
     """The moments of some columns by class, by the array API."""
-    library, pivot = rows.library, rows.pivot(columns)
+    library, pivot = rows.library, rows.pivots(columns)
     on_device, host = library.to_device(pivot), library.to_host
     found = []
     for part in rows.parts(columns):
@@ -79,13 +80,13 @@ def moments(rows: DeviceRows, columns: Sequence[int]) -> Moments:
             library.xp, part.rows, part.codes, part.weight, rows.n_classes, on_device
         )
         weight, remainder, scatter = (host(array).astype(np.float64) for array in sums)
-        place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-        found.append(Moments(weight, place, scatter, np.zeros(len(pivot))))
+        place = Location.sum(pivot, remainder)
+        found.append(Moments(weight, place, scatter, np.zeros(len(columns))))
     return reduce(add, found)
 
 
-def told_apart(found: Moments, rows: DeviceRows, columns: Sequence[int]) -> Moments:
-    """Moments with marks, which are equal for columns that agree in every row."""
+def told_apart(found: M, rows: DeviceRows, columns: Sequence[int]) -> M:
+    """Sums with marks, which are equal for columns that agree in every row."""
     mark = np.arange(1.0, len(columns) + 1)
     for fact in replace(found, mark=np.zeros_like(mark)).facts():
         if fact.problem == "duplicate" and _same(rows, columns[fact.of[0]], columns[fact.column]):
@@ -108,7 +109,7 @@ def _scatter(family: MultivariateNormal, rows: DeviceRows, columns: tuple[int, .
 
 def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: bool) -> Scatter:
     """The scatter of some columns by class, by the array API."""
-    library, pivot = rows.library, rows.pivot(columns)
+    library, pivot = rows.library, rows.pivots(columns)
     on_device, host, xp = library.to_device(pivot), library.to_host, library.xp
     groups = 1 if pooled else rows.n_classes
     found: list[Scatter] = []
@@ -127,8 +128,8 @@ def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: b
         )
         weight, remainder, matrix = (host(array).astype(np.float64) for array in sums[:3])
         third, last = (None if a is None else host(a).astype(np.float64) for a in sums[3:])
-        place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-        found.append(Scatter(weight, place, matrix, np.zeros(len(pivot)), third, last, pooled))
+        place = Location.sum(pivot, remainder)
+        found.append(Scatter(weight, place, matrix, np.zeros(len(columns)), third, last, pooled))
     if not found:
         d = len(columns)
         zero = np.zeros((groups, d, d))
@@ -136,8 +137,8 @@ def scatter(rows: DeviceRows, columns: Sequence[int], *, pooled: bool, fourth: b
         nothing = Location(np.zeros((rows.n_classes, d)), np.zeros((rows.n_classes, d)))
         found = [Scatter(np.zeros(rows.n_classes), nothing, zero, np.zeros(d), more, more, pooled)]
     total = reduce(add, found)
-    unit = SINGLE if rows.single else DOUBLE
-    return replace(total, rounding=unit * largest, gaps=reduce(add, gaps) if gaps else None)
+    rounding = rounding_of(rows, columns, largest)
+    return replace(total, rounding=rounding, gaps=reduce(add, gaps) if gaps else None)
 
 
 def _some(xp: Any, part: Any, keep: Any) -> Any:
@@ -154,8 +155,8 @@ def _gap_moments(rows: DeviceRows, part: Any, keep: Any, pivot: Floats) -> Momen
     on_device = library.to_device(pivot)
     sums = array_api.class_moments(library.xp, some.rows, some.codes, some.weight, rows.n_classes, on_device)
     weight, remainder, squares = (library.to_host(array).astype(np.float64) for array in sums)
-    place = Location.sum(np.broadcast_to(pivot, remainder.shape), remainder)
-    return Moments(weight, place, squares, np.zeros(len(pivot)))
+    place = Location.sum(pivot, remainder)
+    return Moments(weight, place, squares, np.zeros(pivot.shape[1]))
 
 
 def _ones(family: Bernoulli, rows: DeviceRows, columns: tuple[int, ...]) -> Totals:
@@ -236,10 +237,35 @@ def _categories(family: Categorical, rows: DeviceRows, columns: tuple[int, ...])
     return CategoryCounts(tuple(tables), False, None)
 
 
+def _values(_family: FewValues, rows: DeviceRows, columns: tuple[int, ...]) -> ValueTable:
+    """The distinct numbers of every column, and their weights by class."""
+    library, xp, K = rows.library, rows.library.xp, rows.n_classes
+    values, tables = [], []
+    for j in columns:
+        found = rows.numbers(distinct(library, rows.table[:, j]))
+        size = found.shape[0]
+        if size > MOST:
+            raise ValueError(
+                f"column {rows.schema.names[j]!r} has {size:,} distinct values, and FewValues counts at most "
+                f"{MOST:,} on a device; choose another family for it, or {TO_THE_HOST}"
+            )
+        table = np.zeros((K, size))
+        for part in rows.parts((j,), size + K) if size else ():
+            place = places_of(library, part.rows[:, 0], found)
+            table += library.to_host(
+                array_api.category_table(xp, place, part.codes, part.weight, (K, size), library.floats)
+            )
+        values.append(library.to_host(found).astype(np.float64))
+        tables.append(table)
+    none = np.zeros(len(columns))
+    return told_apart(ValueTable(tuple(values), tuple(tables), none, none), rows, columns)
+
+
 SUMS: dict[type, Sum] = {
     Normal: _moments,
     MultivariateNormal: _scatter,
     Bernoulli: _ones,
     Categorical: _categories,
+    FewValues: _values,
     Multinomial: _totals,
 }
