@@ -16,8 +16,9 @@ S = TypeVar("S")
 
 # Cells that a row counts for at least: parts of some thousand rows, so that many threads have one each.
 ROW_CELLS = 128
-# Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts.
-PART_ROWS, PART_CELLS = 1_280, 1 << 22
+# Rows of a part where threads share them out: 16 of them are a small sample. Cells of the sums of all parts:
+# 128 MiB, which is eight parts for 200 columns and ten classes, and as many threads.
+PART_ROWS, PART_CELLS = 1_280, 1 << 24
 # Sums of more cells are of so many parts at most: to add them up takes longer than to wait for a thread.
 LARGE_SUMS, MOST_PARTS = 1 << 12, 48
 # Multiply–adds that take as long as a thread takes to begin: they begin one after the other.
