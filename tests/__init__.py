@@ -1,0 +1,1 @@
+"""The tests: a package, since some libraries install one of this name, which workers would find first."""
