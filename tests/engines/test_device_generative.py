@@ -24,6 +24,7 @@ from posterior import (
     NaiveBayes,
     SoftmaxRegression,
 )
+from posterior.engines.device import source
 from posterior.engines.device.arrays import bytes_to_host
 from posterior.families import (
     Categorical,
@@ -336,3 +337,12 @@ def test_cross_validation_by_scikit_learn_has_the_answers_of_numpy(estimator, mo
         proba = model.predict_proba(rows)
         loss = log_loss(labels, proba, labels=xp.asarray(model.classes_))
         assert loss == pytest.approx(log_loss(y, clone(estimator).fit(X, y).predict_proba(X)))
+
+
+def test_gaps_are_not_counted_as_distinct_values(xp, monkeypatch):
+    monkeypatch.setattr(source, "MOST_LEVELS", 10)
+    X, y = np.random.default_rng(4).integers(0, 3, (90, 2)).astype(float), np.arange(90) % 2
+    X[::2, 0] = np.nan
+    model = NaiveBayes(kinds={"x0": "categorical"}, tied=False)
+    found = model.fit(xp.asarray(X), xp.asarray(y)).predict_log_proba(X)
+    np.testing.assert_allclose(found, model.fit(X, y).predict_log_proba(X), atol=1e-10)

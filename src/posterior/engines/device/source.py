@@ -38,11 +38,10 @@ class DeviceSource(ArraySource):
 
     def survey(self, positions: Sequence[int]) -> None:
         """Find the distinct values of columns, which are few, and remember them."""
-        xp = self.library.xp
         for j in positions:
             if j in self._levels:
                 continue
-            values = xp.unique_values(self.table[:, j])
+            values = distinct(self.library, self.table[:, j])
             if values.shape[0] > MOST_LEVELS:
                 raise ValueError(
                     f"column 'x{j}' has {values.shape[0]:,} distinct values, too many to be categories; "
