@@ -83,6 +83,20 @@ def log_loss_by_leaving_out(X, y, bins, alpha):
     return total
 
 
+@pytest.mark.parametrize("few", [False, True])
+def test_a_bin_that_a_class_lacks_rules_it_out(few):
+    rng, y = np.random.default_rng(0), np.arange(300) % 3
+    X = np.column_stack([rng.integers(0, 4, 300), rng.normal(size=300)])
+    X[y == 1, 0] = np.minimum(X[y == 1, 0], 2)
+    settings = {"few_values": True} if few else {"families": {"x0": Histogram(bins=4, alpha=0)}}
+    model = NaiveBayes(alpha=0, tied=False, weights=1.0, **settings).fit(X, y)
+    ruled_out = np.isneginf(model.predict_log_proba(X))
+    assert ruled_out.any(axis=0).tolist() == [False, True, False]
+    assert not ruled_out[np.arange(300), y].any()
+    with pytest.raises(ValueError, match=r"'x1' holds 1e\+200 in row 0, with which the sums .* overflow"):
+        model.predict_proba([[1.0, 1e200]])
+
+
 def test_the_number_of_bins_is_the_one_with_the_smallest_loss_of_rows_left_out():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 150)

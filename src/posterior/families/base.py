@@ -118,6 +118,11 @@ class Distribution(ABC):
 
     has_support: ClassVar[bool] = False
 
+    @property
+    def has_zeros(self) -> bool:
+        """Whether a class may give a number that another one can have the probability zero."""
+        return self.kind != "continuous"
+
     def outside(self, block: Any) -> Any:
         """Cells that no class can have, (n, b): true or false. A posterior leaves them out, as if missing."""
         return np.zeros(np.shape(block), dtype=np.bool_)

@@ -44,6 +44,11 @@ class BestOfDistribution(ProductDistribution):
             raise ValueError("members must be distributions of numbers")
         self.n_columns, self.n_classes = len(self.members), self.members[0].n_classes
 
+    @property
+    def has_zeros(self) -> bool:
+        """Whether any column has them."""
+        return any(member.has_zeros for member in self.members)
+
     def of_classes(self, order: Ints) -> Self:
         """The same distribution, its classes in another order."""
         return type(self)([member.of_classes(order) for member in self.members])

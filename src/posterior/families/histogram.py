@@ -59,6 +59,11 @@ class HistogramDistribution(ProductDistribution):
             raise ValueError(wrong)
         self.n_classes = len(self.share[0])
 
+    @property
+    def has_zeros(self) -> bool:
+        """A bin may be empty in a class where nothing is added to the counts."""
+        return any((share == 0).any() for share in self.share)
+
     def impossible(self) -> str:
         """Edges that are not sorted, shares that do not add up to 1, and tails of no length."""
         if not len(self.edges) == len(self.share) == len(self.n_bins) or self.tail.shape != (

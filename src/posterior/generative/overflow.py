@@ -24,13 +24,13 @@ def refuse_overflow(
 ) -> None:
     """Raise the error of a number with which scores (m, K) of a block are not finite, if there is one.
 
-    A class may give a count or a category the probability zero, and a density is zero outside its support; no
-    other score is −inf by right, and none is NaN.
+    A class may give a count, a category or a bin the probability zero, and a density is zero outside its
+    support; no other score is −inf by right, and none is NaN.
     """
     cells = block.read(chunk)  # which refuses infinity by its name
     if block.reads not in ("values", "matrix"):
         return
-    if kernels.is_sparse(cells) and distribution.kind != "continuous" and _is_right(scores, cells):
+    if kernels.is_sparse(cells) and distribution.has_zeros and _is_right(scores, cells):
         return
     suspects = np.flatnonzero(~np.isfinite(scores).all(axis=1))
     rows = kernels.dense(cells[suspects])
@@ -38,10 +38,10 @@ def refuse_overflow(
         rows = np.where(distribution.outside(rows), np.nan, rows)
     found = distribution.log_relative(rows) if distribution.has_support else scores[suspects]
     wrong = ~np.isfinite(found)
-    if distribution.kind != "continuous":
+    if distribution.has_zeros:
         wrong &= ~np.isneginf(found)
     wrong_rows = wrong.any(axis=1)
-    if distribution.has_support:
+    if distribution.has_support or (distribution.kind == "continuous" and distribution.has_zeros):
         wrong_rows |= (np.abs(rows) > LARGEST).any(axis=1)
     if wrong_rows.any():
         i = int(wrong_rows.argmax())
