@@ -42,7 +42,7 @@ from posterior.generative.few_values import with_same_few_values
 from posterior.schema import KINDS, Column, Schema, Source
 from posterior.schema.cells import Cells, Numbers
 from posterior.schema.columns import all_places
-from posterior.schema.sources import SparseSource
+from posterior.schema.sources import ArraySource, SparseSource
 from posterior.stats import Moments
 
 # What `weights` may say instead of numbers, and what is learnt then.
@@ -380,9 +380,8 @@ def _whole_zeros_and_ones(schema: Schema, source: Source | None, places: Sequenc
 
 def _read_few(schema: Schema, source: Source, places: Sequence[int]) -> Iterator[tuple[int, Cells]]:
     """Columns with their cells; of a table elsewhere with the values of those columns that have few."""
-    survey = getattr(source, "survey_few", None)
-    if survey is not None:
-        survey(places, FEW_VALUES)
+    if isinstance(source, ArraySource):
+        source.survey_few(places, FEW_VALUES)
     as_read = schema.read(source)
     return ((j, as_read.column(j)) for j in places)
 

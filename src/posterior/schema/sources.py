@@ -134,6 +134,9 @@ class ArraySource:
         found: ArraySource = self.known[readings]
         return found
 
+    def survey_few(self, positions: Sequence[int], most: int) -> None:
+        """Have the values of columns with no more than so many at hand, which those of an array are."""
+
     def survey(self, positions: Sequence[int]) -> None:
         """Find the distinct values of columns of whole numbers in one pass over the rows, remembered."""
         new = [j for j in positions if j not in self._whole]

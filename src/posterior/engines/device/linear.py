@@ -9,6 +9,7 @@ import numpy as np
 
 from posterior._types import Floats
 from posterior.engines.device import cuda
+from posterior.engines.device.precision import DOUBLE, SINGLE
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.sums import moments, scatter
 from posterior.kernels import array_api
@@ -25,7 +26,6 @@ from posterior.linear.solvers import Newton, Solver
 from posterior.linear.solvers.base import Coordinates
 from posterior.stats import Scatter
 
-SINGLE, DOUBLE = (float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64))
 # A column that spreads less than this share of its mean is constant but for rounding.
 ROUNDING = 4 * DOUBLE
 

@@ -20,7 +20,7 @@ def rounding_of(rows: DeviceRows, columns: Sequence[int], largest: Floats) -> Fl
     double, off_grid = np.zeros((2, len(columns)), dtype=np.bool_)
     if not xp.isdtype(rows.table.dtype, "real floating"):
         return DOUBLE * largest  # whole numbers are exact
-    for some in (rows.every(max(1, rows.n_rows // 1024)), rows):
+    for some in (rows.every(rows.spacing), rows):
         left = np.flatnonzero(~double & ~(off_grid & rows.single)).tolist()
         for part in some.parts([columns[j] for j in left]) if left else ():
             found = [rows.library.to_host(marks) for marks in array_api.precision(xp, part.rows)]

@@ -9,6 +9,7 @@ from posterior._types import Floats
 from posterior.engines.device import cuda
 from posterior.engines.device.rows import TO_THE_HOST, DeviceRows
 from posterior.engines.device.scores import Form, form_of, scorer_of
+from posterior.families import BestOfDistribution
 from posterior.generative import GenerativeModel
 from posterior.kernels import array_api
 
@@ -22,7 +23,7 @@ def refuse_unscored(model: GenerativeModel) -> None:
     """Raise the error of a model with a distribution, or a member of one, that scores no rows on a device."""
     for _, distribution in model.distributions:
         scorer_of(distribution)
-        for member in getattr(distribution, "members", ()):
+        for member in distribution.members if isinstance(distribution, BestOfDistribution) else ():
             scorer_of(member)
 
 

@@ -110,12 +110,16 @@ class DeviceRows:
         xp, dtype = self.library.xp, self.library.floats
         return block if block.dtype == dtype else xp.astype(block, dtype)
 
+    @property
+    def spacing(self) -> int:
+        """How many rows lie from one of about a thousand, here and there, to the next."""
+        return max(1, self.n_rows // 1024)
+
     def here_and_there(self, columns: Sequence[int]) -> Floats:
         """Some columns of about a thousand rows on the host; they are kept."""
         key = "here and there", tuple(columns)
         if key not in self._kept:
-            step = max(1, self.n_rows // 1024)
-            self._kept[key] = self.library.to_host(self.numbers(self.block(columns)[::step, :]))
+            self._kept[key] = self.library.to_host(self.numbers(self.block(columns)[:: self.spacing, :]))
         found: Floats = self._kept[key]
         return found
 
@@ -135,8 +139,7 @@ class DeviceRows:
         return self.kept(("pivots", tuple(columns)), lambda: self._pivots(columns))
 
     def _pivots(self, columns: Sequence[int]) -> Floats:
-        cells, step = self.here_and_there(columns), max(1, self.n_rows // 1024)
-        codes = self.library.to_host(self.codes[::step])
+        cells, codes = self.here_and_there(columns), self.library.to_host(self.codes[:: self.spacing])
         out = np.full((self.n_classes, len(columns)), np.nan)
         for k in np.unique(codes).tolist():
             own = cells[codes == k]
